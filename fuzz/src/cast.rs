@@ -1,4 +1,4 @@
-//! Manifests and messages of file transfers.
+//! Targets for manifests and messages of file transfers.
 
 use tailcut_cast::files::hash::Hash;
 use tailcut_cast::files::manifest::{Header, LONGEST_PATH, ManifestError, Reader, Writer};
@@ -7,7 +7,8 @@ use tailcut_cast::transfer::Message;
 /// Reads a manifest: its header and its pages.
 ///
 /// # Panics
-/// If a path is too long, if a name is `..`, if a value changes when it is written and read again, or if an error
+/// If a path is too long, if a name is `..`, if a value changes when it is written and read again, or if the text of an
+/// error is empty or has several lines.
 /// does not give the reason in one line.
 pub fn cast_manifest(bytes: &[u8]) {
     match read(bytes) {
@@ -66,7 +67,7 @@ fn read(bytes: &[u8]) -> Result<u64, ManifestError> {
 /// Reads a message between the two ends of a transfer.
 ///
 /// # Panics
-/// If a message changes when it is written and read again, or an error does not give the reason in one line.
+/// If a message changes when it is written and read again, or if the text of an error is empty or has several lines.
 pub fn cast_transfer(bytes: &[u8]) {
     match Message::decode(bytes.to_vec()) {
         Ok((to, message)) => {

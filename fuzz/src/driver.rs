@@ -1,4 +1,4 @@
-//! Arbitrary datagrams that arrive at a driver of SCDP over UDP.
+//! Target for a driver of SCDP over UDP that receives arbitrary datagrams.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -10,19 +10,19 @@ use tailcut_wire::scdp::credit::{self, Envelope, Message, SYMBOL_BYTES, Symbol};
 
 /// Number of addresses from which datagrams arrive.
 const ADDRESSES: usize = 4;
-/// Placeholder in an input. The target replaces it with the session number that the driver has drawn.
+/// Placeholder in an input. The target replaces it with the session number that the driver has chosen.
 const OWN_SESSION: [u8; 8] = [0xee; 8];
 
 fn address(number: usize) -> SocketAddr {
     SocketAddr::from(([192, 0, 2, number as u8 + 1], 7_000))
 }
 
-/// Network of the driver: it counts the datagrams that the driver sends.
+/// Network of the driver. It counts the bytes that the driver sends.
 #[derive(Default)]
 struct Sent {
-    /// Bytes that the driver sent to each address.
+    /// Number of bytes that the driver sent to each address.
     bytes: [usize; ADDRESSES],
-    /// Session number of the first packet of version 2.
+    /// Session number in the first packet of protocol version 2.
     session: Option<[u8; 8]>,
 }
 
@@ -50,8 +50,8 @@ impl Datagrams for Sent {
     }
 }
 
-/// Inserts values that a fuzzer cannot find: the checksum of a symbol, and the session number that the driver has
-/// drawn.
+/// Inserts values that a fuzzer cannot guess: the checksum of a symbol, and the session number that the driver has
+/// chosen.
 fn complete(datagram: &mut [u8], session: Option<[u8; 8]>) {
     if let (Some(own), Some(place)) = (session, datagram.get_mut(4..12))
         && place == OWN_SESSION
@@ -61,7 +61,7 @@ fn complete(datagram: &mut [u8], session: Option<[u8; 8]>) {
     let Some(header) = datagram.first_chunk_mut::<SYMBOL_BYTES>() else {
         return;
     };
-    // Only symbols have this first byte. They have a checksum of the header.
+    // Only symbols have this first byte. Only symbols contain a checksum of the header.
     if header[0] != 0x20 {
         return;
     }
@@ -80,20 +80,23 @@ fn complete(datagram: &mut [u8], session: Option<[u8; 8]>) {
         stamp: word(24),
         trimmed: header[1] & 1 != 0,
     };
-    // `credit::encode` writes the header with its checksum. It does not write the bit of an encrypted packet.
+    // `credit::encode` writes the header with its checksum, but not the bit of an encrypted packet. So the bit is
+    // restored.
     let sealed = header[1] & 0x80;
     if credit::encode(&envelope, &Message::Symbol(symbol), header).is_ok() {
         header[1] |= sealed;
     }
 }
 
-/// Delivers datagrams from several senders to a driver. The first byte selects the options of the driver. For each
-/// datagram follow its length (2 bytes), its sender (1 byte), and its bytes. If bit 128 of the sender is set, the time
-/// advances by 50 ms before the datagram, and the driver processes its timeouts.
+/// Delivers datagrams from several senders to a driver.
+///
+/// The first byte of the input selects the options of the driver. Then datagrams follow: each has its length (2
+/// bytes), its sender (1 byte), and its bytes. If bit 128 of the sender is set, the time advances by 50 ms before the
+/// datagram, and the driver processes its timeouts.
 ///
 /// # Panics
-/// If the driver sends more bytes to an address than it received from there, or if a received object is longer than
-/// the limit. There is no such limit for the receiver of the sent object, and in paper mode.
+/// If the driver sends more bytes to an address than it received from this address, or if a received object is longer
+/// than the limit. The first condition does not apply to the receiver of the sent object, nor in paper mode.
 pub fn cast_driver(bytes: &[u8]) {
     let Some((&mode, mut rest)) = bytes.split_first() else {
         return;
@@ -150,7 +153,7 @@ pub fn cast_driver(bytes: &[u8]) {
         while let Some((_, object)) = driver.received() {
             assert!(object.len() <= 1 << 20);
         }
-        // If the driver sends an object, the receiver is address 0.
+        // If the driver sends an object, address 0 is the receiver of the object.
         let strangers = usize::from(sends)..ADDRESSES;
         let more = strangers.clone().find(|at| sent.bytes[*at] > came[*at]);
         assert!(is_paper || more.is_none(), "{:?}, {came:?}", sent.bytes);

@@ -1,4 +1,4 @@
-//! Header fields of HTTP requests and answers.
+//! Targets for header fields of HTTP requests and answers.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use tailcut_rans::priority::{PRIORITY, class_of, field};
@@ -19,15 +19,15 @@ fn fields(name: &HeaderName, bytes: &[u8]) -> HeaderMap {
 /// Reads the class of a request from `Priority` fields. Fields without a valid urgency also have a class.
 ///
 /// # Panics
-/// If several fields have another class than one field with the same list, or if the last urgency does not decide
-/// the class.
+/// If several fields have another class than one field with the same list, or if a field that is added at the end
+/// does not decide the class.
 pub fn http_priority(bytes: &[u8]) {
     let mut headers = fields(&PRIORITY, bytes);
     let class = class_of(&headers);
     let texts = headers.get_all(PRIORITY).iter();
     let texts: Vec<&str> = texts.filter_map(|value| value.to_str().ok()).collect();
-    // If a field ends within a string, the string in the joined list also contains the next field. So the class may
-    // differ.
+    // A field that ends within a string is an exception: in the joined list, its string also contains the next field,
+    // so the class may differ.
     if !texts.iter().any(|text| text.contains('"')) {
         let mut joined = HeaderMap::new();
         let list = HeaderValue::from_str(&texts.join(", ")).expect("a list of fields");
@@ -43,7 +43,7 @@ pub fn http_priority(bytes: &[u8]) {
 /// Reads from `Via` fields whether a guard was on the path.
 ///
 /// # Panics
-/// If a guard among other proxies is not found.
+/// If a guard in a list with other proxies is not found.
 pub fn http_via(bytes: &[u8]) {
     let mut headers = fields(&http::header::VIA, bytes);
     let _ = via::names_guard(&headers);

@@ -1,4 +1,4 @@
-//! Header fields of HTTP answers.
+//! Target for header fields of HTTP answers.
 
 use http::{HeaderMap, HeaderValue};
 use tailcut_rans::ranges::{ContentRange, Digest, StrongTag};

@@ -1,9 +1,9 @@
-//! Fuzz targets: one for each parser of bytes from outside, tested with arbitrary bytes.
+//! Fuzz targets: one target for each parser of bytes from outside.
 //!
-//! A target passes the bytes to a parser. It panics if the parser panics or violates a condition. Accepted values must
-//! be within their limits, and must not change when they are written and read again. An error must have only one line.
-//! It must name the place. `tests/replay.rs` runs every target on its corpus and on changes of it, on stable Rust.
-//! `cargo fuzz run NAME` searches with coverage (see `README.md`).
+//! A target passes arbitrary bytes to a parser. It panics if the parser panics or violates a condition. Accepted values
+//! must be within their limits, and must not change when they are written and read again. An error must have only one
+//! line, and must name the location of the fault. `tests/replay.rs` runs every target on its corpus and on changed
+//! files of the corpus, on stable Rust. `cargo fuzz run NAME` searches with coverage (see `README.md`).
 
 mod cast;
 mod driver;
@@ -27,7 +27,7 @@ pub use wire::{
 };
 pub use workload::{coflows, size_name, size_table, trace};
 
-/// Target: its name, which is also the name of its corpus, and its function.
+/// Name and function of a target. Its corpus has the same name.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets.

@@ -1,4 +1,4 @@
-//! Sizes, rates, times, shares and counts as text.
+//! Target for sizes, rates, times, shares and counts as text.
 
 use std::fmt::Debug;
 use std::str::from_utf8;

@@ -1,4 +1,4 @@
-//! Inputs of the command: scenarios, `--set`, names of designs, and the page that `reproduce --page` fills.
+//! Targets for inputs of the command: scenarios, `--set`, names of designs, and the page that `reproduce --page` fills.
 
 use std::str::from_utf8;
 use tailcut_report::Comparison;
@@ -49,7 +49,7 @@ pub fn setting(bytes: &[u8]) {
 /// Reads the name of a design.
 ///
 /// # Panics
-/// If the name that a design returns means another design, or if an error has no text.
+/// If the name of the resulting design means another design, or if the text of an error is empty.
 pub fn design(bytes: &[u8]) {
     let Ok(name) = from_utf8(bytes) else { return };
     match name.parse::<Stack>() {
@@ -61,7 +61,7 @@ pub fn design(bytes: &[u8]) {
 /// Fills a page of reproductions.
 ///
 /// # Panics
-/// If an unknown mark is not in the line that is returned for it, or if a second call changes the filled page again.
+/// If an unknown mark is not in the line that is returned for it, or if a second call changes the filled page.
 pub fn page(bytes: &[u8]) {
     let Ok(text) = from_utf8(bytes) else { return };
     for (line, name) in page::unknown_marks(text) {

@@ -1,5 +1,5 @@
-//! Stored results: the manifest of a study, the summary and the tables of a run, the comparisons in the same directory,
-//! and the report of all of them.
+//! Targets for stored results: the manifest of a study, the summary and the tables of a run, the comparisons in the
+//! same directory, and the report of all these files.
 
 use std::fs;
 use std::io::Write;
@@ -24,12 +24,12 @@ pub fn run(bytes: &[u8]) {
     read_and_report(study.path());
 }
 
-/// Reads a table in CSV. The first line is the table's name.
+/// Reads a table in CSV. The first line of the input is the name of the table.
 pub fn table_csv(bytes: &[u8]) {
     table(bytes, "csv");
 }
 
-/// Reads a table in Parquet. The first line is the table's name.
+/// Reads a table in Parquet. The first line of the input is the name of the table.
 pub fn table_parquet(bytes: &[u8]) {
     table(bytes, "parquet");
 }
@@ -50,8 +50,8 @@ fn beside_the_manifest(name: &str, bytes: &[u8]) {
     read_and_report(study.path());
 }
 
-/// Puts a table into the run, and writes its length and hash into `run.json`. With a wrong length or hash, the table
-/// would be refused before it is parsed.
+/// Stores the bytes as a table of the run, with the correct length and hash in `run.json`. A table with a wrong length
+/// or hash would be refused before it is parsed.
 fn table(bytes: &[u8], extension: &str) {
     let end = bytes.iter().position(|&byte| byte == b'\n');
     let (name, rest) = bytes.split_at(end.map_or(bytes.len(), |end| end + 1));
@@ -75,7 +75,7 @@ fn table(bytes: &[u8], extension: &str) {
     read_and_report(study.path());
 }
 
-/// Writes a study of one run to the disk.
+/// Writes a study of one run to a new directory.
 fn stored() -> TempDir {
     static FILES: OnceLock<Vec<(PathBuf, Vec<u8>)>> = OnceLock::new();
     let dir = tempfile::tempdir().expect("a directory");
@@ -87,8 +87,8 @@ fn stored() -> TempDir {
     dir
 }
 
-/// Returns the files of a study with one run, and their paths in its directory. They are created only once, because
-/// this has to wait for the disk.
+/// Returns the paths and contents of the files of a study with one run. They are created only once, because the
+/// creation waits for the disk.
 fn written() -> Vec<(PathBuf, Vec<u8>)> {
     let dir = tempfile::tempdir().expect("a directory");
     let key = RunKey {
@@ -119,7 +119,7 @@ fn written() -> Vec<(PathBuf, Vec<u8>)> {
     files.into()
 }
 
-/// Returns the directory of the only run.
+/// Returns the directory of the study's only run.
 fn run_of(study: &Path) -> PathBuf {
     let runs = fs::read_dir(study.join("runs")).expect("the runs");
     let mut runs = runs.map(|entry| entry.expect("an entry").path());

@@ -1,4 +1,4 @@
-//! Headers and frames from the network.
+//! Targets for headers and frames from the network.
 
 use std::fmt::Debug;
 use tailcut_transport::{Condition, Ecn, Segment};
@@ -24,7 +24,7 @@ pub fn wire_scdp(bytes: &[u8]) {
 /// Reads a packet of SCDP in credit mode.
 ///
 /// # Panics
-/// On the conditions of [`wire_scdp`].
+/// Under the same conditions as [`wire_scdp`].
 pub fn wire_cast(bytes: &[u8]) {
     match credit::decode(bytes) {
         Ok((envelope, message, length)) => {
@@ -40,7 +40,7 @@ pub fn wire_cast(bytes: &[u8]) {
 /// Reads an NDP header.
 ///
 /// # Panics
-/// On the conditions of [`wire_scdp`].
+/// Under the same conditions as [`wire_scdp`].
 pub fn wire_ndp(bytes: &[u8]) {
     header(bytes, ndp::encode, ndp::decode);
 }
@@ -48,7 +48,7 @@ pub fn wire_ndp(bytes: &[u8]) {
 /// Reads a pFabric header.
 ///
 /// # Panics
-/// On the conditions of [`wire_scdp`].
+/// Under the same conditions as [`wire_scdp`].
 pub fn wire_pfabric(bytes: &[u8]) {
     header(bytes, pfabric::encode, pfabric::decode);
 }
@@ -56,7 +56,7 @@ pub fn wire_pfabric(bytes: &[u8]) {
 /// Reads a RANS message.
 ///
 /// # Panics
-/// On the conditions of [`wire_scdp`].
+/// Under the same conditions as [`wire_scdp`].
 pub fn wire_rans(bytes: &[u8]) {
     header(bytes, rans::encode, rans::decode);
 }
@@ -64,7 +64,7 @@ pub fn wire_rans(bytes: &[u8]) {
 /// Reads a preamble or a banner of RepNet.
 ///
 /// # Panics
-/// On the conditions of [`wire_scdp`].
+/// Under the same conditions as [`wire_scdp`].
 pub fn wire_repnet(bytes: &[u8]) {
     match repnet::decode_preamble(bytes) {
         Ok((preamble, length)) => {
@@ -99,11 +99,11 @@ fn header<T: PartialEq + Debug>(
     }
 }
 
-/// Reads a datagram with a header of this project, trims it, and puts it into a frame.
+/// Reads a datagram with a header of this project, trims the datagram, and puts it into a frame.
 ///
 /// # Panics
-/// If the segment changes when it is written as bytes or in a frame, or if trimming changes more of it than its
-/// condition.
+/// If the segment changes when it is written as bytes or in a frame, or if trimming changes anything except the
+/// segment's condition.
 pub fn wire_segment(bytes: &[u8]) {
     let (segment, length) = match decode(FiveTuple::default(), Ecn::Capable, bytes) {
         Ok(read) => read,
@@ -134,10 +134,10 @@ pub fn wire_segment(bytes: &[u8]) {
     assert_eq!(read, Ok((segment, length)));
 }
 
-/// Changes an Ethernet frame in all ways in which a switch and a router do.
+/// Changes an Ethernet frame in all ways in which a switch or a router changes frames.
 ///
 /// # Panics
-/// If more of the frame changes than intended, or if a refused frame has changed.
+/// If another part of the frame changes, or if a refused frame has changed.
 pub fn wire_frame(bytes: &[u8]) {
     let seen = match View::read(bytes) {
         Ok(seen) => seen,
@@ -207,7 +207,7 @@ pub fn wire_frame(bytes: &[u8]) {
                     assert_eq!(segment.condition, Condition::Trimmed);
                 }
             }
-            // The lengths and the checksum match the remaining bytes: to write them again changes nothing.
+            // The lengths and the checksum already match the remaining bytes, so writing them again changes nothing.
             let mut again = changed[..length].to_vec();
             assert_eq!(shorten(&mut again, payload.len()), Ok(length));
             assert_eq!(again, changed[..length]);
@@ -219,7 +219,7 @@ pub fn wire_frame(bytes: &[u8]) {
     }
 }
 
-/// Changes a frame in the ways in which a router does: it decrements the TTL, or answers that the TTL has expired.
+/// Changes a frame as a router does: it decrements the TTL, or answers that the TTL has expired.
 fn route(bytes: &[u8], ip: Option<Ip>) {
     let mut changed = bytes.to_vec();
     match set_ttl(&mut changed, 1) {

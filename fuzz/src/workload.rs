@@ -1,4 +1,4 @@
-//! Inputs of a workload: traces, tables of flow sizes, and names of distributions.
+//! Targets for inputs of a workload: traces, tables of flow sizes, and names of distributions.
 
 use std::str::from_utf8;
 use tailcut_sim::workload::{
@@ -37,7 +37,7 @@ pub fn trace(bytes: &[u8]) {
     }
 }
 
-/// Reads coflows of a file.
+/// Reads a file of coflows.
 ///
 /// # Panics
 /// If a flow is outside the network.

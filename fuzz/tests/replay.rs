@@ -1,4 +1,4 @@
-//! Runs every target on its corpus, and on randomly changed files of the corpus.
+//! Tests that run every target on its corpus, and on randomly changed files of the corpus.
 
 use proptest::prelude::*;
 use std::fs;
@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use tailcut_fuzz::{TARGETS, Target};
 
-/// Returns the corpus of a target: files and their contents.
+/// Returns the paths and contents of the files in a target's corpus.
 fn corpus(name: &str) -> Vec<(PathBuf, Vec<u8>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("corpus")
@@ -55,15 +55,15 @@ fn every_folder_of_the_corpus_has_a_target_and_every_target_a_binary() {
 /// Change of an input.
 #[derive(Clone, Debug)]
 enum Change {
-    /// Inserts bytes.
+    /// Inserts these bytes at a position.
     Insert(prop::sample::Index, Vec<u8>),
-    /// Replaces a byte.
+    /// Replaces the byte at a position.
     Replace(prop::sample::Index, u8),
-    /// Deletes this number of bytes.
+    /// Deletes this number of bytes at a position.
     Delete(prop::sample::Index, usize),
-    /// Copies a part of this length to another place.
+    /// Copies a part of this length to another position.
     Repeat(prop::sample::Index, prop::sample::Index, usize),
-    /// Replaces the end of the input by the end of another file of the corpus.
+    /// Replaces the end of the input with the end of another file of the corpus.
     Splice(
         prop::sample::Index,
         prop::sample::Index,
@@ -72,7 +72,7 @@ enum Change {
 }
 
 fn pieces() -> impl Strategy<Value = Vec<u8>> {
-    // Texts at which parsers often fail: limits of number types, special values, delimiters.
+    // These texts often cause faults in parsers: limits of number types, special values, delimiters.
     let known: [&[u8]; 24] = [
         b"0",
         b"-1",

@@ -1,4 +1,4 @@
-//! Tests with arbitrary scenario texts: reading never panics, and an error names a line.
+//! Tests with arbitrary scenario texts: the parser never panics, and an error names a line.
 
 use proptest::prelude::*;
 use std::fs;
@@ -27,13 +27,13 @@ fn scenarios() -> Vec<String> {
 /// Change of a text.
 #[derive(Clone, Debug)]
 enum Mutation {
-    /// Inserts a text at a place.
+    /// Inserts a text at a position.
     Insert(usize, String),
-    /// Deletes this number of characters.
+    /// Deletes this number of characters at a position.
     Delete(usize, usize),
     /// Replaces the value after the equals sign of a line.
     Value(usize, String),
-    /// Copies a line to another place.
+    /// Copies a line to another position.
     Repeat(usize, usize),
     /// Swaps two lines.
     Swap(usize, usize),

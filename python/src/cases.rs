@@ -1,4 +1,4 @@
-//! Study's directory of cases, as the command uses it, for runs from Python.
+//! Directory of a study, in which Python runs cases in the same way as the command.
 
 use crate::custom;
 use crate::error;
@@ -15,21 +15,21 @@ use tailcut_scenario::Progress;
 use tailcut_scenario::sim::RunControl;
 use tailcut_study::{CaseState, CollectOptions, Draft, Error, Program, StudyDir};
 
-/// Study's directory, and the program that runs cases in it.
+/// Directory of a study, and the description of the program that runs its cases.
 #[pyclass(frozen, module = "tailcut._native")]
 pub struct Cases {
     dir: StudyDir,
     by: Program,
 }
 
-/// Number of finished cases, and indices of the cases that failed, that a process runs, and that wait.
+/// Number of finished cases, then the indices of the failed, of the running and of the waiting cases.
 type Tally = (usize, Vec<usize>, Vec<usize>, Vec<usize>);
 
 #[pymethods]
 impl Cases {
-    /// Plans a scenario in a directory. Finished cases are kept, and failed cases wait again. `build` is the file of
-    /// this module. `code` identifies the code of parts in Python. With `expect`, the plan contains the expected time
-    /// of each case.
+    /// Plans a scenario in a directory. Finished cases are kept, and failed cases wait again. `build` is the path of
+    /// this module's file. `code` identifies the code of parts in Python. With `expect`, the plan contains the expected
+    /// time of each case.
     #[staticmethod]
     fn plan(
         py: Python<'_>,
@@ -95,9 +95,9 @@ impl Cases {
         Ok(Self { dir, by })
     }
 
-    /// Runs cases by their indices. Cases that are finished, have failed or run in another process are skipped.
-    /// `tick` is called regularly with the number of finished cases, as a fraction. An exception in `tick` stops the
-    /// cases, and they wait again.
+    /// Runs cases by their indices. Cases that are finished, have failed or run in another process are skipped. `tick`
+    /// is called regularly with the number of finished cases, as a fraction. An exception in `tick` stops the running
+    /// cases, which then wait again.
     #[pyo3(signature = (places, threads=None, tick=None))]
     fn run(
         &self,
@@ -123,14 +123,14 @@ impl Cases {
         Ok((tally.done, tally.failed, tally.running, tally.waiting))
     }
 
-    /// Returns the waiting cases in chunks. Each chunk is expected to take at least `least` seconds of CPU time.
+    /// Returns the waiting cases in chunks. The expected CPU time of each chunk is at least `least` seconds.
     fn chunks(&self, py: Python<'_>, least: f64) -> PyResult<Vec<Vec<usize>>> {
         let chunks = py.detach(|| self.dir.chunks(least, usize::MAX));
         let chunks = chunks.map_err(|wrong| error::of_cases(py, &wrong))?;
         Ok(chunks.into_iter().map(|chunk| chunk.places).collect())
     }
 
-    /// Returns the failed runs with the reasons.
+    /// Returns a text for each failed run, with the reason.
     fn failures(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let states = py.detach(|| self.dir.states(0..self.dir.plan().cases.len()));
         let states = states.map_err(|wrong| error::of_cases(py, &wrong))?;
@@ -143,13 +143,13 @@ impl Cases {
         Ok(failures.collect())
     }
 
-    /// Returns the folder for the output of workers.
+    /// Returns the directory for the output of workers.
     fn jobs(&self, py: Python<'_>) -> PyResult<PathBuf> {
         let jobs = self.dir.jobs();
         jobs.map_err(|wrong| error::of_cases(py, &wrong))
     }
 
-    /// Returns the study of all cases, after they have finished. The files of the command are written to `out`.
+    /// Returns the study of all cases, after they have finished. Writes the same files as the command to `out`.
     fn collect(&self, py: Python<'_>, out: PathBuf) -> PyResult<Study> {
         let collected = py.detach(|| self.dir.collect(&out, CollectOptions::default()).map(drop));
         collected.map_err(|wrong| error::of_cases(py, &wrong))?;
@@ -158,8 +158,8 @@ impl Cases {
 }
 
 impl Cases {
-    /// Runs cases in Rust first, over all threads. Cases with parts in Python come last: only one thread at a time
-    /// can run Python code.
+    /// Runs cases without parts in Python first, on all threads. Cases with parts in Python come last, because only one
+    /// thread at a time can run Python code.
     fn walk(&self, places: &[usize], threads: NonZeroUsize, watch: &Watch) -> Result<(), Error> {
         let runner = self.dir.runner(self.by.clone())?;
         let is_in_python = |place: usize| {
@@ -203,7 +203,7 @@ impl Cases {
     }
 }
 
-/// Returns the description of this package for a study's directory.
+/// Returns the description of this package that is stored in a study's directory.
 fn program(command_line: Vec<String>, build: PathBuf, code: &str) -> PyResult<Program> {
     let build = hash(&build)?;
     Ok(Program {

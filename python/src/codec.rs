@@ -1,10 +1,10 @@
-//! Records as bytes, exact to the picosecond, for other processes that return them.
+//! Records as bytes, exact to the picosecond, so that one process can send them to another.
 //!
-//! Both processes run the same version. Bytes of another version are refused.
+//! Both processes must run the same version. Bytes of another version are refused.
 
 use tailcut_scenario::record::RunRecord;
 
-/// Header of the bytes.
+/// Text at the start of the bytes, which contains the version.
 const HEADER: &str = concat!("tailcut ", env!("CARGO_PKG_VERSION"), " record\n");
 
 /// Returns the bytes of a record.
@@ -14,10 +14,10 @@ pub fn encode(record: &RunRecord) -> Vec<u8> {
     bytes
 }
 
-/// Returns the record from bytes.
+/// Reads a record from bytes.
 ///
 /// # Errors
-/// The difference between the bytes and a record of this version, as text.
+/// A text that says how the bytes differ from a record of this version.
 pub fn decode(bytes: &[u8]) -> Result<RunRecord, String> {
     let mut rest = bytes
         .strip_prefix(HEADER.as_bytes())

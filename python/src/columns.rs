@@ -1,5 +1,4 @@
-//! Tables of runs as Arrow columns. `docs/output.md` has names, order and units. The columns that identify the run
-//! come first.
+//! Tables of runs as Arrow columns. The first columns identify the run. `docs/output.md` lists names, order and units.
 
 use crate::record::Finished;
 use crate::summary;
@@ -15,7 +14,7 @@ use tailcut_scenario::record::{Column, Data, RunKey, RunRecord, Table, TableKind
 pub enum Kind {
     /// Table with one row for each run.
     Runs,
-    /// Table of each run.
+    /// Table that each run writes, such as its flows.
     Of(TableKind),
 }
 
@@ -36,7 +35,7 @@ impl Kind {
         }
     }
 
-    /// Number of rows of a run.
+    /// Number of rows that a run has in this table.
     pub fn rows(self, run: &RunRecord) -> usize {
         match self {
             Self::Runs => 1,
@@ -49,8 +48,8 @@ impl Kind {
         self == Self::Of(TableKind::Flows)
     }
 
-    /// Returns the columns of the study's run `index`, in batches. `reported` is this run in reports, for tables with
-    /// the column [`MEASURED`].
+    /// Returns the columns of the study's run `index`, in batches. `reported` is the same run in the form for reports.
+    /// Only tables with the column [`MEASURED`] need it.
     ///
     /// # Errors
     /// Impossible if all columns have the same number of rows.
@@ -74,7 +73,7 @@ impl Kind {
             .collect()
     }
 
-    /// Returns the columns of this table, which are equal for all runs.
+    /// Returns the names and types of the columns, which are the same for all runs.
     pub fn schema(self, swept: &[Swept]) -> Arc<Schema> {
         let run = RunRecord::new(RunKey::default());
         let table = match self {
@@ -89,10 +88,10 @@ impl Kind {
     }
 }
 
-/// Name of the column that says whether the answer measures a flow. It is the last one.
+/// Name of the last column of the flows. It says whether the answer measures a flow.
 const MEASURED: &str = "measured";
 
-/// Returns whether the answer measures each flow of a table.
+/// Returns, for each flow of a table, whether the answer measures it.
 fn measured(flows: &Table, run: &Run) -> BooleanArray {
     let starts = flows
         .columns
@@ -105,7 +104,7 @@ fn measured(flows: &Table, run: &Run) -> BooleanArray {
     rows.collect()
 }
 
-/// Returns a table of a run, with the columns that identify the run in front.
+/// Returns a table of a run. The columns that identify the run come first.
 fn batch(
     index: usize,
     key: &RunKey,

@@ -1,9 +1,9 @@
-//! Errors as Python exceptions. Their classes are in `tailcut._errors`.
+//! Conversion of errors to Python exceptions. The classes of the exceptions are in `tailcut._errors`.
 
 use pyo3::prelude::*;
 use tailcut_scenario::{RunFailed, ScenarioError, record};
 
-/// Returns a `tailcut.ScenarioError`.
+/// Returns a `tailcut.ScenarioError` for an error of a scenario.
 pub fn scenario(py: Python<'_>, error: &ScenarioError) -> PyErr {
     let ScenarioError {
         place,
@@ -25,7 +25,7 @@ pub fn given(py: Python<'_>, place: &str, found: String, allowed: &str) -> PyErr
     )
 }
 
-/// Returns a `tailcut.RunError`.
+/// Returns a `tailcut.RunError` for a run that failed.
 pub fn run(py: Python<'_>, error: &RunFailed) -> PyErr {
     failed(py, error.to_string())
 }

@@ -1,6 +1,6 @@
-//! Part of the Python package that is written in Rust: scenarios, runs, tables and reports.
+//! Rust part of the Python package: scenarios, runs, tables and reports.
 //!
-//! Users import the Python package `tailcut`, which is built on this module.
+//! Users import the Python package `tailcut`, which uses this module.
 
 mod cases;
 mod codec;

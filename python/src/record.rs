@@ -1,9 +1,10 @@
-//! Finished run, and its form in reports.
+//! Finished run, and its conversion for reports.
 
 use tailcut_report::Run;
 use tailcut_scenario::record::{Row, RunRecord, RunSummary};
 
-/// Finished run. A summary from a directory has more than the record next to it, whose times are whole nanoseconds.
+/// Record of a finished run, with its summary. A summary that was read from a directory is more exact than its record,
+/// whose times are whole nanoseconds.
 pub struct Finished {
     pub record: RunRecord,
     pub summary: RunSummary,
@@ -19,8 +20,8 @@ impl From<RunRecord> for Finished {
 }
 
 impl Finished {
-    /// Returns the run as reports read it from files, with times in whole nanoseconds. Reports here then equal the
-    /// command's reports to the last digit.
+    /// Returns the run in the form that reports read from files, with times in whole nanoseconds. So a report from
+    /// Python is equal to the command's report in every digit.
     pub fn for_report(&self) -> Run {
         let mut record = self.record.clone();
         round(&mut record.flows);
@@ -33,7 +34,7 @@ impl Finished {
     }
 }
 
-/// Rounds rows to the values that files contain.
+/// Rounds rows to the precision that files have.
 fn round<R: Row>(rows: &mut [R]) {
     for row in rows {
         if let Some(rounded) = row.rounded() {

@@ -1,4 +1,4 @@
-//! Runs that release Python's lock, and that Ctrl-C ends.
+//! Runs that release Python's global lock (GIL), so that other threads continue and Ctrl-C works.
 
 use crate::custom::{self, Failure};
 use crate::error;
@@ -15,10 +15,10 @@ use tailcut_scenario::{Ended, Progress, RunFailed, Workers};
 /// Time between two checks for signals such as Ctrl-C.
 const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Largest number of threads, as on the command line.
+/// Largest number of threads. The command line has the same limit.
 const MOST_THREADS: i64 = 4_096;
 
-/// Returns the number of threads that Python passed. The default is one for each core.
+/// Returns the number of threads that Python code passed. The default is one thread for each core.
 pub fn threads(py: Python<'_>, given: Option<i64>) -> PyResult<NonZeroUsize> {
     let Some(given) = given else {
         return Ok(Workers::default().threads);
@@ -32,11 +32,11 @@ pub fn threads(py: Python<'_>, given: Option<i64>) -> PyResult<NonZeroUsize> {
     })
 }
 
-/// State that the threads of runs share with the thread that waits for them.
+/// State that the threads of the runs share with the thread that waits for them.
 pub struct Watch {
     /// Finished share of each run, in millionths.
     shares: Vec<AtomicU32>,
-    /// Exception of a part in Python. It stops all runs.
+    /// First exception of a part in Python. An exception stops all runs.
     pub failure: Arc<Failure>,
 }
 
@@ -51,7 +51,7 @@ impl Watch {
         }
     }
 
-    /// Runs one of `runs` in this thread.
+    /// Executes the run with the index `run` in this thread.
     fn one(&self, runs: &[RunConfig], run: usize) -> Result<RunRecord, RunFailed> {
         let control = RunMonitor {
             watch: self,
@@ -89,7 +89,7 @@ impl Progress for Watch {
     }
 }
 
-/// Result that one thread passes to another.
+/// Result that one thread passes to another thread.
 struct Awaited<T> {
     result: Mutex<Option<T>>,
     there: Condvar,
@@ -108,7 +108,7 @@ impl<T> Awaited<T> {
         self.there.notify_one();
     }
 
-    /// Waits for the result, but not longer than `while_`.
+    /// Waits for the result, but at most for the duration `while_`.
     fn wait(&self, while_: Duration) -> Option<T> {
         let result = self.result.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self
@@ -136,11 +136,12 @@ pub fn run(
     outcome.map_err(|failed| error::run(py, &failed))
 }
 
-/// Runs `work` in another thread, which reports to `watch`. Meanwhile this thread lets Python handle signals, and
-/// calls `tick`.
+/// Runs `work` in another thread, which reports its progress to `watch`. Meanwhile this thread lets Python handle
+/// signals, and calls `tick`.
 ///
 /// # Errors
-/// The exception of a part in Python, of `tick` or of a signal, or a panic. The work is then stopped and waited for.
+/// The exception of a part in Python, of `tick` or of a signal, or a panic. The work is then stopped, and the function
+/// waits for its end.
 pub fn run_interruptibly<T: Send>(
     py: Python<'_>,
     watch: &Watch,
@@ -165,13 +166,14 @@ pub fn run_interruptibly<T: Send>(
                     None => Ok(()),
                 });
                 if let Err(error) = checked {
-                    // Runs check for a halt at intervals. Until then, calls of Python parts return at once.
+                    // A run checks only at intervals whether it must stop. Until then, calls of Python parts return at
+                    // once.
                     watch.failure.halt();
                     raised = Some(error);
                 }
             }
         };
-        // The thread has delivered its result, so this does not wait.
+        // The thread has already delivered its result, so this line does not wait.
         py.detach(|| workers.join()).map(|()| outcome)
     });
     if let Some(error) = raised.or_else(|| watch.failure.take()) {
@@ -185,8 +187,8 @@ pub fn run_interruptibly<T: Send>(
     })
 }
 
-/// Runs in Rust come first, over all threads. Runs with parts in Python come last: only one thread at a time can run
-/// Python code.
+/// Executes runs without parts in Python first, on all threads. Runs with parts in Python come last, because only one
+/// thread at a time can run Python code.
 fn all(runs: &[RunConfig], wanted: &[usize], threads: NonZeroUsize, watch: &Watch) -> Outcome {
     let (in_python, in_rust): (Vec<usize>, Vec<usize>) =
         (0..wanted.len()).partition(|&place| custom::is_in_python(&runs[wanted[place]].stack));
@@ -221,12 +223,12 @@ fn failed(config: &RunConfig, error: RunError) -> RunFailed {
     }
 }
 
-/// Run in the calling thread.
+/// Monitor of one run. The thread of the run calls it.
 pub struct RunMonitor<'a> {
     pub watch: &'a Watch,
-    /// Index of the run in the watch.
+    /// Index of the run in `watch`.
     pub run: usize,
-    /// Whether a part of the run is in Python, so that this thread holds Python's lock.
+    /// Whether a part of the run is written in Python. This thread then holds Python's global lock (GIL).
     pub in_python: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Scenarios for Python.
+//! Scenarios in Python.
 
 use crate::error;
 use crate::study::{Plan, Study};
@@ -21,7 +21,7 @@ type Case = (
     BTreeMap<String, String>,
 );
 
-/// Scenario. Each value has been checked against its key.
+/// Scenario for Python. Each value has already been checked.
 #[pyclass(frozen, module = "tailcut._native")]
 pub struct Scenario {
     pub inner: tailcut_scenario::Scenario,
@@ -34,7 +34,8 @@ pub fn or_raise<T>(py: Python<'_>, outcome: Outcome<T>) -> PyResult<T> {
 
 #[pymethods]
 impl Scenario {
-    /// Reads the contents of a file. `file` is its name in errors. Relative paths start in `directory`.
+    /// Reads a scenario from the contents of a file. Errors use `file` as its name. Relative paths start in
+    /// `directory`.
     #[staticmethod]
     fn parse(py: Python<'_>, bytes: Vec<u8>, file: &str, directory: PathBuf) -> PyResult<Self> {
         let inner = tailcut_scenario::Scenario::parse_bytes(file, directory, bytes);
@@ -50,15 +51,15 @@ impl Scenario {
         Ok(or_raise(py, built_in)?.map(|inner| Self { inner }))
     }
 
-    /// Returns the same scenario as a start: a key in it that no design reads is no error.
+    /// Returns the scenario as a starting point: a key that no design reads is then not an error.
     fn as_start(&self) -> Self {
         let mut inner = self.inner.clone();
         inner.mark_as_starting_values();
         Self { inner }
     }
 
-    /// Returns the scenario with other values, by the paths of their keys. `topology` and `workload` replace the
-    /// whole sections, in the short form of the command line, and must come first.
+    /// Returns the scenario with other values, by the paths of their keys. `topology` and `workload` replace whole
+    /// sections. They have the short form of the command line, and must come first.
     fn with_values(&self, py: Python<'_>, values: &Bound<'_, PyDict>) -> PyResult<Self> {
         let mut inner = self.inner.clone();
         for (path, value) in values {
@@ -80,7 +81,7 @@ impl Scenario {
         Ok(Self { inner })
     }
 
-    /// Returns the scenario with the contents of a file that it names.
+    /// Returns the scenario with `bytes` as the contents of a file that it names.
     fn with_file(&self, path: &str, bytes: Vec<u8>) -> Self {
         Self {
             inner: self.inner.clone().with_file(path, bytes),
@@ -92,7 +93,7 @@ impl Scenario {
         or_raise(py, text::resolved(&self.inner))
     }
 
-    /// Returns the files that the scenario names, by their paths.
+    /// Returns the contents of all files that the scenario names, by their paths.
     fn files<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let files = PyDict::new(py);
         for (path, bytes) in or_raise(py, self.inner.files())? {
@@ -101,7 +102,7 @@ impl Scenario {
         Ok(files)
     }
 
-    /// Returns the designs of its runs. Settings of single designs are left out.
+    /// Returns the designs of the scenario's runs. Settings of single designs are left out.
     fn designs(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let study = or_raise(py, tailcut_scenario::Study::of(&self.inner))?;
         let mut designs: Vec<String> = Vec::new();
@@ -114,7 +115,7 @@ impl Scenario {
         Ok(designs)
     }
 
-    /// Runs cases by their numbers, and returns their records as bytes. Workers of an executor call this.
+    /// Runs cases by their numbers, and returns their records as bytes. Workers of an executor call this method.
     fn run_cases(&self, py: Python<'_>, cases: Vec<usize>) -> PyResult<Vec<Py<PyBytes>>> {
         let study = or_raise(py, tailcut_scenario::Study::of(&self.inner))?;
         if let Some(case) = cases.iter().find(|&&case| case >= study.runs.len()) {
@@ -168,7 +169,7 @@ impl Scenario {
         ))
     }
 
-    /// Returns the study of records from workers, in the order of the cases.
+    /// Returns the study of records that workers have sent, in the order of the cases.
     fn collect(&self, py: Python<'_>, records: Vec<Option<Vec<u8>>>) -> PyResult<Study> {
         let study = or_raise(py, tailcut_scenario::Study::of(&self.inner))?;
         Study::of_bytes(py, Plan::of(&study), &records)
@@ -186,7 +187,7 @@ impl Scenario {
     }
 }
 
-/// Converts a Python value for the scenario. As on a command line, a text is accepted for a value of any type.
+/// Converts a Python value for the scenario. A text is accepted for a value of any type, as on the command line.
 fn raw(path: &str, value: &Bound<'_, PyAny>) -> PyResult<Raw> {
     if value.is_instance_of::<PyBool>() {
         return Ok(Raw::Flag(value.extract()?));
@@ -204,7 +205,7 @@ fn raw(path: &str, value: &Bound<'_, PyAny>) -> PyResult<Raw> {
         let items = value.try_iter()?.map(|item| raw(path, &item?));
         return Ok(Raw::Array(items.collect::<PyResult<_>>()?));
     }
-    // Numbers and arrays of numpy become Python numbers and lists.
+    // Numbers and arrays of numpy are converted to Python numbers and lists.
     if let Ok(plain) = value.call_method0("tolist") {
         return raw(path, &plain);
     }

@@ -1,4 +1,4 @@
-//! Studies: finished runs, their tables, the answer, the report, and the files of the command.
+//! Studies: finished runs with their tables, answer and report, and the files that the command also writes.
 
 use crate::columns::Kind;
 use crate::record::Finished;
@@ -17,7 +17,7 @@ use tailcut_scenario::record::{
 };
 use tailcut_scenario::sim::RunConfig;
 
-/// Plan of a study, without its results.
+/// Plan of a study: its runs without their results.
 pub struct Plan {
     name: String,
     about: String,
@@ -27,7 +27,7 @@ pub struct Plan {
     keys: Vec<RunKey>,
     /// Hash of the configuration of each run.
     origins: Vec<String>,
-    /// Whether a part of each run is written in Python.
+    /// Whether each run has a part in Python.
     in_python: Vec<bool>,
 }
 
@@ -59,18 +59,18 @@ impl Plan {
     }
 }
 
-/// Runs of a study, and the data that was read or computed from them.
+/// Data of a study: the plan, the finished runs, and the values that are computed from them.
 pub struct Data {
     plan: Plan,
     /// Keys that the study sweeps.
     pub swept: Vec<Swept>,
-    /// Results of the planned runs; `None`: the run has not finished.
+    /// Results of the planned runs. `None`: the run has not finished.
     pub runs: Vec<Option<Finished>>,
     report: OnceLock<tailcut_report::Study>,
 }
 
 impl Data {
-    /// Returns the study of reports.
+    /// Returns the study in the form that reports need.
     pub fn report(&self) -> &tailcut_report::Study {
         self.report.get_or_init(|| {
             let mut manifest = self.plan.manifest(Vec::new());
@@ -85,7 +85,7 @@ impl Data {
     }
 }
 
-/// Study.
+/// Study for Python.
 #[pyclass(frozen, module = "tailcut._native")]
 pub struct Study {
     data: Arc<Data>,
@@ -94,7 +94,7 @@ pub struct Study {
 }
 
 impl Study {
-    /// Creates a study of runs in the order of the plan.
+    /// Creates a study from records, in the order of the plan.
     pub fn new(plan: Plan, records: Vec<Option<tailcut_scenario::record::RunRecord>>) -> Self {
         let runs = records.into_iter().map(|record| record.map(Finished::from));
         Self {
@@ -108,10 +108,10 @@ impl Study {
         }
     }
 
-    /// Creates a study of records from workers.
+    /// Creates a study from records that workers have sent as bytes.
     ///
     /// # Errors
-    /// Bytes that are not a record, or a record of another run.
+    /// The bytes are not a record, or the record belongs to another run.
     pub fn of_bytes(py: Python<'_>, plan: Plan, given: &[Option<Vec<u8>>]) -> PyResult<Self> {
         if given.len() != plan.keys.len() {
             let words = format!("{} records of {} runs", given.len(), plan.keys.len());
@@ -151,8 +151,8 @@ impl Study {
         })
     }
 
-    /// Writes the study into a directory, as the command does. Existing runs are kept. `build` is the file of this
-    /// module. `fresh` is a text that no other study has.
+    /// Writes the study into a directory, as the command does. Runs that exist there are kept. `build` is the path of
+    /// this module's file. `fresh` is a text that no other study has.
     fn save(
         &self,
         py: Python<'_>,
@@ -165,8 +165,8 @@ impl Study {
         let plan = &self.data.plan;
         let origin = |(config, in_python): (&String, &bool)| Origin {
             config: config.clone(),
-            // The configuration does not contain the Python code of a part. The fresh text ensures that the run never
-            // equals another run.
+            // The configuration does not contain the Python code of a part, so equal configurations can have different
+            // results. The fresh text makes sure that such a run never counts as equal to another run.
             build: if *in_python {
                 format!("{build} {fresh}")
             } else {
@@ -214,7 +214,7 @@ impl Study {
         py.detach(|| tailcut_report::json(self.data.report()).to_string())
     }
 
-    /// Returns all plots and drawings: name and SVG.
+    /// Returns the name and the SVG of each plot and drawing.
     fn pictures(&self, py: Python<'_>) -> Vec<(String, String)> {
         let pictures = py.detach(|| tailcut_report::pictures(self.data.report(), tailcut_report::Size::Screen));
         pictures
@@ -253,7 +253,7 @@ impl Study {
     }
 }
 
-/// Returns the hash of the file of this module, which identifies the build of a run.
+/// Returns the hash of this module's file. It identifies the build of tailcut that ran a run.
 pub fn hash(build: &PathBuf) -> PyResult<String> {
     let mut hash = Fingerprint::new();
     io::copy(&mut File::open(build)?, &mut hash)?;

@@ -1,8 +1,8 @@
-//! Table of runs: one row for each run, with the numbers of `run.json`.
+//! Table of runs: one row for each run, with the values of its `run.json`.
 
 use tailcut_scenario::record::{Column, FctStats, RunSummary, Table};
 
-/// Returns the row of one run. Nested keys of `run.json` are joined with `_`: `sent_packets`, `mice_p99_us`.
+/// Returns the row of one run. Nested keys of `run.json` are joined with `_`, such as `mice_p99_us`.
 pub fn table(run: &RunSummary) -> Table {
     let counts = [
         ("flows", run.flows),

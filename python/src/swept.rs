@@ -1,8 +1,8 @@
-//! Keys that a study sweeps, one column for each.
+//! Keys that a study sweeps. Tables have one column for each of them.
 
 use tailcut_scenario::record::{Column, Parameter, ParameterValue, RunKey};
 
-/// Swept key, and the type of its values in all runs.
+/// Key that a study sweeps, and the type of its values in all runs.
 pub struct Swept {
     column: String,
     kind: Kind,
@@ -26,7 +26,8 @@ impl Kind {
 }
 
 impl Swept {
-    /// Returns the keys that these runs sweep, in order. A key with values of several types has the widest type.
+    /// Returns the keys that these runs sweep, in order. If the values of a key have several types, the key gets the
+    /// widest of these types.
     pub fn of(keys: &[RunKey]) -> Vec<Self> {
         let mut swept: Vec<Self> = Vec::new();
         for parameter in keys.iter().flat_map(|key| &key.parameters) {
@@ -39,7 +40,7 @@ impl Swept {
         swept
     }
 
-    /// Returns the key's column in a table of a run.
+    /// Returns the column of the key for a table of one run. All `rows` values are equal.
     pub fn column(&self, key: &RunKey, rows: usize) -> Column {
         let mut parameters = key.parameters.iter();
         let here = parameters.find(|parameter| parameter.column() == self.column);

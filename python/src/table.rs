@@ -1,4 +1,4 @@
-//! Table of a study, which other libraries read through Arrow's C stream.
+//! Table of a study. Other libraries read it through Arrow's C stream.
 
 use crate::columns::Kind;
 use crate::record::Finished;
@@ -11,14 +11,14 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use std::sync::Arc;
 
-/// Table whose columns are created when they are read, run by run.
+/// Table of a study. Columns are created when they are read, one run after the other.
 #[pyclass(frozen, module = "tailcut")]
 pub struct Table {
     pub data: Arc<Data>,
     pub kind: Kind,
 }
 
-/// Batches of a study's runs. All batches of a run are created when its first batch is read.
+/// Batches of columns of a study's runs. All batches of a run are created when its first batch is read.
 struct Batches {
     data: Arc<Data>,
     kind: Kind,
@@ -93,14 +93,14 @@ impl Table {
         PyCapsule::new_with_value(py, schema, c"arrow_schema")
     }
 
-    /// Returns a data frame of pandas.
+    /// Returns the table as a data frame of pandas.
     fn to_pandas<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let table = imported(slf.py(), "pyarrow")?.call_method1("table", (slf,))?;
         imported(slf.py(), "pandas")?;
         table.call_method0("to_pandas")
     }
 
-    /// Returns a data frame of polars.
+    /// Returns the table as a data frame of polars.
     fn to_polars<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         imported(slf.py(), "polars")?.call_method1("DataFrame", (slf,))
     }
@@ -138,7 +138,7 @@ impl Table {
     }
 }
 
-/// Imports an optional package.
+/// Imports an optional Python package.
 fn imported<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyModule>> {
     py.import(name).map_err(|error| {
         if error.is_instance_of::<PyImportError>(py) {

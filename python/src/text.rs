@@ -1,4 +1,4 @@
-//! Scenario as one text, with all values that were set.
+//! Text of a scenario, with all values that were set.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,13 +6,13 @@ use tailcut_scenario::schema::{Section, TOP, sections};
 use tailcut_scenario::sim::RunConfig;
 use tailcut_scenario::{Location, Outcome, Scenario, ScenarioError, Study, Value};
 
-/// Name of the text in errors.
+/// Name of the text that errors use.
 const FILE: &str = "resolved";
 
-/// Returns the text of a scenario. Together with the [files](Scenario::files), any user can run it.
+/// Returns a scenario as one text. With this text and the [files](Scenario::files), any user can run the scenario.
 ///
 /// # Errors
-/// The error of the scenario.
+/// The scenario has an error, or it sweeps keys.
 pub fn resolved(scenario: &Scenario) -> Outcome<String> {
     let study = Study::of(scenario)?;
     let is_swept = |run: &RunConfig| !run.parameters.is_empty() || run.called.is_some();
@@ -22,7 +22,8 @@ pub fn resolved(scenario: &Scenario) -> Outcome<String> {
         return Err(ScenarioError::new(&scenario.start, "", found, allowed));
     }
     let mut lines = lines(scenario, &study);
-    // In a start, a key that no design reads is no error. In this text it is one, so its line is removed.
+    // A starting scenario may contain keys that no design reads. In this text such a key is an error, so its line is
+    // removed.
     loop {
         let text = joined(&lines);
         let read = Scenario::parse(FILE, &scenario.directory, &text)?;
@@ -48,7 +49,7 @@ fn joined(lines: &[KeyLine]) -> String {
     text.join("\n") + "\n"
 }
 
-/// Returns the scenario with the contents of its files.
+/// Returns the scenario with the contents of these files.
 fn with_files(scenario: Scenario, files: BTreeMap<String, Arc<[u8]>>) -> Scenario {
     files.into_iter().fold(scenario, |scenario, (path, bytes)| {
         scenario.with_file(path, bytes)
@@ -57,11 +58,11 @@ fn with_files(scenario: Scenario, files: BTreeMap<String, Arc<[u8]>>) -> Scenari
 
 struct KeyLine {
     text: String,
-    /// Whether the value comes from the scenario that a user starts from.
+    /// Whether the value comes from the starting scenario, and not from the user.
     is_starting_value: bool,
 }
 
-/// Returns one line for each key, with tables in order.
+/// Returns one line for each key. Tables keep their order.
 fn lines(scenario: &Scenario, study: &Study) -> Vec<KeyLine> {
     let said = |text: String| KeyLine {
         text,
@@ -72,7 +73,7 @@ fn lines(scenario: &Scenario, study: &Study) -> Vec<KeyLine> {
         format!("name = {}", key.literal(&Value::Text(name)))
     };
     let mut lines = vec![said(name_of(TOP, study.name.clone()))];
-    // The name of a network may depend on its position in the file, so it is written out.
+    // The default name of a network may depend on its position in the file, so the text contains the name.
     let is_named = scenario.table("topology").given("name").is_some();
     let network = study.runs.first().map(|run| run.key().topology);
     let mut network = network.filter(|_| !is_named);

@@ -1,4 +1,4 @@
-//! Flows in columns, as a trace.
+//! Conversion of columns of flows to a trace.
 
 use crate::error;
 use pyo3::prelude::*;

@@ -1,4 +1,4 @@
-"""Studies in a directory: a case that has finished there is never run again."""
+"""Studies in a directory. A case that has finished there is never run again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tailcut._executor import ScenarioSource
 from tailcut._hyperqueue import HyperQueue
 from tailcut._study_dir import StudyDir, run_in_directory
 
-#: Folder of the command's files in a study's directory.
+#: Directory in a study's directory for the files that the command also writes.
 COLLECTED = "collected"
 
 #: Time between two checks of cases that other processes run, in seconds.
@@ -55,8 +55,8 @@ def run(
     return cases.collect(os.path.join(study_dir.directory, COLLECTED))
 
 
-#: Runs cases by their indices and calls ``tick`` with the number of finished cases. Returns the
-#: error, if the other cases can still run.
+#: Function that runs cases by their indices and calls ``tick`` with the number of finished cases.
+#: It returns an error if the other cases can still run.
 _Engine = Callable[[list[int], Tick], str | None]
 
 
@@ -88,8 +88,8 @@ def _run_all(cases: _native.Cases, engine: _Engine, tick: Tick) -> None:
         if not waiting and not running:
             return
         if not waiting:
-            # Other processes run all remaining cases. If such a process ends without a result, its
-            # case waits again.
+            # Other processes run all remaining cases. If one of these processes ends without a
+            # result, its case waits again.
             last = None
             time.sleep(_POLL_INTERVAL)
             continue
@@ -101,7 +101,7 @@ def _run_all(cases: _native.Cases, engine: _Engine, tick: Tick) -> None:
 
 
 def _tick_after(over: int, tick: Tick) -> Tick:
-    """Returns a tick that adds the cases that had finished before."""
+    """Returns a function that calls ``tick`` with its argument plus ``over``."""
     return lambda more: tick(over + more)
 
 
@@ -110,7 +110,7 @@ def _no_tick(_done: float) -> None:
 
 
 def _code_of(parts: Sequence[type[_custom_parts.Part]]) -> str:
-    """Returns a hash of the code of classes, or an empty text without classes."""
+    """Returns a hash of the classes' source code, or an empty text if there are no classes."""
     if not parts:
         return ""
     code = hashlib.sha256()
@@ -121,7 +121,7 @@ def _code_of(parts: Sequence[type[_custom_parts.Part]]) -> str:
             try:
                 code.update(inspect.getsource(each).encode())
             except (OSError, TypeError):
-                # The source is not available, so a random text makes it differ from any other
+                # The source is not available. A random text makes this code differ from all other
                 # code.
                 return uuid.uuid4().hex
     return code.hexdigest()

@@ -21,18 +21,18 @@ _registered: dict[str, type[Part]] = {}
 
 
 class Part:
-    """Base of a user's class. Designs refer to the class by its ``name``."""
+    """Base class of all parts. Designs refer to a part by its ``name``."""
 
     #: Name in designs: a lowercase letter, and then lowercase letters, digits and ``-``. A class
     #: without a name is only a base of other classes.
     name: ClassVar[str] = ""
-    #: Description in one line.
+    #: Description of the part in one line.
     about: ClassVar[str] = ""
     _kind: ClassVar[str] = ""
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
-        # An inherited name refers to the class that defines it.
+        # An inherited name belongs to the class that defines it, so it is not registered again.
         if cls.__dict__.get("name"):
             register(cls)
 
@@ -43,14 +43,14 @@ class Part:
 class Queue(Part):
     """A queue discipline for every switch port: a FIFO whose methods drop and mark packets.
 
-    Each port has an object. The packet that is being sent is not in the queue.
+    Each port has its own object. The packet that is being sent is not in the queue.
     """
 
     #: Transport that runs over the queue.
     like: ClassVar[str] = "tcp"
     #: Largest number of queued bytes; ``None`` if only :meth:`enqueue` decides.
     limit: int | None = None
-    #: Queued bytes up to which a packet is queued without a call of :meth:`enqueue`. This saves
+    #: Queued bytes up to which a packet is queued without a call of :meth:`enqueue`, which saves
     #: most of the cost of a queue in Python. ``None``: every packet causes a call.
     ask_above: int | None = None
     #: Rate of the port's link in bit/s. It is set before ``__init__``.
@@ -69,8 +69,8 @@ class Queue(Part):
             ecn: whether the packet can be marked.
 
         Returns:
-            ``QUEUE``, ``MARK``, ``DROP`` or ``DROP_FRONT``; ``True`` and ``None`` are ``QUEUE``,
-            ``False`` is ``DROP``.
+            ``QUEUE``, ``MARK``, ``DROP`` or ``DROP_FRONT``. ``True`` and ``None`` mean ``QUEUE``,
+            and ``False`` means ``DROP``.
         """
         return QUEUE
 
@@ -96,13 +96,14 @@ _UNLIMITED = 2**64 - 1
 class Controller(Part):
     """A congestion controller. Its default methods are TCP NewReno (RFC 5681).
 
-    Each connection has an object. The sender detects losses, and chooses the segments of a
-    recovery. It keeps the window between one segment and its maximum.
+    Each connection has its own object. The sender, not the controller, detects losses and chooses
+    the segments of a recovery. It keeps the window between one segment and the maximum.
     """
 
-    #: Transport whose network and timers it uses: ``"tcp"``, ``"cubic"``, ``"dctcp"``, ...
+    #: Transport whose network and timers the controller uses: ``"tcp"``, ``"cubic"``, ``"dctcp"``,
+    #: ...
     like: ClassVar[str] = "tcp"
-    #: Whether packets can be marked, and the receiver echoes each mark exactly, as with DCTCP.
+    #: Whether packets can be marked, and the receiver echoes each mark exactly, as in DCTCP.
     accurate_ecn: ClassVar[bool] = False
     _kind = "controller"
     _credit = 0
@@ -114,7 +115,7 @@ class Controller(Part):
         acked = ack.acked
         if window.in_slow_start:
             if ack.slow_start_limit == _UNLIMITED:
-                # As in Linux: bytes above ssthresh count towards congestion avoidance.
+                # As in Linux, bytes above ssthresh count towards congestion avoidance.
                 grown = min(acked, window.ssthresh - window.cwnd)
                 acked -= grown
             else:
@@ -137,14 +138,15 @@ class Controller(Part):
         self._credit = 0
 
     def on_mark(self, window: _native.Window, congested: _native.Congested) -> None:
-        """Reacts to an ACK with a mark, at most once in each window, after :meth:`on_ack`."""
+        """Reacts to an ACK with a mark, after :meth:`on_ack`. Called at most once in each window.
+        """
         self.on_loss(window, congested)
 
 
 class Balancer(Part):
-    """A load balancer. Its name follows the ``@`` of a design. Each switch has an object."""
+    """A load balancer. Its name follows the ``@`` of a design. Each switch has its own object."""
 
-    #: Whether packets of a flow may use several ports. If not, a switch keeps its first choice.
+    #: Whether packets of one flow may use different ports. If not, a switch keeps its first choice.
     by_packet: ClassVar[bool] = True
     #: Number of the switch. It is set before ``__init__``.
     switch: int
@@ -181,6 +183,6 @@ def register(part: type[Part]) -> None:
 
 
 def named_in(designs: Sequence[str]) -> list[type[Part]]:
-    """Returns the classes that designs name, for workers that have not registered them."""
+    """Returns the classes that designs name. Workers that have not registered them need them."""
     names = {name for design in designs for name in re.split(r"[+@]", design)}
     return [part for name, part in _registered.items() if name in names]

@@ -1,4 +1,4 @@
-"""Errors, with their text and its parts."""
+"""Errors of tailcut. Each has a text, and some have its parts as attributes."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ class ScenarioError(ValueError):
     """A scenario contains a value that is not allowed.
 
     Attributes:
-        place: the place: a file with its line, or the name of an argument.
+        place: the location of the error: a file with its line, or the name of an argument.
         key: the key, with its section; empty if the error is not about a key.
         found: the value found.
         allowed: the allowed values.
-        meant: the probable value, or ``None``.
+        meant: the value that the user probably meant, or ``None``.
     """
 
     def __init__(
         self, place: str, key: str, found: str, allowed: str, meant: str | None = None
     ) -> None:
-        # All values are arguments, so that the error can be pickled.
+        # All values are arguments of ``Exception``, so that the error can be pickled.
         super().__init__(place, key, found, allowed, meant)
         self.place = place
         self.key = key

@@ -1,4 +1,4 @@
-"""Cases of a study on an executor: a process pool, a cluster, or any other."""
+"""Cases of a study on an executor, such as a process pool or a cluster."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _CHECK_INTERVAL = 0.05
 
 
 class ScenarioSource(NamedTuple):
-    """Origin of a scenario, from which another process can create it again."""
+    """Source of a scenario, from which another process can create the same scenario."""
 
-    #: Text of its file; ``None`` for the built-in scenario called ``file``.
+    #: Text of the scenario's file. ``None``: ``file`` is the name of a built-in scenario.
     text: bytes | None
-    #: Name of the file in errors.
+    #: Name of the file that errors use.
     file: str
     #: Directory in which relative paths start.
     directory: str
@@ -28,7 +28,7 @@ class ScenarioSource(NamedTuple):
     files: dict[str, bytes]
     #: Whether the scenario may contain keys that no design reads.
     is_start: bool
-    #: Later changes, in order.
+    #: Changes of the scenario, in the order in which they were made.
     changes: tuple[dict[str, Any], ...]
 
     def make(self) -> _native.Scenario:
@@ -73,7 +73,7 @@ def run_case(
 def run(
     source: ScenarioSource, executor: Executor, tick: Callable[[float], None] | None
 ) -> _native.Study:
-    """Runs all cases of a scenario on an executor, each as one task."""
+    """Runs all cases of a scenario on an executor. Each case is one task."""
     scenario = source.make()
     source = source._replace(files=scenario.files())
     parts = _custom_parts.named_in(scenario.designs())
@@ -96,7 +96,7 @@ def each(
         _await(futures, tick)
         return [future.result() for future in futures]
     finally:
-        # After an error or Ctrl-C, no further case begins.
+        # After an error or Ctrl-C, no further case starts.
         for future in futures:
             future.cancel()
 
@@ -106,7 +106,7 @@ def _await(futures: list[Future[Result]], tick: Callable[[float], None] | None) 
     while pending:
         done, pending = wait(pending, timeout=_CHECK_INTERVAL, return_when=FIRST_EXCEPTION)
         for future in done:
-            # The first error ends the study.
+            # An error in one case ends the study.
             future.result()
         if tick is not None:
             tick(len(futures) - len(pending))

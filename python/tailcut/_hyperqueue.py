@@ -1,4 +1,4 @@
-"""Cases as tasks of HyperQueue."""
+"""Cases of a study as tasks of HyperQueue."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tailcut import _custom_parts, _native
 from tailcut._errors import RunError
 from tailcut._study_dir import StudyDir
 
-#: Time between two checks whether a task is still wanted, in seconds.
+#: Time between two checks whether the result of a task is still wanted, in seconds.
 _CHECK_INTERVAL = 1.0
-#: Shortest and longest time between two queries of a job's state, in seconds.
+#: First and longest pause between two queries of a job's state, in seconds.
 _FIRST_LOOK, _LATER_LOOKS = 0.05, 1.0
-#: Number of lines of a failed task's standard error that an error shows.
+#: Number of lines of a failed task's standard error that an error message contains.
 _LAST_LINES = 20
-#: Program of a task. Installed packages come before files in the working directory.
+#: Program that a task runs. Installed packages come before files in the working directory.
 _PROGRAM = (
     "import sys; sys.path.append(sys.path.pop(0)); from tailcut._hyperqueue import work; work()"
 )
@@ -74,9 +74,10 @@ class HyperQueue:
     def engine(
         self, cases: _native.Cases, study_dir: StudyDir
     ) -> Callable[[list[int], Callable[[float], None]], str | None]:
-        """Returns a function that runs cases as a job: in chunks, and after an error one by one.
+        """Returns a function that runs cases as one job. Each task runs a chunk of cases.
 
-        The function returns the error of the first task that failed.
+        After an error, the function runs each case as a separate task. It returns the error of the
+        first task that failed.
         """
         failed = False
 
@@ -84,7 +85,7 @@ class HyperQueue:
             nonlocal failed
             chunks = [[case] for case in waiting] if failed else cases.chunks(self.chunk)
             if not chunks:
-                # Another process has taken all waiting cases.
+                # Another process has started all waiting cases.
                 return None
             before = cases.tally()
             over = before[0] + len(before[1])
@@ -105,20 +106,23 @@ class HyperQueue:
 
 
 class _Task(NamedTuple):
-    """Input of a task, on its standard input."""
+    """Input of a task, which it reads from its standard input."""
 
     study_dir: StudyDir
     cases: list[int]
-    #: File that exists while a process waits for the job: HyperQueue's Python cannot cancel a job.
+    #: File that exists while a process waits for the job. When the file is removed, the tasks end.
+    #: It is needed because HyperQueue's Python interface cannot cancel a job.
     wanted: str
 
 
 class _JobState(Exception):
-    """State of a job. It leaves a call that would wait for the job's end with Python's lock."""
+    """State of a job, raised to leave a HyperQueue call that would wait for the job's end while it
+    holds Python's lock.
+    """
 
 
 class _Job:
-    """Submitted tasks."""
+    """Job whose tasks were submitted to HyperQueue."""
 
     def __init__(
         self, queue: HyperQueue, jobs: Path, study_dir: StudyDir, chunks: list[list[int]]
@@ -131,7 +135,7 @@ class _Job:
         self._wanted = jobs / f"{mark}.wanted"
         self._chunks = chunks
         job = Job(default_workdir=os.getcwd(), max_fails=None, name=Path(study_dir.directory).name)
-        # One file for each task. It is removed if the task ends without an error.
+        # Each task has its own file. The file is removed if the task ends without an error.
         printed = StdioDef.remove_if_finished(f"{jobs}/{mark}-%{{TASK_ID}}.err")
         tasks = [_Task(study_dir, chunk, str(self._wanted)) for chunk in chunks]
         for task in _pickled(tasks, study_dir):
@@ -159,7 +163,8 @@ class _Job:
         task, context = min(tasks.items())
         wrong = f"{self._server}: job {self._id}, task {task}: {context.error}{_printed(context)}"
         if not self._wanted.exists():
-            # The task has ended the others, because all would raise the same error.
+            # The first failed task has ended all other tasks, because they would raise the same
+            # error.
             raise RunError(wrong)
         return wrong
 
@@ -182,7 +187,7 @@ class _Job:
         return True
 
     def _call_server(self, call: Callable[[], Any]) -> Any:
-        """Returns the server's answer.
+        """Calls the HyperQueue server and returns its answer.
 
         Raises:
             RunError: if the server does not answer.
@@ -192,7 +197,7 @@ class _Job:
         except _JobState:
             raise
         except Exception as error:
-            # After the first line, the text contains a trace of calls within HyperQueue.
+            # Only the first line is useful. The other lines are a trace of calls within HyperQueue.
             said = str(error).partition("\n")[0]
             raise RunError(
                 f"{self._server}: {said}; cases that are done stay done, and the same call with "
@@ -201,7 +206,9 @@ class _Job:
 
 
 def _pickled(tasks: list[_Task], study_dir: StudyDir) -> list[bytes]:
-    """Returns tasks as bytes, with the code of their classes: workers do not need the files."""
+    """Returns tasks as bytes that contain the code of their classes, so that workers need no source
+    files.
+    """
     import cloudpickle
 
     classes = {each for part in study_dir.parts for each in part.__mro__}
@@ -226,7 +233,7 @@ def _printed(context: Any) -> str:
 
 
 def work() -> None:
-    """Runs the cases of a task, while they are wanted."""
+    """Runs the cases of a task, as long as their results are wanted."""
     # HyperQueue sends this signal when a worker is killed. The running case then waits again.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     task: _Task = pickle.load(sys.stdin.buffer)
@@ -235,7 +242,8 @@ def work() -> None:
 
     def check(_done: float) -> None:
         nonlocal next_check
-        # Not every system notifies a process when its worker is killed.
+        # On some systems, a process gets no signal when its worker is killed, so the parent is
+        # checked.
         if os.getppid() != worker:
             raise SystemExit
         if time.monotonic() >= next_check:

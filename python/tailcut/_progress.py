@@ -6,14 +6,14 @@ import sys
 import time
 from typing import Any
 
-#: Time before the first output, in seconds. Shorter studies show nothing.
+#: Time before the first output, in seconds. Shorter studies show no progress.
 _PATIENCE_SECONDS = 0.5
 #: Time between two updates of a bar, in seconds.
 _EVERY_SECONDS = 0.1
 
 
 class Progress:
-    """Callable that shows the number of finished runs, as a fraction."""
+    """Function object that shows the number of finished runs, as a fraction."""
 
     def __init__(self, runs: int) -> None:
         self._runs = runs
@@ -31,7 +31,7 @@ class Progress:
         self._bar.show(done)
 
     def end(self, done: float) -> None:
-        """Shows the final state and keeps it on the screen."""
+        """Shows the final state, which stays on the screen."""
         if self._bar is not None:
             self._bar.show(done)
             self._bar.close()
@@ -68,7 +68,7 @@ class _Plain:
         if self._is_terminal:
             print(f"\r{line}", end="", file=sys.stderr, flush=True)
         elif int(10 * done / self._runs) > self._told:
-            # A file gets only ten lines.
+            # Output to a file gets only ten lines.
             self._told = int(10 * done / self._runs)
             print(line, file=sys.stderr, flush=True)
 

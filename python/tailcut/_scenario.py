@@ -17,9 +17,10 @@ from tailcut._study import Study
 from tailcut._toml import toml
 from tailcut._workload import Workload
 
-#: Names of the command's flags, with the keys that they set.
+#: Short names of keys, as the command's flags, and the keys that they set.
 _SHORT = {"load": "loads", "matrix": "workload.matrix", "arrivals": "workload.arrivals"}
-#: Keys that replace whole sections. They come first, because other keys then change the sections.
+#: Keys that replace whole sections. They are set first, because other keys then change the
+#: sections.
 _SECTIONS = ("topology", "workload")
 
 

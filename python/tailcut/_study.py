@@ -19,9 +19,9 @@ from tailcut import _native
 class Study:
     """Finished runs with their tables, answer, plots, and report.
 
-    Tables are created when they are read, by any library that reads Arrow's C stream: polars,
-    duckdb, pyarrow, pandas. docs/output.md has columns and units; the first columns are ``run``,
-    ``design``, ``topology``, ``workload``, ``load`` and ``seed``.
+    Tables are created when they are read. Any library that reads Arrow's C stream can read them:
+    polars, duckdb, pyarrow, pandas. docs/output.md lists columns and units. The first columns are
+    ``run``, ``design``, ``topology``, ``workload``, ``load`` and ``seed``.
     """
 
     def __init__(self, native: _native.Study) -> None:
@@ -39,8 +39,8 @@ class Study:
     def save(self, directory: str | os.PathLike[str]) -> Path:
         """Writes the study into a directory, with the same files as the command, and the report.
 
-        A directory with other files is not changed. A directory with runs of this study keeps
-        them.
+        A directory with other files is refused and stays unchanged. A directory with runs of this
+        study keeps these runs.
 
         Raises:
             StudyError: if the directory belongs to another study, or cannot be written.
@@ -164,7 +164,7 @@ class Study:
     def _picture(name: str, svg: str) -> str:
         if not _IN_NOTEBOOKS.match(name):
             return ""
-        # As an image it has separate styles, and no script in it can run.
+        # An image element keeps the styles of the plot separate, and no script in it can run.
         data = base64.b64encode(svg.encode()).decode()
         return (
             f'<img alt="{html.escape(name)}" style="max-width:48%" '

@@ -1,4 +1,4 @@
-"""Description of a study's directory for workers."""
+"""Description of a study's directory that is sent to workers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class StudyDir(NamedTuple):
     """Description of a study's directory for a worker."""
 
     directory: str
-    #: Classes of queues, controllers and balancers that its designs name.
+    #: Classes of queues, controllers and balancers that the study's designs name.
     parts: tuple[type[_custom_parts.Part], ...]
     #: Hash of the code of these classes.
     code: str
@@ -27,7 +27,7 @@ class StudyDir(NamedTuple):
         return _native.Cases.open(self.directory, list(sys.argv), _native.__file__, self.code)
 
 
-#: A worker gets many cases of one plan, so the directory stays open.
+#: Opened directory. A worker gets many chunks of one plan, so the directory stays open.
 _opened = lru_cache(maxsize=1)(StudyDir.open)
 
 

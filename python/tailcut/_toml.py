@@ -1,4 +1,4 @@
-"""Text of a scenario from a dictionary."""
+"""Conversion of a dictionary to the text of a scenario."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def toml(scenario: Mapping[str, Any]) -> str:
-    """Returns the text. Keys of the top level come before sections."""
+    """Returns the text of a scenario. Keys of the top level come before sections."""
     top, sections = [], []
     for name, value in scenario.items():
         if isinstance(value, Mapping):
@@ -35,8 +35,8 @@ def _value(name: str, value: Any) -> str:
     if isinstance(value, (int, float)):
         return repr(value)
     if isinstance(value, (str, os.PathLike)):
-        # TOML has the escapes of JSON. It also requires an escape for one character (DEL) that
-        # JSON allows.
+        # TOML has the same escapes as JSON. Only one character (DEL) needs an escape in TOML and
+        # not in JSON.
         return json.dumps(os.fspath(value)).replace("\x7f", "\\u007f")
     if hasattr(value, "tolist"):
         return _value(name, value.tolist())

@@ -1,4 +1,4 @@
-"""Workloads as lists of flows."""
+"""Workloads that are lists of flows."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ def flows(start_ns: Any, src: Any, dst: Any, bytes: Any, *, name: str = "flows")
 
 def _values(column: Any) -> list[Any]:
     """Returns the values of a column as Python numbers."""
-    # The methods belong to numpy and pandas, to polars, and to pyarrow.
+    # ``tolist`` is a method of numpy and pandas, ``to_list`` of polars, and ``to_pylist`` of
+    # pyarrow.
     for method in ("tolist", "to_list", "to_pylist"):
         if hasattr(column, method):
             return list(getattr(column, method)())

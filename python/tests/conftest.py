@@ -1,4 +1,4 @@
-"""Shared parts of the tests: a small scenario, and the command for comparisons."""
+"""Shared parts of the tests: a small scenario, and the command ``tailcut``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ hosts = 4
 sizes = "websearch"
 """
 
-#: At least ten seconds of work, for tests that stop it.
+#: Scenario with at least ten seconds of work, for tests that stop a study.
 LONG = """
 designs = ["dctcp"]
 flows = 500000
@@ -55,7 +55,7 @@ class Command:
         self._program = program
 
     def __call__(self, *arguments: str | Path) -> str:
-        # Lines are not broken without this variable, which some runners of tests set.
+        # Some test runners set this variable, and the command would then break lines.
         environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
         ran = subprocess.run(
             [self._program, *arguments], capture_output=True, text=True, check=False, env=environment
@@ -72,6 +72,6 @@ def command() -> Command:
 
 
 def hashes(study: tc.Study) -> list[str]:
-    """Returns the hashes of a study's runs, in order."""
+    """Returns the record hashes of a study's runs, in order."""
     found: list[str] = study.runs.to_polars()["record_hash"].to_list()
     return found

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import tailcut as tc
 
-#: Three keys with four values each, ten seeds, and a tenth of the flows of `make demo`.
+#: Scenario with three keys of four values each, ten seeds, and a tenth of the flows of `make demo`.
 GRID = """
 designs = ["tcp"]
 loads = 0.5
@@ -37,18 +37,18 @@ CASES = 640
 
 
 def threads(directory: Path) -> tc.Study:
-    """Runs the cases in this process, without an executor."""
+    """Runs the grid in this process, without an executor."""
     return grid().run(2, progress=False, directory=directory)
 
 
 def thread_pool(directory: Path) -> tc.Study:
-    """Runs the cases on threads of Python."""
+    """Runs the grid on Python threads."""
     with ThreadPoolExecutor(2) as pool:
         return grid().run(progress=False, executor=pool, directory=directory)
 
 
 def process_pool(directory: Path) -> tc.Study:
-    """Runs the cases on processes of Python."""
+    """Runs the grid on Python processes."""
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(2, mp_context=context) as pool:
         return grid().run(progress=False, executor=pool, directory=directory)
@@ -58,12 +58,12 @@ ENGINES = {"threads": threads, "thread-pool": thread_pool, "process-pool": proce
 
 
 def grid() -> tc.Scenario:
-    """Returns the grid with all its cases."""
+    """Returns the grid as a scenario."""
     return tc.Scenario.from_toml(GRID)
 
 
 def start(what: str, directory: Path) -> subprocess.Popen[str]:
-    """Starts this file in a separate process group, and waits until it is ready to begin."""
+    """Starts this file in a separate process group, and waits until it is ready to run cases."""
     process = subprocess.Popen(
         [sys.executable, __file__, what, str(directory)],
         stdin=subprocess.PIPE,
@@ -72,7 +72,7 @@ def start(what: str, directory: Path) -> subprocess.Popen[str]:
         start_new_session=True,
     )
     assert process.stdout is not None
-    # HyperQueue prints a table first.
+    # HyperQueue prints a table before this line.
     assert "up\n" in iter(process.stdout.readline, ""), f"{what} has ended early"
     return process
 

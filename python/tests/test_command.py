@@ -1,4 +1,4 @@
-"""A study of the package equals a study of the command."""
+"""Tests that a study of the package equals the same study of the command."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TABLES = ["flows", "ports", "nodes", "topology", "queues", "links"]
 
 @pytest.fixture(scope="module")
 def written(command: Command, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """The small study as the command runs it: its directory, and the output."""
+    """Runs the small study with the command. Returns its directory and the output."""
     directory = tmp_path_factory.mktemp("command")
     scenario = directory / "scenario.toml"
     scenario.write_text(SMALL)
@@ -54,7 +54,7 @@ def test_tables_have_the_columns_and_values_of_the_files(
         here = ours.filter(polars.col("run") == index)
         assert here.select(file.columns).equals(file)
         told = [column for column in file.columns if column not in ours.columns[:6]]
-        # The answer decides which flows it measures, so that files cannot say it.
+        # Files do not have the last column, because the answer decides which flows it measures.
         assert ours.columns[6:] == told + ["measured"] * (name == "flows")
 
 

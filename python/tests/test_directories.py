@@ -1,4 +1,4 @@
-"""Studies in a directory continue where they stopped."""
+"""Tests of studies in a directory, which continue after an interruption."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import tailcut as tc
 
 
 def written(directory: Path) -> dict[str, int]:
-    """Returns all results, and the times when they were written."""
+    """Returns the files of all results, with the times when they were written."""
     return {str(run): run.stat().st_mtime_ns for run in directory.glob("done/*/run.json")}
 
 
@@ -66,7 +66,8 @@ def test_ctrl_c_gives_cases_back(tmp_path: Path) -> None:
     assert not any(grid.glob("done/*"))
 
 
-#: Fan-ins of six and of two senders. The network has only four senders, so the fan-in with six senders fails.
+#: Scenario with a fan-in of six senders and one of two. The network has only four senders, so the
+#: first one fails.
 FAILING = """
 designs = ["tcp"]
 loads = 0.3

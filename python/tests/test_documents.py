@@ -1,4 +1,4 @@
-"""The examples in the documents run, and the types of the package are correct."""
+"""Tests that the examples in the documents run, and that the types of the package are correct."""
 
 from __future__ import annotations
 
@@ -57,6 +57,6 @@ def test_types_hold_in_the_package_and_in_its_tests() -> None:
 
 def test_stubs_say_what_the_native_module_has(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "mypy.stubtest", "tailcut._native"]
-    # The command runs in another folder. In the folder of the sources, Python would import the sources.
+    # The command runs outside the source folder. Inside, Python would import the sources.
     ran = subprocess.run(command, cwd=tmp_path, check=False, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stdout

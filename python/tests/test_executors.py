@@ -1,4 +1,4 @@
-"""A study on an executor equals a study without one."""
+"""Tests that a study on an executor equals the same study without one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_threads_are_an_executor_too(small: tc.Scenario, study: tc.Study) -> Non
 
 
 class Elsewhere(Executor):
-    """Runs each task at once, as a worker without files of the package."""
+    """Executor that runs each task at once, like a worker without the package's source files."""
 
     def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
         future: Future[Any] = Future()
@@ -73,7 +73,7 @@ def test_ctrl_c_cancels_what_has_not_begun() -> None:
     sent: list[Future[Any]] = []
 
     class Busy(Executor):
-        """Begins no task, and simulates Ctrl-C at the third task."""
+        """Executor that starts no task, and simulates Ctrl-C at the third task."""
 
         def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
             if len(sent) == 2:

@@ -1,4 +1,6 @@
-"""The same grid on each engine, killed in the middle, has the results of one command."""
+"""Tests of a grid that is killed in the middle and continues. Each engine gives the command's
+results.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ import tailcut as tc
 
 @pytest.fixture(scope="session")
 def whole(tmp_path_factory: pytest.TempPathFactory, command: Command) -> Path:
-    """The results of one command."""
+    """Returns the results of the command, which runs the whole grid."""
     place = tmp_path_factory.mktemp("whole")
     (place / "grid.toml").write_text(GRID)
     command("run", place / "grid.toml", "--out", place / "out")
@@ -27,13 +29,15 @@ def whole(tmp_path_factory: pytest.TempPathFactory, command: Command) -> Path:
 
 
 def done(directory: Path) -> dict[str, int]:
-    """Returns the results of a study's directory, and the times when they were written."""
+    """Returns the results in a study's directory, and the times when they were written."""
     results = (result for result in directory.glob("done/*") if result.suffix != ".partial")
     return {result.name: (result / "run.json").stat().st_mtime_ns for result in results}
 
 
 def tables(study: Path) -> Iterator[dict[str, bytes]]:
-    """Returns the bytes of each run's tables, by run: the names of folders depend on the build."""
+    """Returns the bytes of each run's tables, by run. Folder names are not used: they depend on the
+    build.
+    """
     runs = json.loads((study / "manifest.json").read_text())["runs"]
     assert len(runs) == CASES
     for run in runs:
@@ -42,7 +46,7 @@ def tables(study: Path) -> Iterator[dict[str, bytes]]:
 
 
 def kill_in_the_middle(process: subprocess.Popen[str], directory: Path) -> None:
-    """Kills all processes of the group after a sixteenth of the grid."""
+    """Kills all processes of the group when a sixteenth of the grid has finished."""
     while sum(1 for _ in directory.glob("done/*")) < CASES // 16:
         assert process.poll() is None, "it has ended early"
     os.killpg(process.pid, signal.SIGKILL)
@@ -74,7 +78,8 @@ def test_a_grid_that_is_killed_goes_on_where_it_was(
 
 def test_a_cluster_of_hyperqueue_that_is_killed_loses_no_case(tmp_path: Path, whole: Path) -> None:
     directory = tmp_path / "grid"
-    # Tasks of a few cases each, so that most tasks have not begun.
+    # The tasks have only a few cases each, so most tasks have not started when the process is
+    # killed.
     first = start("cluster", tmp_path / "first")
     killer = threading.Thread(target=kill_in_the_middle, args=(first, directory))
     killer.start()

@@ -1,4 +1,4 @@
-"""Cases as tasks of HyperQueue: errors, and the end of tasks."""
+"""Tests of cases as HyperQueue tasks: errors, and the end of tasks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ import tailcut as tc
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The directory of a server with a worker."""
+    """Starts a server with a worker, and yields the server's directory."""
     directory = tmp_path_factory.mktemp("hyperqueue")
     process = start("cluster", directory)
     yield directory
@@ -31,7 +31,7 @@ HERE = os.getpid()
 
 
 class Homely(tc.Controller):
-    """Works only in this process."""
+    """Queue that works only in this process."""
 
     name = "homely"
 
@@ -42,7 +42,7 @@ class Homely(tc.Controller):
 
 
 class Fair(tc.Queue):
-    """The rules of the built-in queue."""
+    """Queue with the same rules as the built-in queue."""
 
     name = "fair"
     limit = 150_000

@@ -1,4 +1,4 @@
-"""Queues, controllers and balancers that are written in Python."""
+"""Tests of queues, controllers and balancers that are written in Python."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Limited(tc.Queue):
 
 
 class Threshold(tc.Queue):
-    """DCTCP's marking: a packet is marked if the queue is longer than the threshold."""
+    """Queue with DCTCP's rule: a packet is marked if the queue is longer than the threshold."""
 
     name = "py-threshold"
     like = "dctcp"
@@ -52,7 +52,7 @@ class DropFront(tc.Queue):
 
 
 class Impatient(tc.Queue):
-    """Drops packets that were queued for too long, when they leave."""
+    """Queue that drops packets when they leave, if they were queued for too long."""
 
     name = "py-impatient"
     limit = LIMIT
@@ -67,7 +67,7 @@ class Reno(tc.Controller):
 
 
 class Gentle(tc.Controller):
-    """A loss leaves four fifths of the window."""
+    """Controller that keeps four fifths of the window after a loss."""
 
     name = "py-gentle"
 
@@ -135,7 +135,8 @@ def test_a_balancer_sends_packets_where_the_queue_is_short() -> None:
 
 
 def test_a_queue_may_cost_three_times_the_run_in_rust() -> None:
-    # Other programs share the machine, so the best of several tries counts, in turns.
+    # Other programs share the machine, so the three designs run in turn, and the best of several
+    # tries counts.
     def cost(design: str) -> float:
         study = run(design, flows=400)
         seconds: float = study.runs.to_polars()["cpu_seconds"].item()
@@ -144,7 +145,8 @@ def test_a_queue_may_cost_three_times_the_run_in_rust() -> None:
     tries = [(cost("tcp"), cost("py-spared"), cost("py-tail-drop")) for _ in range(4)]
     rust, spared, asked = (min(costs) for costs in zip(*tries, strict=True))
     assert spared < 3 * rust
-    # With a call for every packet, the cost is near that limit, above or below.
+    # If every packet causes a call, the cost is close to three times the run in Rust. It may be
+    # above or below.
     assert asked < 5 * rust
 
 

@@ -1,4 +1,4 @@
-"""Spellings of quantities, from the table that the tests of the command also use."""
+"""Tests of spellings of quantities. The tests of the command use the same table."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from conftest import REPOSITORY
 import tailcut as tc
 
 TABLE = REPOSITORY / "crates" / "units" / "tests" / "quantities.txt"
-#: A key of each kind, and the unit of the table's values.
+#: Key for each kind of quantity, and the unit of the table's values.
 KEYS = {
     "bytes": ("tcp.max_cwnd", ""),
     "rate": ("topology.rate", "bps"),

@@ -1,4 +1,4 @@
-"""Running studies: other threads continue, Ctrl-C ends a study, and progress is shown."""
+"""Tests of running studies: other threads continue, Ctrl-C ends a study, and progress is shown."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tailcut._progress import Progress
 
 
 def _interrupted_after(scenario: _native.Scenario) -> float:
-    """Returns the seconds from Ctrl-C to its exception."""
+    """Returns the time from Ctrl-C to its exception, in seconds."""
     pressed = 0.0
 
     def press(_done: float) -> None:
@@ -32,7 +32,7 @@ def _interrupted_after(scenario: _native.Scenario) -> float:
 
 def test_ctrl_c_ends_a_study_within_a_tenth_of_a_second() -> None:
     scenario = _native.Scenario.parse(LONG.encode(), "long", "")
-    # On a busy machine a thread may wait for others, but not in all five tries.
+    # On a busy machine a thread may have to wait, but not in all five tries.
     assert min(_interrupted_after(scenario) for _ in range(5)) < 0.1
 
 
@@ -50,7 +50,7 @@ def test_other_threads_of_python_run_meanwhile() -> None:
     while not ended.is_set():
         steps += 1
     thread.join()
-    # If the run held Python's lock, there would be almost no steps.
+    # If the run held Python's lock, this thread would make almost no steps.
     assert steps > 10_000
 
 

@@ -1,4 +1,4 @@
-"""Scenarios: their sources, and their errors."""
+"""Tests of scenarios: their sources, and their errors."""
 
 from __future__ import annotations
 
@@ -80,14 +80,14 @@ def test_the_text_of_a_scenario_describes_the_same_runs(path: Path) -> None:
         case._replace(topology="") for case in scenario.cases()
     ]
     config, config_again = scenario.config, again.config
-    # If a study or a network has no name, the text contains its derived name.
+    # If a study or a network has no name, the text contains the name that tailcut derives.
     for section in ("study", "topology"):
         config[section]["name"] = config_again[section]["name"]
     assert config_again == config
 
 
 def test_what_a_start_says_and_nothing_reads_is_not_in_the_text() -> None:
-    # The start of `compare` samples queues, but stations have none.
+    # The starting scenario of `compare` samples queues, but stations have none.
     start = tc.Scenario(ScenarioSource(None, "compare", "", {}, True, ())).with_(
         designs=["stations"], workload="requests:fixed:10KB"
     )

@@ -1,4 +1,4 @@
-"""Answers, pictures, reports, and files of a study."""
+"""Tests of a study's answer, plots, report and files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Other libraries read tables through Arrow's C stream."""
+"""Tests of tables that other libraries read through Arrow's C stream."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workloads as lists of flows."""
+"""Tests of workloads that are lists of flows."""
 
 from __future__ import annotations
 

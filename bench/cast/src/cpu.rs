@@ -1,4 +1,4 @@
-//! Programs in network namespaces, and their CPU time.
+//! Start of programs in network namespaces, and measurement of their CPU time.
 
 use std::ffi::OsString;
 use std::io;
@@ -10,7 +10,7 @@ pub struct Running {
     name: String,
 }
 
-/// Resources that a program has used until its end.
+/// Resources that a program used from its start to its end.
 pub struct Ended {
     /// CPU time of the program and its children in seconds, user and system.
     pub cpu: f64,
@@ -19,7 +19,8 @@ pub struct Ended {
     is_well: bool,
 }
 
-/// Starts a program in a namespace. Its output is discarded; with the variable BENCH_SHOWS, its errors are shown.
+/// Starts a program in a namespace, and discards its output. If the variable BENCH_SHOWS is set, standard error is
+/// shown.
 pub fn start(space: &str, command: &[OsString]) -> io::Result<Running> {
     let child = Command::new("ip")
         .args(["netns", "exec", space])
@@ -72,7 +73,7 @@ impl Running {
 
     /// Ends a daemon with SIGTERM, and waits for its end.
     pub fn stop(self) -> io::Result<Ended> {
-        // SAFETY: the process is a child of this one, and has not been waited for yet.
+        // SAFETY: the process is a child of this process, and no call has waited for it yet.
         unsafe { libc::kill(self.pid, libc::SIGTERM) };
         self.wait()
     }
@@ -87,9 +88,9 @@ pub fn machine() -> io::Result<f64> {
         .skip(1)
         .filter_map(|tick| tick.parse().ok())
         .collect();
-    // SAFETY: the call takes a number and returns a number.
+    // SAFETY: the call gets a number and returns a number. It uses no memory of this process.
     let a_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) } as f64;
-    // The fourth and the fifth field are the time without work and the time of waits for disks.
+    // The fourth and the fifth field are left out: the time without work, and the time of waits for disks.
     let busy = [0, 1, 2, 5, 6]
         .iter()
         .filter_map(|at| ticks.get(*at))

@@ -1,5 +1,5 @@
-//! Endpoints of `tailcut cast` without files. They transfer objects of 16 MiB from memory, which both ends hash. The
-//! receiver then drops them.
+//! Sender and receiver of `tailcut cast` without files. They transfer objects of 16 MiB from memory. Both ends hash the
+//! objects, and the receiver then drops them.
 
 use std::collections::VecDeque;
 use std::io;
@@ -10,7 +10,7 @@ use tailcut_cast::driver::{Endpoint, Options, Sending};
 /// Size of an object without its hash, in bytes. It is the size of a slab of `tailcut cast`.
 const OBJECT: usize = 16 << 20;
 const HASH: usize = blake3::OUT_LEN;
-/// Number of objects in flight at the same time, as in `tailcut cast`.
+/// Number of objects in flight at the same time, the same as in `tailcut cast`.
 const AT_ONCE: usize = 2;
 
 fn other(error: impl std::fmt::Display) -> io::Error {
@@ -55,7 +55,7 @@ pub fn send(to: SocketAddr, bytes: u64, mtu: u16) -> io::Result<()> {
     };
     let endpoint = Endpoint::bind((Ipv4Addr::UNSPECIFIED, 0).into(), &options)?;
     let mut random = blake3::Hasher::new().update(b"cast memory").finalize_xof();
-    // There is one more buffer than objects in flight, for the object that is hashed meanwhile.
+    // While two objects are in flight, another one is hashed, so there is one more buffer.
     let mut buffers: VecDeque<Arc<Vec<u8>>> = (0..=AT_ONCE)
         .map(|_| {
             let mut buffer = vec![0; OBJECT + HASH];

@@ -1,10 +1,10 @@
-//! Network namespaces of a sender and its receivers. A single receiver is connected by a veth. Several are connected by
-//! a switch (a bridge in a separate namespace).
+//! Network namespaces of a sender and its receivers. A veth connects the sender with a single receiver. A switch (a
+//! bridge in a separate namespace) connects it with several receivers.
 
 use std::io;
 use std::process::Command;
 
-/// Network namespaces. They are removed when this is dropped.
+/// Network namespaces. Dropping this value removes them.
 pub struct Net {
     name: String,
     is_switched: bool,
@@ -78,7 +78,7 @@ impl Net {
         self.host(0)
     }
 
-    /// Returns the namespaces of the receivers, and their addresses.
+    /// Returns the namespace and the address of each receiver.
     pub fn receivers(&self) -> Vec<(String, String)> {
         (1..=self.receivers)
             .map(|at| (self.host(at), format!("10.91.0.{}", at + 1)))

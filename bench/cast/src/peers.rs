@@ -1,4 +1,4 @@
-//! Programs of the comparison, and their commands.
+//! Programs of the comparison, with the commands that start them.
 
 use crate::cpu::{self, Running};
 use crate::digest;
@@ -9,9 +9,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Parts that all programs use: the source, the folder for their files, and the network.
+/// Values that all programs use: the source, the folder for files, and the network.
 pub struct Setting {
-    /// Folder of all files of this program.
+    /// Folder for all files of a measurement.
     pub home: PathBuf,
     /// Path of the measured program `tailcut`.
     pub tailcut: PathBuf,
@@ -26,12 +26,12 @@ pub struct Setting {
     pub net: Net,
 }
 
-/// Whether received data is stored on disk.
+/// Kind of place where a program puts the received data.
 #[derive(Clone, Copy, PartialEq)]
 enum Arrives {
     /// On disk, as a copy. It is compared with the source after the transfer.
     AsCopy,
-    /// Not stored. The program compares hashes, or does not check the data.
+    /// No place. The program compares hashes, or does not check the data.
     Nowhere,
 }
 
@@ -40,18 +40,18 @@ type Commands = fn(&Setting, &Receiver) -> Vec<OsString>;
 /// Program of the comparison.
 pub struct Peer {
     pub name: &'static str,
-    /// Command that must be installed. Empty if the project contains the program.
+    /// Command that must be installed. It is empty if the project contains the program.
     needs: &'static str,
     arrives: Arrives,
     takes_tree: bool,
     takes_many: bool,
-    /// Whether the program at the receivers ends after the transfer. Daemons have to be stopped.
+    /// Whether the program at the receivers ends after the transfer. If not, it is a daemon and has to be stopped.
     ends: bool,
     receive: Commands,
     send: fn(&Setting, &[Receiver]) -> Vec<OsString>,
 }
 
-/// Receiving host.
+/// Receiving host, with its namespace.
 pub struct Receiver {
     space: String,
     address: String,
@@ -119,7 +119,7 @@ fn key(setting: &Setting) -> String {
     setting.home.join("key").display().to_string()
 }
 
-/// Returns a shell command, which can discard the output of a program.
+/// Returns a command that runs `line` in a shell, which can discard the output of a program.
 fn shell(line: String) -> Vec<OsString> {
     words(&["sh", "-c", &line])
 }
@@ -366,13 +366,13 @@ pub fn all(_: &Setting) -> Vec<Peer> {
     ]
 }
 
-/// Returns the command of this program.
+/// Returns a command that runs this program with the arguments.
 fn own(arguments: &[&str]) -> Vec<OsString> {
     let program = std::env::current_exe().unwrap_or_default();
     with(vec![program.into_os_string()], words(arguments))
 }
 
-/// Runs one transfer of a program, and compares the copies with the source.
+/// Runs one transfer with a program, and compares the received copies with the source.
 pub fn measure(peer: &Peer, setting: &Setting, root: &blake3::Hash) -> io::Result<Sample> {
     prepare(setting)?;
     let mut receivers = Vec::new();
@@ -405,7 +405,7 @@ fn transfer(peer: &Peer, setting: &Setting, receivers: &[Receiver]) -> io::Resul
             &(peer.receive)(setting, receiver),
         )?);
     }
-    // The receivers need time until they listen. Their CPU time until then also counts.
+    // The receivers need this time before they listen. Their CPU time during this pause also counts.
     std::thread::sleep(Duration::from_millis(400));
     let (began, machine, softirqs) = (Instant::now(), cpu::machine()?, cpu::softirqs()?);
     let sender = cpu::start(&setting.net.sender(), &(peer.send)(setting, receivers))?;

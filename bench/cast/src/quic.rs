@@ -1,5 +1,5 @@
-//! Small program over quinn: it transfers a file in one stream, and both ends hash it. TLS 1.3 uses AES-128-GCM, which
-//! is also the default cipher of `tailcut cast` with a key.
+//! Small program that transfers a file over quinn in one stream. Both ends hash the file. TLS 1.3 uses AES-128-GCM,
+//! which is also the default cipher of `tailcut cast` with a key.
 
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn::{ClientConfig, Endpoint, ServerConfig, TransportConfig, VarInt};
@@ -23,7 +23,7 @@ fn provider() -> Arc<CryptoProvider> {
 
 fn transport() -> Arc<TransportConfig> {
     let mut config = TransportConfig::default();
-    // The windows are large enough that they do not limit the rate.
+    // The windows are large, so that they do not limit the rate.
     config.send_window(16 << 20);
     config.stream_receive_window(VarInt::from_u32(16 << 20));
     config.receive_window(VarInt::from_u32(16 << 20));
@@ -59,7 +59,7 @@ pub fn receive(listen: SocketAddr, is_bare: bool) -> io::Result<()> {
         let connection = incoming.await.map_err(other)?;
         let (mut answer, mut stream) = connection.accept_bi().await.map_err(other)?;
         let mut hasher = blake3::Hasher::new();
-        // The chunks of the stream are too short for the vector instructions of the hash. So they are collected into
+        // The chunks of the stream are too short for fast hashing with vector instructions, so they are joined into
         // larger pieces.
         let mut piece = Vec::with_capacity(STEP);
         while let Some(chunk) = stream.read_chunk(1 << 18, true).await.map_err(other)? {
@@ -137,7 +137,7 @@ pub fn send(to: SocketAddr, path: &Path, is_bare: bool) -> io::Result<()> {
     })
 }
 
-/// Accepts any certificate: in a measurement, the identity of the other end does not matter.
+/// Verifier that accepts any certificate, because the identity of the other end does not matter in a measurement.
 #[derive(Debug)]
 struct Anybody;
 

@@ -1,18 +1,18 @@
-//! Results as a table in Markdown.
+//! Table of the results in Markdown.
 
 use tailcut_units::median;
 
 /// Results of one transfer.
 #[derive(Clone, Copy)]
 pub struct Sample {
-    /// Bits that arrived, summed over all receivers.
+    /// Number of bits that arrived, summed over all receivers.
     pub bits: f64,
     pub seconds: f64,
     /// CPU time of the programs at all ends, in seconds.
     pub ends: f64,
     /// CPU time of the whole machine, in seconds.
     pub machine: f64,
-    /// Peak memory in bytes: of the sender, and the largest of all receivers.
+    /// Peak memory in bytes. First the sender's value, then the largest value of the receivers.
     pub memory: [u64; 2],
 }
 
@@ -51,8 +51,8 @@ impl Row {
     }
 }
 
-/// Prints medians, with the minimum and maximum in brackets. With six rounds or more, this interval contains the true
-/// median with a probability of at least 96.9 %.
+/// Prints medians, with the minimum and the maximum in brackets. With six or more rounds, the interval between minimum
+/// and maximum contains the true median with a probability of at least 96.9 %.
 pub fn print(rows: &[Row]) {
     println!(
         "| program | n | Gbit a CPU-second of all ends | of the whole machine | Gb/s | seconds | peak MB, sender and receiver |"

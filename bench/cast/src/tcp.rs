@@ -1,12 +1,12 @@
-//! Small program over TCP that verifies data as `tailcut cast` does: with BLAKE3 at both ends. It drops the received
-//! bytes. It shows the highest rate of transfers with hashes on this machine, because the kernel does all other work.
+//! Small program that transfers a file over TCP. Like `tailcut cast`, it verifies the data with BLAKE3 at both ends. It
+//! drops the received bytes. The kernel does all other work, so the program shows the highest rate of transfers with
+//! hashes on this machine.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 
-/// Size of a read and of a write, in bytes. It fits into the cache of a core, and is long enough for the vector
-/// instructions of BLAKE3.
+/// Size of a read and of a write, in bytes. It fits into the cache of a core, and is long enough for fast hashing.
 const STEP: usize = 128 << 10;
 
 pub fn receive(listen: SocketAddr) -> io::Result<()> {
@@ -29,8 +29,8 @@ pub fn send(to: SocketAddr, path: &Path, is_from_memory: bool) -> io::Result<()>
     let mut file = std::fs::File::open(path)?;
     let mut left = file.metadata()?.len();
     let mut hasher = blake3::Hasher::new();
-    // The buffer is as large as the slabs that `cast` uses at the same time, so that it does not fit into a cache
-    // either.
+    // The buffer for bytes from memory has the size of all slabs that `cast` uses at the same time. Both are too large
+    // for a cache.
     let mut buffer = vec![7; if is_from_memory { 48 << 20 } else { STEP }];
     let mut at = 0;
     while left > 0 {
@@ -53,7 +53,7 @@ pub fn send(to: SocketAddr, path: &Path, is_from_memory: bool) -> io::Result<()>
     }
 }
 
-/// Reads until the buffer is full or the stream ends.
+/// Reads until the buffer is full or the stream ends. Returns the number of bytes that were read.
 fn fill(stream: &mut TcpStream, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {

@@ -31,7 +31,8 @@ pub struct WireOptions {
 
 impl WireOptions {
     fn frame(&self, segment: &Segment) -> Result<Frame, FrameError> {
-        // A host uses its ports again, so addresses and ports do not identify a connection. The flow does.
+        // Hosts reuse ports, so two connections can have the same addresses and ports. The flow number identifies a
+        // connection.
         let flow = u64::from(segment.flow.0);
         let seed = stream_seed(self.seed, SEQUENCE_DOMAIN, flow);
         let connection = Connection::drawn(&segment.tuple, seed, self.mss, self.sack);
@@ -39,16 +40,16 @@ impl WireOptions {
     }
 }
 
-/// Real frame at a capture point, as switches have changed it so far.
+/// Frame of a real program at a capture point, with all changes that switches have made so far.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RealFrame {
-    /// Number of the frame's connection. It is the same in both directions.
+    /// Flow number of the frame's connection. Frames of both directions have the same number.
     pub flow: FlowId,
     /// Whether a switch has removed the payload.
     pub is_trimmed: bool,
     /// First bytes of the frame, starting with the Ethernet header, without FCS.
     pub bytes: Vec<u8>,
-    /// Length of the frame in bytes. A removed payload does not count.
+    /// Length of the frame in bytes, without a payload that a switch has removed.
     pub length: u32,
 }
 
@@ -67,7 +68,7 @@ pub enum Carried {
 
 /// Body of a packet that can be captured.
 pub trait Body {
-    /// Returns the content of the body in `packet`. Called only at the points of a capture.
+    /// Returns the content of the body in `packet`. The capture calls it only at its capture points.
     fn carried(&self, packet: &Packet) -> Carried;
 }
 
@@ -118,15 +119,17 @@ struct PointInterfaces {
     drops: u64,
 }
 
-/// Recorder of packets at [`CapturePoints`]. At a host it records the packets that leave its uplinks and
-/// the packets that reach it. At a port it records the packets that the port sends. At both it
-/// also records dropped packets. A packet that leaves has the time at which its service begins. A packet that
-/// reaches its host has the time of its last bit.
+/// Recorder of packets at [`CapturePoints`].
 ///
-/// Dropped packets are on a separate interface, `NAME dropped`, with the reason as a comment. The
-/// next packet that leaves the point contains the number of drops before it.
+/// - At a host, the capture records the packets that the host sends, and the packets that reach it.
+/// - At a port, the capture records the packets that the port sends.
+/// - At hosts and ports, the capture also records dropped packets. They are on a separate interface, `NAME dropped`,
+///   with the reason as a comment. The next packet that leaves the point contains the number of drops before it.
 ///
-/// Packets carry segments, for which frames are generated, or real frames.
+/// A packet that leaves a point has the time at which the port starts to send it. A packet that reaches its host has
+/// the time of its last bit.
+///
+/// The body of a packet is a segment, for which the capture generates a frame, or a real frame.
 pub struct Capture<W> {
     points: Arc<CapturePoints>,
     interfaces_of: Vec<PointInterfaces>,
@@ -137,8 +140,8 @@ pub struct Capture<W> {
 }
 
 impl<W: Write> Capture<W> {
-    /// Creates a capture into `out`, which gets small writes. `look` returns a packet's segment as
-    /// it is on the wire, after the changes by switches.
+    /// Creates a capture that writes to `out`, in small writes. `look` returns a packet's segment as it is on the wire,
+    /// after the changes by switches.
     pub fn new(
         out: W,
         points: Arc<CapturePoints>,
@@ -185,7 +188,7 @@ impl<W: Write> Capture<W> {
             Event::Dropped(_) => interfaces.drops += 1,
         }
         if !self.sink.takes(at, captured.carried.flow()) {
-            // This packet is not captured, so the next one gets the number of drops.
+            // This packet is not in the file, so the next packet in the file reports these drops.
             interfaces.drops += drops;
             return;
         }
@@ -216,8 +219,8 @@ impl<W: Write> Capture<W> {
         self.sink.put(at, interface, &frame, &note);
     }
 
-    /// Ends the capture of a run that ended at `end`. Ports may have reported events after `end` early. These
-    /// events are discarded. Returns the output.
+    /// Ends the capture of a run that ended at `end`, and returns the output. Ports may have reported events after
+    /// `end` in advance. The capture discards these events.
     ///
     /// # Errors
     /// The first error of the output.

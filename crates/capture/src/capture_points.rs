@@ -1,4 +1,4 @@
-//! Points where packets are captured. They have the names that hosts and ports have in tables.
+//! Points where packets are captured. A point has the name that its host or port has in tables.
 
 use tailcut_fabric::PortId;
 use tailcut_fabric::topology::{Node, Topology};
@@ -12,11 +12,11 @@ const NAMES_SHOWN: usize = 3;
 pub(crate) struct CapturePoint {
     /// Name of the host or port.
     pub name: String,
-    /// Rate of its links.
+    /// Rate of the links of the host or port.
     pub rate: Rate,
 }
 
-/// Points where packets are captured. They are hosts, or the ports with a common name.
+/// Points where packets are captured: hosts, or all ports with the same name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CapturePoints {
     pub(crate) all: Vec<CapturePoint>,
@@ -43,7 +43,7 @@ impl CapturePoints {
         }
     }
 
-    /// Adds a host: captures the packets of its uplinks, and the packets that reach it.
+    /// Adds a point that captures the packets of a host's uplinks, and the packets that reach the host.
     fn with_host(mut self, topology: &Topology, host: HostId) -> Self {
         let number = self.all.len() as u32;
         self.all.push(CapturePoint {
@@ -57,7 +57,7 @@ impl CapturePoints {
         self
     }
 
-    /// Adds the port `FROM>TO`.
+    /// Adds a point for the port `FROM>TO`.
     fn with_port(mut self, topology: &Topology, port: PortId) -> Self {
         let number = self.all.len() as u32;
         self.all.push(CapturePoint {
@@ -68,8 +68,8 @@ impl CapturePoints {
         self
     }
 
-    /// Returns the points of a name: a host such as `h3`, a port such as `h3>leaf[0]` or by numbers
-    /// `h3>s0`, or `all` for every host.
+    /// Returns the points with a name. The name is a host such as `h3`, a port such as `h3>leaf[0]` (or `h3>s0`, by
+    /// numbers), or `all` for every host.
     ///
     /// # Errors
     /// The network has no host or port of this name.
@@ -85,7 +85,8 @@ impl CapturePoints {
         }
         let ports = 0..topology.links.len() as u32;
         let names = |port| [topology.link_name(port), topology.port_name(port)];
-        // A name without a number is the name of all parallel links. Each of them gets an interface.
+        // Parallel links have names such as `a>b#1`. The name without a number selects all of them, each with its own
+        // interface.
         let has_name = |port: u32, its: &str| {
             let number = topology.links[port as usize].number;
             let rest = its.strip_prefix(name);

@@ -1,11 +1,11 @@
-//! Queue that sorts events by time. This is necessary because some ports compute the departure of a packet
-//! when the packet arrives, and report it before it happens.
+//! Queue that sorts events by time. Some ports compute the departure of a packet when the packet arrives, and report
+//! the departure before it happens. Events therefore do not arrive in order of time.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use tailcut_units::Time;
 
-/// Event with its time. Events at the same time keep the order of their reports.
+/// Event with its time. Events at the same time stay in the order in which they were reported.
 struct Timed<T> {
     at: Time,
     number: u64,
@@ -38,7 +38,7 @@ impl<T> Ord for Timed<T> {
     }
 }
 
-/// Events that were reported early. They wait until the capture reaches their time.
+/// Events that were reported in advance. They wait until the capture reaches their time.
 pub(crate) struct InOrder<T> {
     waiting: BinaryHeap<Reverse<Timed<T>>>,
     number: u64,

@@ -10,11 +10,11 @@ use tailcut_wire::capture::{Frame, FrameError, Interface, Note, PcapNg};
 pub struct Limits {
     /// Largest size of the file in bytes.
     pub bytes: u64,
-    /// Number of flows that are captured. These are the first flows in the capture. `None`: all flows.
+    /// Largest number of captured flows. The flows that reach the capture first are captured. `None` means all flows.
     pub flows: Option<u64>,
 }
 
-/// Numbers of packets in a capture, and of packets that are missing in it.
+/// Numbers of packets that a capture contains, and of packets that it left out.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Captured {
     /// Number of packets in the file.
@@ -29,12 +29,13 @@ pub struct Captured {
     pub of_other_flows: u64,
     /// Number of packets that are missing because no frame can represent them.
     pub without_frame: u64,
-    /// Reason why no frame can represent the first packet of `without_frame`.
+    /// Reason why the first packet of `without_frame` has no frame.
     pub why: Option<FrameError>,
 }
 
 impl Captured {
-    /// Returns one sentence for each reason why packets are missing, with the flag of `tailcut run` that changes it.
+    /// Returns one sentence for each reason why packets are missing. If a limit is the reason, the sentence names the
+    /// flag of `tailcut run` that sets the limit.
     pub fn omissions(&self) -> Vec<String> {
         let mut omissions = Vec::new();
         if let Some(at) = self.full_at {
@@ -61,7 +62,7 @@ impl Captured {
     }
 }
 
-/// Writer of the file. The caller passes the frames in order of time.
+/// Writer of the capture file. The caller must pass the frames in order of time.
 pub(crate) struct Sink<W> {
     out: W,
     file: PcapNg,
@@ -83,18 +84,18 @@ impl<W: Write> Sink<W> {
         }
     }
 
-    /// Writes the interfaces that were added so far, even if they exceed the limit of bytes.
+    /// Writes the interfaces that the caller has added, even if they exceed the limit of bytes.
     pub fn begin(&mut self) {
         let new = self.file.take();
         self.write(&new);
     }
 
-    /// Adds an interface, which is written with the next frame.
+    /// Adds an interface. The file contains it before the next frame.
     pub fn interface(&mut self, name: &str, snap: u32, rate_bps: u64) -> Interface {
         self.file.interface(name, snap, Some(rate_bps))
     }
 
-    /// Returns whether a packet of `flow` at time `at` is captured. Counts the packet if not.
+    /// Returns whether the file takes a packet of `flow` at time `at`. If not, the packet is counted as left out.
     pub fn takes(&mut self, at: Time, flow: FlowId) -> bool {
         if self.captured.full_at.is_some() {
             self.too_late(at);
@@ -116,7 +117,7 @@ impl<W: Write> Sink<W> {
     pub fn put(&mut self, at: Time, interface: Interface, frame: &Frame, note: &Note<'_>) {
         self.file.packet(interface, at, frame, note);
         let new = self.file.take();
-        // A file must not end within a frame.
+        // The packet is written completely or not at all, so that the file never ends within a frame.
         if self.captured.bytes + new.len() as u64 > self.limits.bytes {
             self.too_late(at);
         } else {
@@ -135,7 +136,7 @@ impl<W: Write> Sink<W> {
         self.captured.full_at.get_or_insert(at);
     }
 
-    /// Writes to the output. After an error, nothing more is written, so that `finish` reports this error.
+    /// Writes `new` to the output. After an error, the sink writes nothing more, and `finish` reports the error.
     fn write(&mut self, new: &[u8]) {
         if self.failed.is_none() {
             self.failed = self.out.write_all(new).err();
@@ -143,7 +144,7 @@ impl<W: Write> Sink<W> {
         }
     }
 
-    /// Ends the file. Returns the output.
+    /// Ends the file and returns the output.
     ///
     /// # Errors
     /// The first error of the output.

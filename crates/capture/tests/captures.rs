@@ -1,4 +1,4 @@
-//! Tests of captures of a network whose packets carry segments, or real frames.
+//! Tests of captures of a network. The bodies of its packets are segments, or real frames.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ const PLENTY: Limits = Limits {
     flows: None,
 };
 
-/// Bytes of a packet on the wire. At 10 Gb/s it is sent in 1 us.
+/// Bytes of a packet on the wire. A port of 10 Gb/s sends it in 1 us.
 const SIZE: u32 = 1_250;
 
 /// Returns segment number `number` of a flow.
@@ -43,7 +43,7 @@ fn segment(packet: &Packet, flow: u32, number: u64) -> Segment {
     Segment::new(tuple, FlowId(flow), 1_000, header)
 }
 
-/// Returns three hosts on a switch with ports that queue two packets.
+/// Returns a network of three hosts and one switch. Each port queues at most two packets.
 fn star() -> Topology {
     SingleSwitch {
         hosts: 3,
@@ -61,9 +61,9 @@ fn star() -> Topology {
     .expect("a switch")
 }
 
-/// Runs an incast: hosts 0 and 1 send 8 packets each to host 2, back to back. The capture is written to `out`.
-/// When two packets reach the switch at the same time, one of them is queued. So the queue of the port to host
-/// 2 grows, and some of the last packets are dropped.
+/// Runs an incast: hosts 0 and 1 send 8 packets each to host 2, without gaps. The capture is written to `out`. The
+/// packets of both hosts reach the switch at the same time, so the queue of the port to host 2 grows. Some of the last
+/// packets are dropped.
 fn incast<W: Write>(
     out: W,
     name: &str,
@@ -107,7 +107,7 @@ struct Frame {
     rest: Vec<u8>,
 }
 
-/// Returns the names of a file's interfaces, and its packets.
+/// Returns the names of the interfaces in a capture file, and its packets.
 fn read(mut file: &[u8]) -> (Vec<String>, Vec<Frame>) {
     let number = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().expect("four bytes"));
     let (mut names, mut frames) = (Vec::new(), Vec::new());
@@ -148,7 +148,7 @@ fn a_host_is_captured_when_packets_leave_it_and_when_they_reach_it() {
     assert_eq!(names, ["h0"]);
     let left: Vec<u64> = frames.iter().map(|frame| frame.ns).collect();
     assert_eq!(left, [0, 1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 7_000]);
-    // A frame has the headers of Ethernet, IPv4 and TCP, and 1,000 bytes. Its first 128 bytes are kept.
+    // Each frame has 54 bytes of headers (Ethernet, IPv4, TCP) and 1,000 bytes of payload. The capture keeps 128 bytes.
     assert!(frames.iter().all(|frame| frame.lengths == [128, 1_054]));
     assert_eq!((told.packets, told.bytes), (8, file.len() as u64));
 
@@ -181,8 +181,8 @@ fn a_port_shows_what_it_sends_and_beside_it_what_it_drops() {
     };
     assert!(of(1).all(|frame| says(frame, "dropped: queue-full")));
     assert!(of(0).all(|frame| !says(frame, "dropped")));
-    // A packet that was sent has the option epb_dropcount for the drops before it: option number 4, 8 bytes
-    // long.
+    // In a sent packet, the option epb_dropcount (number 4, 8 bytes long) contains the number of drops before the
+    // packet.
     let drops: usize = of(0)
         .flat_map(|frame| frame.rest.windows(12))
         .filter(|option| option[..4] == [4, 0, 8, 0] && option[5..] == [0; 7])
@@ -262,7 +262,7 @@ fn only_the_flows_that_come_by_first_are_captured_when_so_asked() {
 
 #[test]
 fn what_was_to_happen_after_the_end_is_not_captured() {
-    // The last packet at the switch is queued. Its departure time is known as soon as it arrives.
+    // The switch queues its last packet. A port that computes departures in advance reports the departure before `end`.
     let end = Time::from_ns(9_500);
     let until = |events| {
         let told = incast(Vec::new(), "s0>h2", PLENTY, events, end);
@@ -273,7 +273,7 @@ fn what_was_to_happen_after_the_end_is_not_captured() {
     assert!(one.packets < 16);
 }
 
-/// Disk with a limited number of free bytes.
+/// Output that accepts a limited number of bytes and then fails, like a full disk.
 struct Small(usize);
 
 impl Write for Small {
@@ -324,7 +324,7 @@ fn hosts_without_an_address_are_counted_with_the_reason() {
     assert!(why.contains("16777216"), "{why}");
 }
 
-/// Body of a packet that carries a real frame.
+/// Body of a packet that is a real frame.
 #[derive(Clone)]
 struct Real(RealFrame);
 

@@ -1,12 +1,12 @@
-//! CPU time of the codec, compared with the crate `raptorq`, for docs/performance.md:
+//! Measures the CPU time of the codec, compared with the crate `raptorq`, for docs/performance.md:
 //!
 //! ```sh
 //! cargo run --release -p tailcut-cast --example codec
 //! ```
 //!
-//! The example measures the CPU time of its thread. All methods take turns in each round. The
-//! output shows medians over the rounds. `-- SYMBOL K...` selects other sizes than 1,440 bytes and
-//! 10, 101, 256 and 1,002 source symbols.
+//! The example measures the CPU time of its thread. In each round, all methods take turns. The output shows the medians
+//! over all rounds. The default sizes are symbols of 1,440 bytes, and 10, 101, 256 and 1,002 source symbols. `-- SYMBOL
+//! K...` selects other sizes.
 
 use raptorq::{EncodingPacket, ObjectTransmissionInformation, PayloadId};
 use raptorq::{SourceBlockDecoder, SourceBlockEncoder};
@@ -16,14 +16,14 @@ use std::sync::Arc;
 use tailcut_cast::codec::{Code, Encoder, Kernel, Present, Recovery};
 use tailcut_units::{median, mix64};
 
-/// Number of rounds. Each result is the median over them.
+/// Number of rounds. Each result is the median over all rounds.
 const ROUNDS: usize = 15;
 
-/// Minimum CPU time of a method in a round, in seconds.
+/// Shortest CPU time for which a method runs in each round, in seconds.
 const LONG_ENOUGH: f64 = 2e-3;
 
-/// Size of all blocks in memory, in bytes. It is larger than the processor's caches, so the next block is in
-/// none of them.
+/// Total size of the blocks in memory, in bytes. It is larger than the processor's caches. So the next block is not in
+/// a cache.
 const COLD: usize = 16 << 20;
 
 fn main() {
@@ -44,7 +44,7 @@ fn main() {
     }
 }
 
-/// Method with its times.
+/// Method that is measured, with its times.
 struct Way<'a> {
     name: String,
     run: Box<dyn FnMut() + 'a>,
@@ -83,7 +83,7 @@ fn cpu_seconds() -> f64 {
     now.tv_sec as f64 + now.tv_nsec as f64 * 1e-9
 }
 
-/// Runs all methods in turn and prints a line. The first method is the reference for the others.
+/// Measures all methods in turn and prints a line. The other methods are compared with the first method.
 fn compare(what: &str, mut ways: Vec<Way>) {
     for _ in 0..ROUNDS {
         ways.iter_mut().for_each(Way::round);
@@ -109,8 +109,8 @@ fn transmission(symbol: usize) -> ObjectTransmissionInformation {
     ObjectTransmissionInformation::new(0, symbol as u16, 1, 1, 1)
 }
 
-/// Measures the time to recover a block. 1, 4, 10 %, 25 % or all of its source symbols are missing, evenly
-/// spread. The number of repair symbols is one larger than the number of missing symbols.
+/// Measures the time to recover a block. One symbol, 4 symbols, 10 %, 25 % or all of its source symbols are missing,
+/// evenly spread. There is one more repair symbol than missing symbols.
 fn decoding(k: usize, symbol: usize, blocks: usize) {
     println!("K = {k}, T = {symbol}: one of {blocks} blocks in turn");
     let block = bytes(k as u64, k * symbol);
@@ -162,12 +162,11 @@ fn decoding(k: usize, symbol: usize, blocks: usize) {
     }
 }
 
-/// Measures the crate's decoder. It takes ownership of its symbols. The time to copy the symbols before is not
-/// included.
+/// Measures the decoder of the crate. It needs its own copy of the symbols, and the time for this copy is not included.
 fn by_crate(symbols: &[EncodingPacket], length: usize, symbol: usize) -> Way<'_> {
     let mut way = Way::new("crate", || {});
     let mut rounds = Vec::new();
-    // All rounds are measured here. The closure does nothing.
+    // All rounds are measured in this loop. So the closure above does nothing.
     for _ in 0..ROUNDS {
         let runs = 4;
         let mut prepared: Vec<_> = (0..runs).map(|_| symbols.to_vec()).collect();
@@ -182,7 +181,7 @@ fn by_crate(symbols: &[EncodingPacket], length: usize, symbol: usize) -> Way<'_>
     way
 }
 
-/// Measures the time to make 1, 8, 64 or 256 repair symbols of a block.
+/// Measures the time to create 1, 8, 64 or 256 repair symbols of a block.
 fn repairing(k: usize, symbol: usize) {
     println!("K = {k}, T = {symbol}: repair symbols of one block, all of them together");
     let block = bytes(k as u64, k * symbol);

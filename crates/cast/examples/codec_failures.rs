@@ -1,12 +1,11 @@
-//! Share of blocks that cannot be decoded from K, K + 1 or K + 2 symbols, for docs/cast.md:
+//! Measures the share of blocks that cannot be decoded from K, K + 1 or K + 2 symbols, for docs/cast.md:
 //!
 //! ```sh
 //! cargo run --release -p tailcut-cast --example codec_failures            # `-- 1000` for a short one
 //! ```
 //!
-//! The argument is the number of blocks per line. The missing source symbols are drawn at random.
-//! The repair symbols are drawn from the first 64, which a sender sends first, or from all repair
-//! symbols.
+//! The argument is the number of blocks for each line of the output. The missing source symbols are random. The repair
+//! symbols are random symbols among the first 64, which a sender sends first, or among all repair symbols.
 
 use statrs::distribution::{Beta, ContinuousCDF};
 use std::process::ExitCode;
@@ -46,12 +45,12 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// For each of `blocks` blocks, draws `missing` lost symbols among the `k` source symbols. Prints the share of
-/// blocks that cannot be decoded from `missing`, `missing + 1` and `missing + 2` repair symbols. A failure with two
-/// more symbols implies a failure with fewer, so one block counts for all three.
+/// For each of `blocks` blocks, removes `missing` random symbols of the `k` source symbols. Prints the share of blocks
+/// that cannot be decoded from `missing`, `missing + 1` and `missing + 2` repair symbols. A block that fails with two
+/// more symbols also fails with fewer. So each block gives a result for all three numbers.
 fn measure(k: u32, missing: u32, first: bool, blocks: u64) {
     let code = Code::new(k).expect("K fits");
-    // The bytes do not affect whether a block can be decoded, so all of them are 0.
+    // Whether a block can be decoded does not depend on its bytes. So all bytes are 0.
     let mut block = vec![0; k as usize];
     let mut draws = u64::from(k) << 40 | u64::from(missing) << 20 | u64::from(first);
     let mut below = |end: u32| {

@@ -1,9 +1,8 @@
-//! Time of a download from three replicas if one of them is slow, stalls or is killed, compared
-//! with a download from two replicas: `cargo run --release -p tailcut-cast --example replicas
-//! [ROUNDS]`.
+//! Measures the time of a download from three replicas, if one of them is slow, stalls or is killed. Compares it with a
+//! download from two replicas: `cargo run --release -p tailcut-cast --example replicas [ROUNDS]`.
 //!
-//! Each replica is a process on this machine with a rate limit. The third replica is stopped or
-//! killed when the first bytes are verified. At this time it still has to send slabs.
+//! Each replica is a process on this machine and has a rate limit. When the first bytes are verified, the third replica
+//! is stopped or killed. At this time, it has not sent all of its slabs.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -16,12 +15,12 @@ use tailcut_cast::transfer::{Event, get, serve};
 
 type Failed = Box<dyn std::error::Error>;
 
-/// Bytes of the file: 64 MB.
+/// Size of the file in bytes: 64 MB.
 const LENGTH: usize = 64_000_000;
-/// Rate of a replica in bytes per second: 100 Mbit/s.
+/// Rate limit of each replica in bytes per second: 100 Mbit/s.
 const RATE: u64 = 12_500_000;
 
-/// Fault of the third replica.
+/// Fault of the third replica in a measurement.
 #[derive(Clone, Copy, PartialEq)]
 enum Third {
     Missing,
@@ -39,7 +38,7 @@ const CASES: [(Third, &str); 5] = [
     (Third::Killed, "one is killed"),
 ];
 
-/// Replica process. It is killed when this value is dropped.
+/// Process that runs a replica. It is killed when this value is dropped.
 struct Replica {
     child: Child,
     at: SocketAddr,
@@ -101,7 +100,7 @@ fn serve_for_ever(path: &str, rate: u64) -> Result<(), Failed> {
     )?)
 }
 
-/// Returns the seconds of a download.
+/// Returns the time of a download in seconds.
 fn read(path: &str, third: Third) -> Result<f64, Failed> {
     let mut replicas = vec![Replica::start(path, RATE)?, Replica::start(path, RATE)?];
     match third {
@@ -156,7 +155,7 @@ fn main() -> Result<(), Failed> {
     std::fs::write(&path, bytes)?;
     let path = path.to_str().ok_or("a path that is not UTF-8")?;
     let mut seconds = CASES.map(|_| Vec::new());
-    // The cases take turns, so that other load on the machine affects all of them equally.
+    // The cases take turns in each round. So other load on the machine affects all of them equally.
     for _ in 0..rounds {
         for ((third, _), taken) in CASES.iter().zip(&mut seconds) {
             taken.push(read(path, *third)?);

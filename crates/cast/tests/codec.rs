@@ -1,4 +1,4 @@
-//! Tests of the codec against the crate `raptorq`, which computes the same results in another way.
+//! Tests that compare the codec with the crate `raptorq`, which computes the same results in another way.
 
 use proptest::prelude::*;
 use raptorq::{EncodingPacket, PayloadId};
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tailcut_cast::codec::{Code, CodecError, Codes, Encoder, Kernel, Present, Recovery};
 use tailcut_units::mix64;
 
-/// Numbers that look random and depend only on the seed.
+/// Pseudo-random numbers that depend only on the seed.
 struct Draws(u64);
 
 impl Draws {
@@ -25,7 +25,7 @@ impl Draws {
     }
 }
 
-/// Block in the format of the crate `raptorq`: its last symbol is padded.
+/// Block in the format of the crate `raptorq`. The last symbol is padded.
 struct Crate {
     transmission: ObjectTransmissionInformation,
     padded: Vec<u8>,
@@ -64,9 +64,9 @@ impl Crate {
     }
 }
 
-/// Removes random source symbols of a block. Then recovers them from the same number of repair symbols, or a
-/// few more, with random identifiers. The code and the crate must agree on whether these symbols are enough,
-/// and on every byte of the result.
+/// Removes random source symbols of a block. Then recovers them from the same number of repair symbols, or a few more.
+/// The repair symbols have random identifiers. The code and the crate must agree on whether the symbols are enough, and
+/// on every byte of the result.
 fn lose_and_recover(code: &Code, symbol: usize, draws: &mut Draws) -> Recovery {
     let k = code.source_symbols();
     let last = 1 + draws.below(symbol);
@@ -75,7 +75,7 @@ fn lose_and_recover(code: &Code, symbol: usize, draws: &mut Draws) -> Recovery {
 
     let mut present = Present::new(k);
     let mut symbols = Vec::new();
-    // Each symbol is lost with the same chance, which is itself drawn. So the losses range from few to many.
+    // The probability of a loss is random too. So some blocks lose few symbols, and others lose many.
     let chance = draws.next();
     let mut damaged = block.clone();
     for (esi, bytes) in (0..).zip(damaged.chunks_mut(symbol)) {
@@ -88,7 +88,7 @@ fn lose_and_recover(code: &Code, symbol: usize, draws: &mut Draws) -> Recovery {
         }
     }
     let more = present.missing() as usize + [0, 0, 0, 1, 2][draws.below(5)];
-    // The identifiers lie in a small range, in a larger range, or are spread over a very large one.
+    // The identifiers come from a small range, a larger range, or a very large range.
     let width = [24, 200, 1 << 20][draws.below(3)];
     let mut repair: Vec<(u32, Vec<u8>)> = Vec::new();
     while repair.len() < more {
@@ -113,7 +113,7 @@ fn lose_and_recover(code: &Code, symbol: usize, draws: &mut Draws) -> Recovery {
     recovery
 }
 
-/// Returns the number of loss patterns that a test draws: 1,000, or the value of the environment variable
+/// Returns the number of loss patterns in a test. It is 1,000, or the value of the environment variable
 /// `TAILCUT_CODEC_PATTERNS`.
 fn patterns() -> u64 {
     let asked = std::env::var("TAILCUT_CODEC_PATTERNS").ok();
@@ -129,7 +129,7 @@ fn whatever_is_lost_the_code_and_the_crate_agree() {
         1, 2, 3, 5, 10, 11, 12, 26, 32, 55, 64, 100, 101, 102, 140, 255, 256,
     ];
     for (i, k) in sizes.into_iter().cycle().enumerate().take(sizes.len() * 2) {
-        // In half of the rounds the sizes are drawn at random.
+        // In half of the rounds, the sizes are random.
         let mut draws = Draws(mix64(i as u64));
         let k = if i % 2 == 0 {
             k
@@ -185,8 +185,8 @@ fn repair_symbols_are_the_crates_byte_for_byte_few_or_many() {
             let reference = Crate::new(&block, k as usize, symbol);
             let code = Arc::new(Code::with_kernel(k, kernel).expect("K fits"));
             let mut encoder = Encoder::new(code, symbol).expect("fits");
-            // The batches have 1, 2, 3 and more symbols, so that the encoder switches from one
-            // method to the other.
+            // The batches have 1, 2, 3, ... symbols. So the encoder switches from one method to the other during this
+            // test.
             let mut esi = k;
             for batch in 1..30 {
                 let esis: Vec<_> = (0..batch).map(|i| esi + i).collect();
@@ -314,7 +314,7 @@ fn the_codes_that_were_used_last_are_kept() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 2 } else { 256 }))]
 
-    /// All values that a peer may send lead to a result or an error, and never to a panic.
+    /// Every value that a peer may send gives a result or an error. No value causes a panic.
     #[test]
     fn any_claim_has_an_answer(
         k in 1_u32..40,

@@ -1,4 +1,4 @@
-//! Tests of files, trees and streams from a source to a sink, without a network.
+//! Tests of files, trees and streams. The slabs go from a source to a sink without a network.
 #![cfg(target_os = "linux")]
 
 #[path = "files/common.rs"]

@@ -1,4 +1,4 @@
-//! Tests of packets with a pre-shared key, of the key file, and of proofs.
+//! Tests of encrypted packets, of the key file, and of proofs of the key.
 
 use proptest::prelude::*;
 use std::fs;
@@ -28,7 +28,7 @@ fn a_packet_is_read_with_the_key_once() {
     for cipher in Cipher::ALL {
         let (mut sealer, mut opener) = pair(cipher);
         for number in [0, 1, 5, 3, 4_000, 2] {
-            // The packets were sealed in order and arrive in another order.
+            // The packets were encrypted in order, but they arrive in another order.
             let (mut sealer, plain) = (pair(cipher).0, [number as u8; 1_424]);
             let mut bytes = plain;
             let tag = sealer
@@ -123,7 +123,8 @@ fn keys_change_on_the_way_and_packets_of_the_last_one_still_count() {
             );
             assert_eq!(bytes, [1, 2, 3]);
         }
-        // A packet with the next key is tried. But a forged packet must not make this key the current one.
+        // A forged packet that claims to have the next key is decrypted with this key. But it must not make this key
+        // the current one.
         for (number, refusal) in [
             (2 * GENERATION, Refusal::Forged),
             (3 * GENERATION, Refusal::Ahead),
@@ -139,9 +140,8 @@ fn keys_change_on_the_way_and_packets_of_the_last_one_still_count() {
     }
 }
 
-/// Two versions of the program may communicate, so the derivation must not change. The expected
-/// bytes were computed by other implementations: Python's `hmac` and `hashlib`, and the package
-/// `cryptography`.
+/// Different versions of the program may communicate. So the derivation of keys must not change. The expected bytes
+/// come from other implementations: Python's `hmac` and `hashlib`, and the package `cryptography`.
 #[test]
 fn the_derivation_is_as_it_was() {
     let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
@@ -269,7 +269,7 @@ fn the_file_of_a_key_is_its_owners_and_never_overwritten() {
 }
 
 proptest! {
-    /// A changed packet is refused, and the following packets are not.
+    /// A packet that was changed on the path is refused. The packets after it are accepted.
     #[test]
     fn a_changed_packet_is_refused(
         header in proptest::collection::vec(any::<u8>(), 1..40),
@@ -301,7 +301,7 @@ proptest! {
         prop_assert_eq!(sealed, plain);
     }
 
-    /// The decoded number is right if it is within 2^31 of the expected number.
+    /// The full packet number is right if it differs from the expected number by less than 2^31.
     #[test]
     fn a_packet_number_is_known_by_its_lower_half(
         largest in any::<u64>(),

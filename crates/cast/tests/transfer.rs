@@ -1,4 +1,4 @@
-//! Tests of transfers from end to end over UDP sockets of this machine.
+//! Tests of complete transfers over UDP sockets, with both ends on this machine.
 
 #[cfg(target_os = "linux")]
 #[path = "files/common.rs"]

@@ -1,4 +1,4 @@
-//! Tests of kernel sockets on the loopback interface.
+//! Tests of kernel sockets on the loopback interface of this machine.
 #![cfg(target_os = "linux")]
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -12,7 +12,7 @@ use tailcut_units::Ecn;
 
 const LOCALHOSTS: [&str; 2] = ["127.0.0.1:0", "[::1]:0"];
 
-/// Content of one received message.
+/// Contents of one message that was received.
 #[derive(Clone, PartialEq, Debug)]
 struct Message {
     from: SocketAddr,
@@ -30,7 +30,7 @@ fn bind_with(local: &str, options: SocketOptions) -> Socket {
     Socket::bind(local, &options).expect("a free port")
 }
 
-/// Receives messages until at least `count` datagrams have arrived and no message is waiting.
+/// Receives messages until `count` datagrams have arrived and no further message is waiting.
 fn received(socket: &Socket, count: usize) -> Vec<Message> {
     received_with(socket, count, &mut Inbox::full())
 }
@@ -109,11 +109,11 @@ fn a_class_is_its_code_point_and_its_ecn_field() {
 #[test]
 fn the_kernel_stamps_what_arrives() {
     const MINUTE: u64 = 60_000_000_000;
-    // The kernel and this process read the clock in different ways, which may differ slightly.
+    // The kernel and this process read the clock in different ways. So the times may differ slightly.
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let now = now.expect("after 1970").as_nanos() as u64;
     for local in LOCALHOSTS {
-        // These are two consecutive messages, which are not merged.
+        // The kernel must not merge these two messages.
         let plain = SocketOptions {
             merges: false,
             ..SocketOptions::default()
@@ -155,7 +155,7 @@ fn what_the_kernel_had_no_room_for_is_counted() {
         }
         let mut arrived = datagrams(&received(&b, 1)).len();
         assert!(arrived < sent, "{arrived}");
-        // The count of dropped datagrams arrives with the next datagram.
+        // The kernel reports the count of dropped datagrams together with the next datagram.
         let message = Outgoing {
             parts: &parts,
             ..to(&b)
@@ -178,7 +178,7 @@ fn one_message_is_many_datagrams_on_both_sides() {
                 ..SocketOptions::default()
             };
             let (a, b) = (bind(local), bind_with(local, options));
-            // Each datagram has two slices. The last datagram is shorter.
+            // Each datagram consists of two slices, and the last datagram is shorter.
             let headers: Vec<[u8; 32]> = (0..40).map(|number| [number; 32]).collect();
             let payload: Vec<u8> = (0..40u32 * 1_400 - 100)
                 .map(|at| (at % 251) as u8)
@@ -260,8 +260,8 @@ fn a_datagram_that_has_no_room_is_cut_and_told_so() {
 fn what_the_kernel_does_not_cut_is_sent_piece_by_piece() {
     let (a, b) = (bind("127.0.0.1:0"), bind("127.0.0.1:0"));
     assert!(a.segments() > 1);
-    // These are more datagrams than any kernel accepts. The kernel's error is the same as for an
-    // interface that cannot split.
+    // No kernel accepts this number of datagrams in one message. The error is the same as for an interface that cannot
+    // split messages.
     let bytes = [9; 3_000];
     let message = Outgoing {
         segment: Some(10),
@@ -333,7 +333,7 @@ fn a_wrong_message_is_refused_with_what_is_allowed() {
     assert!(a.join("ff02::5".parse().expect("an address"), 0).is_err());
 }
 
-/// Index of the loopback interface. It has no route to IPv6 groups.
+/// Index of the loopback interface. This interface has no route to IPv6 groups.
 const LOOPBACK: u32 = 1;
 
 #[test]
@@ -371,7 +371,7 @@ fn who_has_joined_a_group_receives_what_is_sent_to_it_until_it_leaves() {
     assert_eq!(alone(&a, &b), [b"alone".to_vec()]);
 }
 
-/// Sends a unicast datagram to a socket. Returns all datagrams that the socket has received until it arrives.
+/// Sends a unicast datagram to a socket. Returns all datagrams that arrive up to this datagram.
 fn alone(from: &Socket, socket: &Socket) -> Vec<Vec<u8>> {
     let to = SocketAddr::new(
         "127.0.0.1".parse().expect("an address"),

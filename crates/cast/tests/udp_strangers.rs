@@ -1,5 +1,5 @@
-//! Tests of packets from unknown hosts. Such a packet must cause no allocation, and no answer that is longer
-//! than the packet.
+//! Tests of packets from unknown hosts. Such a packet must not cause an allocation, or an answer that is longer than
+//! the packet.
 #![cfg(target_os = "linux")]
 
 #[path = "strangers/mod.rs"]
@@ -13,7 +13,7 @@ thread_local! {
     static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The system's allocator with a counter.
+/// Allocator of the system that also counts allocations.
 struct Counting;
 
 // SAFETY: every call is passed to the system's allocator unchanged. The count belongs to one
@@ -40,7 +40,7 @@ fn a_packet_of_a_stranger_allocates_nothing() {
         for has_key in [false, true] {
             let mut stranger = Stranger::new(has_key);
             let packets: Vec<Vec<u8>> = (0..500).map(make).collect();
-            // The first packets may fill buffers that are kept.
+            // The first packets may allocate buffers that are used again later. So they are not counted.
             packets.iter().for_each(|bytes| stranger.speak(bytes));
             let before = ALLOCATIONS.get();
             packets.iter().for_each(|bytes| stranger.speak(bytes));

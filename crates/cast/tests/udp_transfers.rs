@@ -1,4 +1,4 @@
-//! Tests of objects between endpoints over kernel sockets on the loopback interface.
+//! Tests of objects that endpoints exchange over kernel sockets, on the loopback interface.
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ fn bind(local: &str) -> Endpoint {
     Endpoint::bind(local, &Options::default()).expect("a free port")
 }
 
-/// Returns bytes without repetition.
+/// Returns pseudo-random bytes for an object.
 fn object(length: usize, seed: u64) -> Vec<u8> {
     let words = (0..length.div_ceil(8) as u64).map(|at| tailcut_units::mix64(at ^ (seed << 40)));
     let mut bytes: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
@@ -74,7 +74,7 @@ fn many_objects_at_once_arrive_both_ways_each_whole() {
     }
 }
 
-/// Blocks this thread until a future is ready.
+/// Runs a future in this thread until it is ready.
 fn block_on<F: Future>(future: F) -> F::Output {
     struct Unpark(Thread);
     impl Wake for Unpark {
@@ -112,7 +112,7 @@ fn an_object_to_nobody_can_be_cancelled_and_ends_with_its_endpoint() {
     sending.cancel();
     assert_eq!(sending.wait(), Err(Failure::Cancelled));
     let sending = a.send(nobody, vec![1; 5_000]);
-    // Other transfers are not delayed.
+    // The transfer that gets no answer must not delay other transfers.
     a.send(b.local(), vec![2; 5_000]).wait().expect("delivered");
     drop(a);
     assert_eq!(sending.wait(), Err(Failure::Closed));
@@ -132,7 +132,7 @@ fn what_is_received_waits_for_the_application_within_the_memory_that_it_allows()
         .collect();
     let mut received = Vec::new();
     for _ in 0..5 {
-        // Each received object makes room for the next object.
+        // `into_bytes` releases the memory of this object, so that the next object can arrive.
         received.push(b.receive().expect("open").into_bytes());
     }
     for sending in sendings {
@@ -285,7 +285,7 @@ fn under_a_key_objects_go_to_one_to_several_and_from_several() {
     }
 }
 
-/// Index of the loopback interface on every Linux.
+/// Index of the loopback interface. It is 1 on every Linux system.
 const LOOPBACK: u32 = 1;
 
 #[test]

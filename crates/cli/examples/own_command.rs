@@ -1,5 +1,5 @@
 //! Custom `tailcut` program with an additional congestion controller, load balancer, queue discipline and application.
-//! Their names work in scenarios, as arguments, in the lab and in the report:
+//! The names of these parts work in scenarios, as arguments, in the lab and in the report:
 //!
 //! ```sh
 //! cargo run --release --example own_command -- compare --designs dctcp,gentle,gentle@least-queued
@@ -81,7 +81,7 @@ impl LoadBalancer for LeastQueued {
     }
 }
 
-/// Each host sends a short message to the next host every millisecond.
+/// Application in which each host sends a short message to the next host every millisecond.
 struct Heartbeat {
     hosts: u32,
     next: Time,

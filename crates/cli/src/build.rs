@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use tailcut_scenario::record::Fingerprint;
 use tailcut_study::Program;
 
-/// Returns the hash of this program's file.
+/// Returns the hash of this program's executable file.
 ///
 /// # Errors
 /// The file cannot be read.
@@ -20,7 +20,7 @@ pub fn hash() -> anyhow::Result<String> {
     read().context("cannot read the file of this program")
 }
 
-/// Returns the identity that studies record for this program.
+/// Returns the identity of this program that studies record.
 ///
 /// # Errors
 /// The errors of [`hash`].
@@ -45,7 +45,7 @@ pub fn command_line() -> Vec<String> {
 /// # Errors
 /// The operating system does not provide the path.
 pub fn program() -> io::Result<PathBuf> {
-    // On Linux this path leads to the original file even after another file has replaced it.
+    // On Linux, this path leads to the running program even if another file has replaced the program's file.
     let running = PathBuf::from("/proc/self/exe");
     match running.exists() {
         true => Ok(running),

@@ -11,7 +11,7 @@ use tailcut_scenario::record::{CaptureFile, OutputDir, PackedRun, RunSummary};
 use tailcut_scenario::units::Time;
 use tailcut_scenario::{CapturePlan, Outcome, RunCapture, Study};
 
-/// Returns the capture plan of the flags, or `None` without `--capture`.
+/// Returns the capture plan that the flags describe, or `None` without `--capture`.
 ///
 /// # Errors
 /// The study's network does not have the named host or port, or a limit is not a number.
@@ -32,7 +32,7 @@ pub fn plan(study: &Study, flags: &Capture) -> Outcome<Option<CapturePlan>> {
     Ok(Some(plan))
 }
 
-/// Captures of a study while its runs are executed. Without a plan nothing is captured.
+/// Packet captures of a study's runs. Nothing is captured if there is no plan.
 pub struct Captures<'a> {
     study: &'a Study,
     output: &'a OutputDir,
@@ -40,12 +40,12 @@ pub struct Captures<'a> {
     finished: Mutex<Vec<FinishedCapture>>,
 }
 
-/// Finished capture file.
+/// Capture file that is complete.
 struct FinishedCapture {
     run: usize,
     path: PathBuf,
     captured: Captured,
-    /// Whether the run's existing tables come from a different result.
+    /// Whether the repeated run gave a different result than the run whose tables exist.
     differs: bool,
 }
 
@@ -66,8 +66,7 @@ impl<'a> Captures<'a> {
             .is_some_and(|plan| plan.takes(&self.study.runs[run]))
     }
 
-    /// Returns the summaries of runs that need not be executed: the directory already contains them, and they are not
-    /// captured.
+    /// Returns the summaries of runs that need not be executed, because their results exist and they are not captured.
     pub fn done(&self) -> Vec<Option<RunSummary>> {
         let taken = self.output.found().taken.iter().enumerate();
         let done = taken.map(|(run, taken)| taken.clone().filter(|_| !self.takes(run)));
@@ -80,7 +79,7 @@ impl<'a> Captures<'a> {
         done
     }
 
-    /// Creates the observer of a run.
+    /// Creates the packet observer of a run.
     pub fn begin(&self, run: usize) -> Result<Observer, Failure> {
         match self.plan.filter(|_| self.takes(run)) {
             None => Ok(None),
@@ -91,7 +90,7 @@ impl<'a> Captures<'a> {
         }
     }
 
-    /// Keeps the capture of a run that has ended.
+    /// Stores the capture of a run that has ended.
     pub fn keep(&self, run: usize, capture: Observer, record: &PackedRun) -> Result<(), Failure> {
         let Some(capture) = capture else {
             return Ok(());
@@ -113,7 +112,7 @@ impl<'a> Captures<'a> {
         Ok(())
     }
 
-    /// Prints the location of the captures, and which packets they omit and why.
+    /// Prints the location of the captures, and which packets are missing in them and why.
     pub fn report(self) {
         if self.plan.is_none() {
             return;

@@ -6,14 +6,14 @@ use tailcut_scenario::{
     Location, Outcome, Scenario, ScenarioError, replace_topology, replace_workload, shortened,
 };
 
-/// Overrides values of the scenario with flags. `--topology` and `--workload` replace whole sections, so they are
-/// applied first. `--set` is applied last, so that it overrides all other flags.
+/// Overrides values of the scenario with flags. `--topology` and `--workload` replace whole sections, so these flags
+/// are applied first. `--set` overrides all other flags, so it is applied last.
 ///
 /// # Errors
 /// The value of a flag is not allowed.
 pub fn apply(scenario: &mut Scenario, changes: &Changes, seeds: &Seeds) -> Outcome<()> {
     if changes.topology.is_some() || changes.workload.is_some() {
-        // The description in the scenario is no longer true.
+        // After these changes, the scenario's description is no longer true.
         scenario.unset("", "about");
     }
     if let Some(text) = &changes.topology {
@@ -63,8 +63,8 @@ pub fn apply(scenario: &mut Scenario, changes: &Changes, seeds: &Seeds) -> Outco
     sweep(scenario, changes, &given)
 }
 
-/// Replaces the scenario's sweeps of the same keys with sweeps of the command line. A key in `set` cannot also be
-/// swept.
+/// Adds the sweeps of the command line to the scenario. They replace the scenario's sweeps of the same keys. A key in
+/// `set` must not also be swept.
 fn sweep(scenario: &mut Scenario, changes: &Changes, set: &[&str]) -> Outcome<()> {
     let flag = Location::flag("--sweep");
     let mut given: Vec<&str> = Vec::new();

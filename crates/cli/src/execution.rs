@@ -21,17 +21,17 @@ pub const REPORT: &str = "report.html";
 /// Options of a study's execution.
 #[derive(Clone)]
 pub struct StudyOptions {
-    /// Existing runs that the study reuses.
+    /// Treatment of runs that already exist in the directory.
     pub earlier: Earlier,
-    /// Whether to repeat the runs with other timers and buffers.
+    /// Whether the runs are repeated with other timers and buffers.
     pub sensitivity: bool,
-    /// Packets to capture.
+    /// Packets that are captured; `None`: no packets.
     pub capture: Option<CapturePlan>,
 }
 
 /// Result of a study's execution.
 pub struct StudyResult {
-    /// Directory of the study. It stays locked against other processes until this value is dropped.
+    /// Directory of the study. Other processes cannot use the directory until this value is dropped.
     pub output: OutputDir,
     /// Summaries of the runs; `None` for runs that did not finish.
     pub runs: Vec<Option<RunSummary>>,
@@ -44,11 +44,11 @@ impl StudyResult {
     }
 }
 
-/// Executes the runs that are missing in `dir` and writes each run to `dir` when it finishes. Runs that `capture`
-/// includes are executed even if they exist.
+/// Executes the runs that are missing in `dir`, and writes each run when it finishes. Runs that `capture` includes are
+/// executed even if they already exist.
 ///
 /// # Errors
-/// A run cannot be executed or written. Runs that are already finished stay.
+/// A run cannot be executed or written. Runs that have already finished are kept.
 pub fn execute_study(
     study: &Study,
     dir: PathBuf,
@@ -61,7 +61,7 @@ pub fn execute_study(
     run_missing(study, output, pool, capture)
 }
 
-/// Opens the directory of a study and finds the existing runs.
+/// Opens the directory of a study, and finds the runs that it already contains.
 ///
 /// # Errors
 /// The directory contains files but no study, or the operating system reports an error.
@@ -79,7 +79,7 @@ pub fn open(study: &Study, dir: &Path, earlier: Earlier) -> Result<OutputDir, Fa
     Ok(output)
 }
 
-/// Executes the runs that are missing in `output`, and the runs that are captured.
+/// Executes the runs that are missing in `output`, and the runs that must be captured.
 ///
 /// # Errors
 /// The errors of [`execute_study`].
@@ -98,18 +98,18 @@ pub fn run_missing(
         |index, record, capture| {
             captures.keep(index, capture, &record)?;
             match &taken[index] {
-                // The run was repeated only for its capture. Its existing tables stay.
+                // The run was repeated only for its capture, so the existing tables stay.
                 Some(summary) => Ok(summary.clone()),
                 None => Ok(output.write_run(index, &record)?),
             }
         },
     );
-    // If both fail, only the first error is reported, because both often have the same cause.
+    // If the runs and the conclusion fail, only the first error is reported, because both often have the same cause.
     let concluded = output.conclude();
     let runs = outcome?;
     concluded?;
     captures.report();
-    // A run that already existed counts as finished, even if the repetition for its capture was interrupted.
+    // A run that already existed counts as finished, even if its repetition for the capture was interrupted.
     let runs = runs.into_iter().zip(taken);
     let runs = runs.map(|(run, taken)| run.or_else(|| taken.clone()));
     Ok(StudyResult {
@@ -118,7 +118,7 @@ pub fn run_missing(
     })
 }
 
-/// Prints which existing runs are reused, moved or damaged.
+/// Prints which existing runs were found to be reused, moved or damaged.
 fn report_existing_runs(found: &Found, dir: &Path) {
     let runs = |count: usize| match count {
         1 => "1 run".to_owned(),
@@ -153,11 +153,11 @@ fn report_existing_runs(found: &Found, dir: &Path) {
     }
 }
 
-/// Executes a study, optionally also with other timers and buffers, prints its answer and writes its report.
+/// Executes a study, prints its answer and writes its report. Optionally repeats it with other timers and buffers.
 ///
 /// # Errors
-/// The errors of [`execute_study`]. After an interruption the finished runs are reported first, and then
-/// [`Failure::Interrupted`] is returned.
+/// The errors of [`execute_study`]. After an interruption, the finished runs are reported. The error is then
+/// [`Failure::Interrupted`].
 pub fn execute_and_report(
     study: &Study,
     shared: &Shared,
@@ -179,7 +179,7 @@ pub fn execute_and_report(
     }
     let executed = execute_study(study, dir, options.earlier, pool, options.capture.as_ref())?;
     let dir = executed.output.path();
-    // The sensitivity file of an earlier study does not describe this study.
+    // If the file exists, it describes the sensitivity of an earlier study.
     remove_if_there(&dir.join(tailcut_report::SENSITIVITY_FILE))?;
     let finished: Vec<&RunSummary> = executed.runs.iter().flatten().collect();
     let mut interrupted = stop.load(Ordering::Relaxed) && finished.len() < planned;
@@ -204,17 +204,17 @@ pub fn execute_and_report(
     }
 }
 
-/// Returns which figures the study will not have, and the flag that gives them.
+/// Returns a text that names the figures that the study will not have, and the flag that adds them.
 pub fn missing_figures(study: &Study) -> Option<String> {
     let seeds: BTreeSet<u64> = study.runs.iter().map(|run| run.seed).collect();
     let workloads = study.config["workload"].as_array();
-    // A burst or a file has all of its flows, so that its percentiles are exact.
+    // A burst or a file contains all of its flows, so its percentiles are exact and need no sample.
     let is_sample = workloads.is_some_and(|parts| parts.iter().all(|part| part["kind"] == "open"));
     let flows = study.config["study"]["flows"].as_u64();
     tailcut_report::missing_figures(seeds.len(), flows.filter(|_| is_sample))
 }
 
-/// Writes the report of a directory's runs. Prints their answer, or with `--json` the summaries.
+/// Writes the report of a directory's runs. Prints the answer of the runs, or with `--json` their summaries.
 ///
 /// # Errors
 /// The runs cannot be read, or the report cannot be written.
@@ -237,7 +237,8 @@ pub fn report(dir: &Path, finished: &[&RunSummary], is_json: bool) -> Result<(),
     }
 }
 
-/// Removes an earlier report. Otherwise an interrupted study would have the report of another study in its directory.
+/// Removes an earlier report. Otherwise the directory of an interrupted study would contain the report of another
+/// study.
 ///
 /// # Errors
 /// The operating system reports an error.

@@ -1,4 +1,4 @@
-//! Errors with which a command ends, and their exit codes.
+//! Errors that end a command, and the exit codes of these errors.
 
 use std::fmt;
 use std::io;
@@ -8,15 +8,15 @@ use tailcut_scenario::{RunFailed, ScenarioError, record};
 /// Reason why a command ends without success.
 #[derive(Debug)]
 pub enum Failure {
-    /// An error that the user can correct, such as wrong input, an unsuitable directory or a full disk.
+    /// The user can correct the error, such as wrong input, an unsuitable directory or a full disk.
     Refused(anyhow::Error),
     /// The check of `reproduce --check` failed.
     CheckFailed,
-    /// Cases have failed. Contains the message.
+    /// Cases have failed. The text is the message for the user.
     CasesFailed(String),
-    /// Other processes run the remaining cases. Contains the message.
+    /// Other processes run the remaining cases. The text is the message for the user.
     CasesRunElsewhere(String),
-    /// A command with its own exit codes has failed. Contains the code and the message.
+    /// A command with its own exit codes has failed. The values are the exit code and the message.
     #[cfg_attr(
         not(all(feature = "cast", target_os = "linux")),
         expect(dead_code, reason = "used only by `tailcut cast`")
@@ -24,7 +24,7 @@ pub enum Failure {
     Ended(u8, String),
     /// The user interrupted the command. Finished runs are kept.
     Interrupted,
-    /// The reader of standard output has closed it, so no output is needed.
+    /// The reader has closed standard output, so no further output is needed.
     NobodyReads,
 }
 
@@ -34,7 +34,7 @@ impl Failure {
         ExitCode::from(self.code())
     }
 
-    /// Returns the name of the kind in JSON.
+    /// Returns the name of this kind of failure in JSON.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Refused(_) => "refused",
@@ -60,7 +60,7 @@ impl Failure {
         }
     }
 
-    /// Converts an error of writing to standard output.
+    /// Converts an error that occurred when the command wrote to standard output.
     pub fn of_stdout(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::NobodyReads,
@@ -72,7 +72,7 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            // Some messages already contain their cause, which must not appear twice.
+            // Some messages already contain the text of their cause. The cause must not appear twice.
             Self::Refused(error) => {
                 let mut shown = error.to_string();
                 for cause in error.chain().skip(1).map(ToString::to_string) {

@@ -1,4 +1,4 @@
-//! Errors as JSON, for `--json`. `docs/error.schema.json` describes them.
+//! Errors as JSON, for `--json`. `docs/error.schema.json` describes the format.
 
 use crate::failure::Failure;
 use clap::error::{ContextKind, ContextValue};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::ffi::OsString;
 use tailcut_scenario::ScenarioError;
 
-/// Version of the format. A new version has other fields, or the same fields with other meanings.
+/// Version of the format. The version changes when a field is added, removed or gets another meaning.
 const SCHEMA: u32 = 1;
 
 /// Returns whether the arguments of the process contain `--json`. Arguments after `--` belong to another program.
@@ -43,7 +43,7 @@ pub fn of_arguments(error: &clap::Error) -> Value {
         });
         texts.into_iter().next().unwrap_or_default()
     };
-    // The message is the first paragraph. The others contain a hint and the usage.
+    // The first paragraph of the text is the message. The other paragraphs contain a hint and the usage.
     let message = error.to_string();
     let message = message.split("\n\n").next().unwrap_or_default();
     let suggested = [
@@ -60,7 +60,7 @@ pub fn of_arguments(error: &clap::Error) -> Value {
     json("usage", message.trim_start_matches("error: "), 2, &fields)
 }
 
-/// Returns an error with the fields that are not empty.
+/// Returns an error as JSON. Fields that are empty are left out.
 fn json(kind: &str, message: &str, exit_code: u8, fields: &[(&str, String)]) -> Value {
     let mut error = json!({ "kind": kind, "message": message, "exit_code": exit_code });
     for (name, text) in fields.iter().filter(|(_, text)| !text.is_empty()) {

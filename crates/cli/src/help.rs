@@ -1,4 +1,5 @@
-//! Two lengths of help: `-h` has one sentence for each flag and no examples, `--help` has everything.
+//! Short and long help. The short help (`-h`) has one sentence for each flag and no examples. The long help (`--help`)
+//! has the whole text.
 
 use clap::builder::StyledStr;
 use clap::{Arg, Command};
@@ -6,7 +7,7 @@ use clap::{Arg, Command};
 /// Last line of the short help.
 const MORE: &str = "--help describes the flags in full, with examples.";
 
-/// Flags that only the long help shows.
+/// Flags that only the long help lists, because they are rarely used.
 const RARE: [&str; 13] = [
     "accept_older",
     "arrivals",
@@ -23,7 +24,7 @@ const RARE: [&str; 13] = [
     "zip",
 ];
 
-/// Returns a command whose short help is short, with all its subcommands.
+/// Returns the command with a short help text, and the same for all its subcommands.
 pub fn shortened(command: Command) -> Command {
     let names: Vec<String> = command
         .get_subcommands()
@@ -39,7 +40,7 @@ pub fn shortened(command: Command) -> Command {
     }
 }
 
-/// Returns a flag whose short help is the first sentence of its help.
+/// Returns the flag with the first sentence of its help as its short help.
 fn first_sentence(flag: Arg) -> Arg {
     let is_rare = RARE.contains(&flag.get_id().as_str());
     let flag = flag.hide_short_help(is_rare);

@@ -1,10 +1,11 @@
-//! Handling of interruptions: the first signal stops the runs, the second signal ends the process.
+//! Handling of interruptions. The first signal stops the runs, and the second signal ends the process.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tailcut_scenario::sim::RunControl;
 
-/// Installs a handler for interruption (and, on Unix, termination). The returned flag becomes true at the first signal.
+/// Installs a handler for interruption and, on Unix, for termination. The returned flag becomes true at the first
+/// signal.
 ///
 /// # Errors
 /// The operating system does not accept the handler.

@@ -1,4 +1,4 @@
-//! Joining of several studies. The keys in which they differ become parameters.
+//! Joining of several studies into one. The keys whose values differ between the studies become parameters.
 
 use crate::output::note;
 use anyhow::Context;

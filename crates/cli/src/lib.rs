@@ -1,4 +1,4 @@
-//! Commands of tailcut as a library: they convert flags and scenarios to runs, and write a report of the runs.
+//! Commands of tailcut as a library. The commands convert flags and scenarios to runs, and write a report of the runs.
 //!
 //! The program `tailcut` calls [`main`]. [`definition`] returns all commands and flags:
 //!
@@ -111,7 +111,7 @@ fn execute(cli: &Cli) -> Result<(), Failure> {
     }
 }
 
-/// Returns the error of a command that is not in this build.
+/// Returns the error for a command that this build does not include.
 #[allow(dead_code)]
 fn absent(name: &str, system: &str) -> Failure {
     Failure::Refused(anyhow::anyhow!(

@@ -7,20 +7,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tailcut_report::Screen;
 use terminal_size::{Height, Width, terminal_size_of};
 
-/// Whether [`note`] writes nothing.
+/// Whether [`note`] writes nothing, because of `--quiet`.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
-/// Makes [`note`] write nothing, for `--quiet`.
+/// Sets whether [`note`] writes nothing, for `--quiet`.
 pub fn set_quiet(quiet: bool) {
     QUIET.store(quiet, Ordering::Relaxed);
 }
 
-/// Returns whether progress and notes are wanted.
+/// Returns whether `--quiet` disables progress and notes.
 pub fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
-/// Writes text to standard output, in lines that fit, and adds a line end if there is none.
+/// Writes text to standard output, and breaks lines at its width. Adds a line end if the text has none.
 ///
 /// # Errors
 /// The text cannot be written completely.
@@ -28,7 +28,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
     print_exactly(&screen().wrap(text, "  "))
 }
 
-/// Writes text for a program to standard output without a change, and adds a line end if there is none.
+/// Writes text for another program to standard output without changes. Adds a line end if the text has none.
 ///
 /// # Errors
 /// The text cannot be written completely.
@@ -52,16 +52,16 @@ pub fn screen() -> Screen {
     screen_of(out.is_terminal(), terminal_size_of(&out))
 }
 
-/// Returns the width and the colours of standard error.
+/// Returns the width and the colours of standard error, to which notes are written.
 fn screen_of_notes() -> Screen {
     let err = std::io::stderr();
     screen_of(err.is_terminal(), terminal_size_of(&err))
 }
 
-/// Returns the width and the colours of a stream. The variable `COLUMNS` gives a width to pipes and files, and
-/// `NO_COLOR` (https://no-color.org) removes the colours of terminals.
+/// Returns the width and the colours of a stream. The variable `COLUMNS` sets the width of pipes and files. The
+/// variable `NO_COLOR` (https://no-color.org) disables the colours of terminals.
 fn screen_of(is_terminal: bool, size: Option<(Width, Height)>) -> Screen {
-    /// Narrowest width. Fewer columns have no room for a word and its indent.
+    /// Minimum width in columns. A narrower output has no space for a word and its indent.
     const LEAST: u16 = 20;
     let given = std::env::var("COLUMNS").ok();
     let given = given.and_then(|columns| columns.parse::<u16>().ok());
@@ -97,15 +97,15 @@ pub fn print_json_line(value: &impl Serialize) -> Result<(), Failure> {
     print_exactly(&text)
 }
 
-/// Writes a line to standard error, unless `--quiet` is set. An error is ignored, because it cannot be reported
-/// anywhere.
+/// Writes a line to standard error, unless `--quiet` is set. A write error is ignored, because there is no other place
+/// to report it.
 pub fn note(text: &str) {
     if !is_quiet() {
         warn(text);
     }
 }
 
-/// Writes a line to standard error, also with `--quiet`.
+/// Writes a line to standard error, even with `--quiet`.
 pub fn warn(text: &str) {
     write_exactly(&screen_of_notes().wrap(text, "  "));
 }
@@ -115,7 +115,7 @@ pub fn warn_json(value: &impl Serialize) {
     write_exactly(&serde_json::to_string(value).unwrap_or_default());
 }
 
-/// Writes the message of an error to standard error.
+/// Writes the message of an error that ends the command to standard error.
 pub fn complain(message: &str) {
     let screen = screen_of_notes();
     let text = screen.wrap(&format!("tailcut: {message}"), "  ");

@@ -14,7 +14,7 @@ use tailcut_scenario::{Watcher, Workers};
 /// Settings for the execution of runs.
 #[derive(Clone, Copy)]
 pub struct Pool<'a> {
-    /// Number of runs at the same time.
+    /// Number of runs that are executed at the same time.
     threads: NonZeroUsize,
     /// Becomes true when the runs must stop.
     pub stop: &'a AtomicBool,
@@ -22,7 +22,7 @@ pub struct Pool<'a> {
     plain: bool,
 }
 
-/// Returns the number of runs at the same time for a flag.
+/// Returns the number of runs that are executed at the same time, according to the flag.
 ///
 /// # Errors
 /// The number of threads is too large.
@@ -47,11 +47,12 @@ impl<'a> Pool<'a> {
         })
     }
 
-    /// Executes the runs that are not in `done`. Each run gets an observer from `watch`. Its number, its record and its
-    /// observer are passed to `keep`. Returns the summaries of all runs in order, with `None` for interrupted runs.
+    /// Executes the runs that are not in `done`. `watch` creates the observer of each run. `keep` receives the number,
+    /// the record and the observer of each finished run. Returns the summaries of all runs in order, with `None` for
+    /// interrupted runs.
     ///
     /// # Errors
-    /// The first error of a run, of `watch` or of `keep`. All other runs are then stopped.
+    /// The first error of a run, of `watch` or of `keep`. The first error stops all other runs.
     pub fn run<O: Watcher>(
         &self,
         runs: &[RunConfig],

@@ -1,5 +1,5 @@
-//! Progress of a study on standard error. A terminal shows a progress bar. Otherwise a line is printed for each
-//! finished run, and occasionally during a run.
+//! Progress of a study on standard error. A terminal shows a progress bar. Without a terminal, one line is printed for
+//! each finished run, and from time to time during a run.
 
 use crate::output::{is_quiet, note};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -11,7 +11,7 @@ use tailcut_scenario::record::{RunKey, RunSummary};
 use tailcut_scenario::{Ended, Progress};
 use tailcut_study::StudyState;
 
-/// Length of the progress bar for each run.
+/// Length of the progress bar's part for each run.
 const PER_RUN: f64 = 1_000.0;
 
 /// Interval between two updates of the progress bar.
@@ -25,8 +25,8 @@ pub struct StudyProgress<'a> {
 }
 
 impl<'a> StudyProgress<'a> {
-    /// Creates the progress of `runs` on `threads` threads. Runs in `done` already exist. `plain` disables the progress
-    /// bar. The runs stop when `stop` becomes true.
+    /// Creates the progress of `runs` on `threads` threads. The runs in `done` already have results. `plain` disables
+    /// the progress bar. The runs stop when `stop` becomes true.
     pub fn new(
         runs: &[RunKey],
         done: &[Option<RunSummary>],

@@ -1,4 +1,4 @@
-//! Real hosts for runs in wall time, if this build includes the lab.
+//! Real hosts for runs on the wall clock, if this build includes the lab.
 
 use crate::failure::Failure;
 #[cfg(all(feature = "lab", target_os = "linux"))]
@@ -6,7 +6,7 @@ use crate::output::note;
 use tailcut_scenario::sim::RunClock;
 use tailcut_scenario::{RealHosts, Scenario, Study};
 
-/// Returns the executor of runs in wall time, or `None` if this build does not include the lab.
+/// Returns the executor of runs on the wall clock, or `None` if this build does not include the lab.
 pub fn hosts() -> Option<&'static dyn RealHosts> {
     #[cfg(all(feature = "lab", target_os = "linux"))]
     return Some(&tailcut_lab::ThisMachine);
@@ -14,11 +14,11 @@ pub fn hosts() -> Option<&'static dyn RealHosts> {
     return None;
 }
 
-/// Replaces settings of the scenario with the behaviour of the real hosts' kernels, if a run uses real hosts, and
-/// prints the changes.
+/// Replaces settings of the scenario with values that the kernels of real hosts use, and prints the changes. Does
+/// nothing if no run uses real hosts.
 ///
 /// # Errors
-/// The user set a key that only the kernel determines.
+/// The user has set a key whose value is fixed in the kernel.
 pub fn apply_kernel_limits(scenario: &mut Scenario) -> Result<(), Failure> {
     #[cfg(all(feature = "lab", target_os = "linux"))]
     if scenario.table("").word("clock") != Some("simulated") {

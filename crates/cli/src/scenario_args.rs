@@ -1,4 +1,4 @@
-//! Scenario of a command line: from designs or from a file, with the changes of the flags.
+//! Scenario that a command line describes: it starts from designs or from a file, and flags change it.
 
 use crate::args::Changes;
 use crate::changes;
@@ -9,10 +9,10 @@ use std::io::{self, Read};
 use std::path::Path;
 use tailcut_scenario::{BuiltIn, Location, SCENARIOS, Scenario, did_you_mean};
 
-/// Scenario that `compare` starts from on real hosts.
+/// Built-in scenario from which `compare` starts on real hosts.
 const ON_HOSTS: &str = "lab-two-racks";
 
-/// Returns the scenario that `compare` starts from, with the given designs.
+/// Returns the built-in scenario from which `compare` starts, with the given designs and the changes of the flags.
 ///
 /// # Errors
 /// A design or a flag is not allowed.
@@ -21,7 +21,8 @@ pub fn of_designs(
     changes: &Changes,
     seeds: &Seeds,
 ) -> Result<Scenario, Failure> {
-    // The default scenario has rates that real hosts on one machine cannot emulate in time.
+    // On the wall clock, another scenario is used, because real hosts on one machine cannot emulate the default rates
+    // in time.
     let start = match changes.clock.as_deref() {
         Some("wall" | "both") => BuiltIn::named(ON_HOSTS).unwrap_or(&SCENARIOS[0]),
         _ => &SCENARIOS[0],
@@ -29,7 +30,8 @@ pub fn of_designs(
     let mut scenario = start.parse()?;
     scenario.mark_as_starting_values();
     changes::apply(&mut scenario, changes, seeds)?;
-    // An argument may be a list of designs. If it has settings, its commas separate settings instead.
+    // Without settings, commas in an argument separate designs. With settings, they separate the settings of one
+    // design.
     let names = designs.iter().flat_map(|name| match name.contains(':') {
         true => vec![name.as_str()],
         false => name.split(',').collect(),
@@ -39,7 +41,7 @@ pub fn of_designs(
     Ok(scenario)
 }
 
-/// Returns the scenario from a file, or the built-in scenario of this name if the file cannot be read.
+/// Returns the scenario from a file. If the file cannot be read, returns the built-in scenario of this name.
 ///
 /// # Errors
 /// The file cannot be read or is not a scenario, or a flag is not allowed.

@@ -1,5 +1,5 @@
-//! `--sensitivity`: repeats all runs with halved and doubled timers and buffers, one change at a time, and records
-//! whether the order of the designs stays the same.
+//! `--sensitivity`: repeats all runs with halved and doubled timers and buffers, one change at a time. The module
+//! records whether the order of the designs stays the same.
 
 use crate::execution::execute_study;
 use crate::failure::Failure;
@@ -11,11 +11,11 @@ use tailcut_scenario::Study;
 use tailcut_scenario::record::Earlier;
 use tailcut_study::VARIATIONS;
 
-/// Repeats a finished study with each change, in subdirectories of its directory, and writes the resulting orders of
-/// the designs to its directory.
+/// Repeats a finished study with each change, in subdirectories of its directory. Writes the orders of the designs that
+/// result to the study's directory.
 ///
 /// # Errors
-/// The errors of [`execute_study`]; [`Failure::Interrupted`] after an interruption.
+/// The errors of [`execute_study`]. After an interruption, the error is [`Failure::Interrupted`].
 pub fn vary(study: &Study, dir: &Path, earlier: Earlier, pool: Pool<'_>) -> Result<(), Failure> {
     let mut variants = Vec::new();
     for variation in VARIATIONS {

@@ -1,4 +1,4 @@
-//! Rules for the layout of the project: dependencies point only downwards, and crates without I/O are `no_std`.
+//! Tests of the project's structure: dependencies point only downwards, and crates without I/O are `no_std`.
 
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -6,14 +6,13 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Rule for a crate.
+/// Rule about the dependencies of a crate.
 struct Rule {
     name: &'static str,
     /// Allowed dependencies, in addition to `units`.
     on: &'static [&'static str],
-    /// Further dependencies. The allowed dependencies re-export their types. For example, the configuration
-    /// of a run contains
-    /// types of the fabric.
+    /// Additional dependencies whose types the allowed dependencies re-export. For example, the configuration of a run
+    /// contains types of the fabric.
     handed_on: &'static [&'static str],
 }
 
@@ -35,19 +34,19 @@ impl Rule {
     }
 }
 
-/// Allowed dependencies between the project's crates, from the lowest crate to the highest, without dependencies of
-/// tests.
+/// Allowed dependencies between the project's crates, from the lowest crate to the highest. Dependencies of tests are
+/// not included.
 const RULES: [Rule; 22] = [
     rule("tailcut-units", &[]),
     rule("tailcut-requests", &[]),
-    // Flows that carry copies of requests use the sizes of the requests' headers.
+    // For flows that contain copies of requests, the transport needs the sizes of the requests' headers.
     rule("tailcut-transport", &["tailcut-requests"]),
     rule("tailcut-fabric", &[]),
     rule("tailcut-workload", &[]),
     rule("tailcut-record", &[]),
     // `wire` converts headers of `transport` to bytes. `transport` itself does not depend on the encoding.
     rule("tailcut-wire", &["tailcut-transport", "tailcut-requests"]),
-    // The types for framing and for the work of requests are in `workload`.
+    // The framing types and the work of requests are defined in `workload`.
     rule(
         "tailcut-design",
         &[
@@ -100,7 +99,7 @@ const RULES: [Rule; 22] = [
         ],
     )
     .and(&["tailcut-fabric", "tailcut-requests", "tailcut-transport"]),
-    // Common parts of the proxies. The crate depends on none of them.
+    // Parts that the proxies have in common. This crate depends on none of the proxies.
     rule("tailcut-proxy", &[]),
     rule(
         "tailcut-repnet",
@@ -129,7 +128,7 @@ const RULES: [Rule; 22] = [
     ),
 ];
 
-/// Fuzz targets for all parsers of untrusted bytes, in all crates.
+/// Crate of fuzz targets. It covers the parsers of untrusted bytes in all crates.
 const FUZZ: Rule = rule(
     "tailcut-fuzz",
     &[
@@ -146,10 +145,10 @@ const FUZZ: Rule = rule(
     ],
 );
 
-/// Crate with closed forms and checkers. Only tests may depend on it.
+/// Name of the crate with closed forms and checkers. Only tests may depend on it.
 const ORACLE: &str = "tailcut-oracle";
 
-/// Crates without clocks, sockets, threads and randomly seeded maps.
+/// Names of the crates without I/O: they use no clocks, sockets, threads or randomly seeded maps.
 const SANS_IO: [&str; 6] = [
     "units",
     "requests",
@@ -159,7 +158,7 @@ const SANS_IO: [&str; 6] = [
     "workload",
 ];
 
-/// Code that would give a crate without I/O access to the standard library.
+/// Texts in source code that give a `no_std` crate access to the standard library.
 const WAYS_TO_STD: [&str; 2] = ["extern crate std", "use std::"];
 
 fn root() -> PathBuf {
@@ -187,7 +186,7 @@ fn packages() -> Vec<Value> {
     metadata["packages"].as_array().expect("packages").clone()
 }
 
-/// Returns the project's crates that a package depends on: for its build, and for its tests.
+/// Returns the project's crates on which a package depends: for its build, and for its tests.
 fn dependencies(package: &Value) -> (BTreeSet<String>, BTreeSet<String>) {
     let (mut built_with, mut tested_with) = (BTreeSet::new(), BTreeSet::new());
     for dependency in package["dependencies"].as_array().expect("dependencies") {
@@ -233,7 +232,7 @@ fn rules_point_down_only() {
         for other in rule.on.iter().chain(rule.handed_on) {
             assert!(below.contains(other), "{}: {other} is not below", rule.name);
         }
-        // A re-exported crate must be a dependency of an allowed dependency.
+        // A re-exported type must come from a crate that is a dependency of an allowed dependency.
         for other in rule.handed_on {
             let through = RULES.iter().filter(|one| rule.on.contains(&one.name));
             let mut hands_on = through.flat_map(|one| one.on.iter().chain(one.handed_on));
@@ -298,7 +297,7 @@ fn sans_io_crates_are_no_std() {
         assert!(attribute, "crates/{name}/src/lib.rs: found no #![no_std]");
         for file in rust_files(source) {
             let text = fs::read_to_string(&file).expect("a source file");
-            // The code after this line belongs to tests, which may use the standard library.
+            // The code after this line is test code, which may use the standard library.
             let code = text.split("#[cfg(test)]").next().unwrap_or_default();
             for way in WAYS_TO_STD {
                 assert!(!code.contains(way), "{}: found `{way}`", file.display());
@@ -325,14 +324,15 @@ fn rust_files(folder: PathBuf) -> Vec<PathBuf> {
 
 #[test]
 fn sans_io_crates_build_for_a_machine_without_an_operating_system() {
-    // The target's `core` and `alloc` are required: `rustup target add thumbv7em-none-eabi`. `make test` installs them.
+    // The test needs `core` and `alloc` of this target: `rustup target add thumbv7em-none-eabi`. `make test` installs
+    // them.
     const TARGET: &str = "thumbv7em-none-eabi";
     let target_is_there = Command::new("rustc")
         .args(["--print", "target-libdir", "--target", TARGET])
         .output()
         .is_ok_and(|output| PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()).exists());
     if !target_is_there {
-        // Without the target only the sources are checked.
+        // If the target is not installed, only the sources are checked.
         eprintln!("{TARGET} is not installed: sources were checked instead");
         return sans_io_crates_are_no_std();
     }
@@ -351,7 +351,7 @@ fn sans_io_crates_build_for_a_machine_without_an_operating_system() {
     );
 }
 
-/// Returns the number of lines of a file, without its tests.
+/// Returns the number of lines of a file, without its test module.
 fn code_lines(file: &PathBuf) -> usize {
     let text = fs::read_to_string(file).expect("a source file");
     let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();

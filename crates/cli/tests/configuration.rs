@@ -1,4 +1,4 @@
-//! Configuration of guard, gateway and proxy: all have the same keys, units and errors.
+//! Tests of the configuration of guard, gateway and proxy: all programs have the same keys, units and errors.
 
 use anyhow::Result;
 use std::path::Path;
@@ -15,7 +15,7 @@ const GUARD: &str = "listen = 1\nto = 2\nworkers = 3\n";
 const GATEWAY: &str = "[[routes]]\nlisten = 1\nreplicas = [2]\n";
 const PROXY: &str = "[[routes]]\nname = \"a\"\nlisten = 1\nto = 2\nreplicate = \"out\"\n";
 
-/// Function that returns the values of a program's configuration, or its error.
+/// Function that reads a program's configuration. It returns the values as text, or the error.
 type Read = fn(&Draft) -> Result<String>;
 
 fn guard(draft: &Draft) -> Result<String> {
@@ -164,7 +164,7 @@ fn the_same_key_has_the_same_errors_in_all_three() {
     }
 }
 
-/// Keys of a program with a single value, each with a value that is not the default.
+/// Returns the keys of a program that have a single value, each with a value that differs from the default.
 fn scalars(program: &str) -> Vec<(&'static str, &'static str)> {
     let common = [("admin", "false"), ("drain_timeout", "1m"), ("listen", "7")];
     let front = [
@@ -245,8 +245,8 @@ fn scalars(program: &str) -> Vec<(&'static str, &'static str)> {
     all
 }
 
-/// Returns all keys of a program, and the keys that [`scalars`] does not set: lists, tables, paths of files, and keys
-/// that require another key.
+/// Returns all keys of a program, and the keys that [`scalars`] does not contain: lists, tables, paths of files, and
+/// keys that require another key.
 fn all_keys(program: &str) -> (Vec<String>, Vec<&'static str>) {
     fn of<T: serde::de::DeserializeOwned>(table: &str) -> Vec<String> {
         let keys = keys::<T>().into_iter();
@@ -332,7 +332,7 @@ fn every_flag_has_its_key() {
         let (all, _) = all_keys(name);
         for flag in flags {
             let key = match flag {
-                // These flags set no key.
+                // The flags in this list set no key.
                 "config" | "set" | "route" | "check" | "help" => continue,
                 "no-admin" => "admin".to_owned(),
                 "replica" => "replicas".to_owned(),

@@ -1,7 +1,7 @@
-//! Coverage of the report's intervals on stored runs of the demo: 40 sets of 20 seeds. `make coverage` measures many
-//! more sets.
+//! Test of the report's intervals on stored runs of the demo: 40 sets of 20 seeds. The intervals must contain the true
+//! value often enough. `make coverage` measures many more sets.
 
-// This test does not use all functions of the module.
+// The example uses all functions of this module, but this test uses only some.
 #[allow(dead_code)]
 #[path = "../examples/coverage/measure.rs"]
 mod measure;
@@ -35,11 +35,11 @@ fn intervals_of_the_demo_hold_about_as_often_as_they_say() {
         if cell.figure.contains(", p9") && cell.seeds < 6 {
             assert_eq!(cell.sets, 0, "{what}");
         } else if cell.sets > 0 {
-            // With 40 intervals and a coverage of 0.92, fewer than 33 contain the true value with a probability of 1 %.
+            // If the coverage is 0.92, fewer than 33 of 40 intervals contain the true value with a probability of 1 %.
             assert!(cell.sets == 40 && cell.held >= 33, "{what}");
         }
     }
-    // A quantile needs ten flows above it. For p99.9 only 20 seeds have enough flows.
+    // A quantile needs ten flows above it. For p99.9, only all 20 seeds have enough flows.
     let p999 = measured
         .iter()
         .filter(|cell| cell.figure.ends_with("p99.9"));

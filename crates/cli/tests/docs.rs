@@ -1,6 +1,6 @@
-//! The reference in `docs/` describes exactly the keys that the parsers accept.
+//! Test that the reference in `docs/` describes exactly the keys that the parsers accept.
 //!
-//! `TAILCUT_WRITE_DOCS=1` updates the tables of `docs/scenario.md`.
+//! `TAILCUT_WRITE_DOCS=1` makes the test update the tables of `docs/scenario.md`.
 
 use std::fs;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ fn read(name: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Returns the table of a section's keys as the reference must contain it.
+/// Returns the table of a section's keys that the reference must contain.
 fn table(section: &Section) -> String {
     let mut text =
         String::from("| key | unit | default | allowed | meaning |\n|---|---|---|---|---|\n");

@@ -1,4 +1,4 @@
-//! Check that no struct shares more than ten of its fields with other files of its crate.
+//! Test that no struct shares more than ten of its fields with other files of its crate.
 //!
 //! A field is shared if it is `pub(crate)`, `pub(super)` or `pub(in ..)`, or if it is `pub` and its struct is not
 //! `pub`. Private fields, public fields of public structs (their interface) and tests are not counted.
@@ -9,10 +9,10 @@ use sources::{code, crates};
 use std::fs;
 use std::path::Path;
 
-/// Maximum number of shared fields.
+/// Maximum number of shared fields of a struct.
 const MOST: usize = 10;
 
-/// Known structs with more shared fields: crate, name, number. The numbers may only decrease.
+/// Known exceptions, each with its crate, struct and number of shared fields. The numbers may only decrease.
 const KNOWN: &[(&str, &str, usize)] = &[];
 
 /// Returns the structs of a source text with their numbers of shared fields.
@@ -35,8 +35,8 @@ fn structs(text: &str) -> Vec<(String, usize)> {
     found.collect()
 }
 
-/// Returns the fields of a struct: the text between its braces, or up to the semicolon. `text` starts after the
-/// struct's name.
+/// Returns the text of a struct's fields: between its braces, or up to the semicolon. `text` starts after the struct's
+/// name.
 fn fields(text: &str) -> &str {
     let mut depth = 0;
     let mut begins = 0;

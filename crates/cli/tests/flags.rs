@@ -1,4 +1,4 @@
-//! Check that no command lists a flag without effect.
+//! Test that no command lists a flag that has no effect.
 
 use clap::error::ErrorKind;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 const SHARED: [&str; 5] = ["json", "seed", "seeds", "threads", "out"];
 
-/// Commands whose code reads shared flags, with these flags. All other commands have no shared flags.
+/// Commands whose code reads shared flags, each with these flags. Other commands must not list shared flags.
 const ACTING: [(&str, &[&str]); 24] = [
     ("compare", &SHARED),
     ("run", &SHARED),
@@ -34,7 +34,7 @@ const ACTING: [(&str, &[&str]); 24] = [
     ("bench", &["json", "seed"]),
 ];
 
-/// Collects all commands with their paths. Subcommands follow their command.
+/// Collects all commands with their paths. Each command comes before its subcommands.
 fn all(command: &clap::Command, path: &str, into: &mut Vec<(String, clap::Command)>) {
     for inner in command
         .get_subcommands()

@@ -1,8 +1,8 @@
-//! Check that no more than two files of a crate import each other in a circle.
+//! Test that at most two files of a crate import each other in a circle.
 //!
 //! An import is a path in a `use` or in the code that starts with `crate::`, `super::`, `self::` or a submodule of the
-//! file. Tests do not count. If a file re-exports a name (`pub use`), its import counts as an import of the file that
-//! defines the name.
+//! file. Imports in tests are not counted. If a file re-exports a name (`pub use`), an import of this name counts as an
+//! import of the file that defines it.
 
 mod sources;
 
@@ -11,15 +11,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// Known circles of imports, by crate: the number of files in each circle. The numbers may only decrease. If
-/// a circle becomes smaller,
-/// enter its new size.
+/// Known circles of imports, by crate: the number of files in each circle. The numbers may only decrease. If a circle
+/// becomes smaller, enter its new size.
 const KNOWN: &[(&str, &[usize])] = &[];
 
 /// Path from the crate's root: modules, possibly with a name at the end.
 type Segments = Vec<String>;
 
-/// Files of a crate by module. The root has the empty path.
+/// Files of a crate by the path of their module. The root module has the empty path.
 struct Modules {
     files: BTreeMap<Segments, File>,
 }
@@ -35,7 +34,7 @@ fn is_of_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Returns the texts that follow a word, for each occurrence as a whole word.
+/// Returns, for each occurrence of `word` as a whole word, the text that follows it.
 fn after_word<'t>(text: &'t str, word: &str) -> Vec<&'t str> {
     let found = text.match_indices(word).filter(|(at, _)| {
         let before = text[..*at].chars().next_back();
@@ -88,7 +87,8 @@ fn tree<'t>(text: &'t str, before: &[String], found: &mut Vec<(String, Segments)
     }
 }
 
-/// Returns a path in code, up to the first name that is not followed by `::`.
+/// Returns `before`, continued by the path at the start of `text`. The path ends at the first name that is not followed
+/// by `::`.
 fn inline(text: &str, before: &[String]) -> Segments {
     let mut path = before.to_vec();
     let mut rest = text;
@@ -135,7 +135,8 @@ impl Modules {
         Self { files }
     }
 
-    /// Returns the file that a path leads to: the file of the last module, or the file that defines the name after it.
+    /// Returns the file to which a path leads: the file of the last module, or the file that defines the name after
+    /// this module.
     fn file_of(&self, path: &[String], hops: usize) -> Option<&Segments> {
         let depth = (0..=path.len())
             .rev()
@@ -160,7 +161,7 @@ impl Modules {
         imports.collect()
     }
 
-    /// Returns the files of each circle of more than two files.
+    /// Returns the circles of more than two files, each as a list of its files.
     fn circles(&self) -> Vec<Vec<String>> {
         let imports = self.imports();
         let reached_from = |start: &Segments| {
@@ -197,7 +198,7 @@ impl File {
             let path = [module.as_slice(), &[name.to_owned()]].concat();
             known.contains(&path).then_some(path)
         };
-        // Returns the path from the crate's root, or `None` for a path in another crate.
+        // Returns the path from the crate's root, or `None` if the path leads to another crate.
         let whole = |path: &[String]| -> Option<Segments> {
             let (first, rest) = path.split_first()?;
             let mut start = match first.as_str() {

@@ -1,4 +1,4 @@
-//! Tests of the example of a custom program: the names that it adds work wherever designs and workloads are named.
+//! Tests of the example of a custom program. The names that it adds work wherever designs and workloads are named.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -1,5 +1,5 @@
-//! Table of spellings of quantities: all readers of a kind return the same value, or reject the text. Python has a test
-//! over the same table.
+//! Test over a table of spellings of quantities. All readers of the same kind of quantity must return the same value,
+//! or must all reject the text. Python has a test over the same table.
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeMap;
@@ -15,10 +15,10 @@ use tailcut_units::{Bytes, Duration, Rate};
 
 const TABLE: &str = include_str!("../../units/tests/quantities.txt");
 
-/// Value of a flag or key, or its error.
+/// Value that a flag or key has after parsing, or the error.
 type Read = Result<String, String>;
 
-/// Reader of a kind; `None`: the program has no key or flag of this kind.
+/// Function that reads a quantity of a kind. It returns `None` if the program has no key or flag of this kind.
 type Reads = fn(kind: &str, text: &str) -> Option<Read>;
 
 const PLACES: [(&str, Reads); 7] = [
@@ -31,7 +31,7 @@ const PLACES: [(&str, Reads); 7] = [
     ("flags of cast", cast),
 ];
 
-/// Returns a value in TOML: numbers as numbers, anything else as text.
+/// Returns a value as TOML: numbers without quotation marks, and anything else as text.
 fn toml(text: &str) -> String {
     match text.parse::<f64>() {
         Ok(_) => text.to_owned(),
@@ -165,7 +165,7 @@ fn cast(kind: &str, text: &str) -> Option<Read> {
     }
 }
 
-/// Returns the kind as errors name it, and the value in the unit of the table.
+/// Returns the name that errors use for the kind, and the value in the unit of the table.
 fn plain(kind: &str, value: &str) -> (&'static str, String) {
     match kind {
         "bytes" => (Bytes::KIND, value.to_owned()),
@@ -205,7 +205,7 @@ fn every_place_gives_the_same_value_or_the_same_refusal() {
                         "{place}: {row}"
                     );
                 }
-                // The value is out of range for this key in any spelling.
+                // The value is out of range for this key, no matter how it is spelled.
                 (_, Err(found), Err(same)) => {
                     let allowed = |error: &str| {
                         error

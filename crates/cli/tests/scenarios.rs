@@ -1,4 +1,4 @@
-//! Regression test of all scenarios in `scenarios/`: a short run of each design must give the same tables as before,
+//! Regression test of all scenarios in `scenarios/`. A short run of each design must give the same tables as before,
 //! value by value.
 //!
 //! `scenarios/settings.txt` shortens each scenario, and `scenarios/hashes.txt` contains the hashes of all tables. A
@@ -25,7 +25,7 @@ fn scenarios() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
 }
 
-/// Returns the path of each scenario below `scenarios/` and the settings that shorten it.
+/// Returns the path of each scenario below `scenarios/`, with the settings that shorten the scenario.
 fn settings() -> Vec<(&'static str, Vec<&'static str>)> {
     let lines = SETTINGS
         .lines()
@@ -63,13 +63,14 @@ fn hash(text: &str) -> String {
     hash.digits()[..DIGITS].to_owned()
 }
 
-/// Whether a column belongs to the key of the run, which is the same in all rows. Names of swept keys contain a dot.
+/// Returns whether a column is part of the key of the run. The key is the same in all rows. Names of swept keys contain
+/// a dot.
 fn tells_the_run(column: &str) -> bool {
     ["design", "load", "seed"].contains(&column) || column.contains('.')
 }
 
-/// Returns the hash of a table's values, without the names of the columns and without the columns of the run's key.
-/// Returns "-" if the table is missing.
+/// Returns the hash of a table's values. Names of columns and the columns of the run's key are left out. Returns "-" if
+/// the table is missing.
 fn table(file: &Path) -> String {
     let text = fs::read_to_string(file).unwrap_or_default();
     let Some((header, rows)) = text.split_once('\n').filter(|(_, rows)| !rows.is_empty()) else {
@@ -84,7 +85,7 @@ fn table(file: &Path) -> String {
     hash(&kept.collect::<String>())
 }
 
-/// Runs a shortened scenario and returns a line for each run, with the hash of each table.
+/// Runs a shortened scenario. Returns a line for each run with the hash of each table.
 fn run(name: &str, settings: &[&str]) -> String {
     let out = tempfile::tempdir().expect("a directory");
     let mut command = Command::new(env!("CARGO_BIN_EXE_tailcut"));

@@ -1,4 +1,4 @@
-//! Type of a design. One value describes a transport of hosts, queues of switch ports and a load balancer.
+//! Type of a design. A design is one value with a transport of hosts, queues of switch ports and a load balancer.
 
 use crate::hosts::{Hosts, Nic};
 use crate::kernel::Kernel;
@@ -8,7 +8,7 @@ use crate::settings::Settings;
 use tailcut_fabric::load_balancer::{Choice, NamedBalancer};
 use tailcut_units::parameter::Parameter;
 
-/// Design: a transport of hosts and queues of switch ports, as a paper or an RFC publishes them.
+/// Transport of hosts and queues of switch ports, as one paper or RFC publishes them.
 #[derive(Clone)]
 pub struct Design {
     /// Name of the design: a lowercase letter, then lowercase letters, digits and `-`.
@@ -17,7 +17,7 @@ pub struct Design {
     pub summary: &'static str,
     /// Paper or RFC that publishes the design. Empty if there is none.
     pub source: &'static str,
-    /// Parameters of the design. Their keys are in the section with the design's name.
+    /// Parameters of the design. The section with the design's name contains their keys.
     pub parameters: &'static [Parameter],
     /// Whether a flow starts with a round trip before its data.
     pub handshake: bool,
@@ -36,7 +36,7 @@ pub struct Design {
 }
 
 impl Design {
-    /// Returns the default fields of a design with TCP and ordinary switches, for use as `..Design::over_tcp()`. The
+    /// Returns a design with TCP and ordinary switches, which supplies default fields as in `..Design::over_tcp()`. The
     /// name is empty, and there are no hosts.
     pub fn over_tcp() -> Self {
         Self {
@@ -67,9 +67,9 @@ impl Design {
         !self.hosts.is_none()
     }
 
-    /// Returns whether requests with copies can use the design. Its hosts must carry requests, and its ports must have
-    /// room for a class of copies below their classes. It must have no layer in the network card, because hosts that
-    /// carry requests have none.
+    /// Returns whether requests with copies can use the design. There are three conditions. The hosts carry requests.
+    /// The ports can have one more class, for copies, below their other classes. The network card has no layer, because
+    /// hosts that carry requests have none.
     pub const fn carries_requests(&self) -> bool {
         self.hosts.carry_requests() && matches!(self.nic, Nic::Plain) && self.ports.takes_copies
     }

@@ -23,8 +23,8 @@ const HOST_DRAWS: u64 = 0x686f_7374;
 /// Stream number of the random departures of one host, for [`stream_seed`].
 const DEPARTURES: u64 = 0x6465_7061;
 
-/// Plan for the hosts of one run. It uses only types of the transports. A [`HostSeat`] contains the properties of the
-/// network.
+/// Plan for the hosts of one run. The plan uses only types of the transports. The properties of the network come from a
+/// [`HostSeat`].
 #[derive(Clone)]
 pub struct HostPlan {
     design: &'static Design,
@@ -35,10 +35,10 @@ pub struct HostPlan {
     hosts: RunHosts,
 }
 
-/// Configured transport of a run's hosts.
+/// Transport of a run's hosts, with its configuration.
 #[derive(Clone)]
 enum RunHosts {
-    /// Boxed, because it is much larger than the others.
+    /// Hosts with TCP. The configuration is boxed, because it is much larger than the other variants.
     Tcp(Box<TcpConfig>),
     PFabric(PFabricConfig),
     Ndp(PerSeat<ndp::NdpConfig>),
@@ -59,12 +59,12 @@ pub struct Timeouts {
     pub least: Option<KeyedTimer>,
 }
 
-/// Function that uses the hosts of a plan, and is generic over the type of their transport.
+/// Function that uses the hosts of a plan. It is generic over the type of their transport.
 pub trait UseHosts {
     /// Result of the function.
     type Output;
 
-    /// Uses the hosts that `make` builds. `make` returns the host at a given seat.
+    /// Uses the hosts. `make` builds the host at a given seat.
     fn with<T: Transport + 'static>(
         self,
         make: impl Fn(&HostSeat<'_>) -> Result<T, ConfigError>,
@@ -72,9 +72,9 @@ pub trait UseHosts {
 }
 
 impl HostPlan {
-    /// Returns the plan for a design whose hosts carry `traffic`. `seed` is the seed of the run.
-    /// `longest_round_trip` returns the longest time from the first bit of a full packet to the last bit of
-    /// its ACK in the empty network. It is called only by designs whose timeouts depend on it.
+    /// Returns the plan for a design whose hosts carry `traffic`. `seed` is the seed of the run. `longest_round_trip`
+    /// returns the longest time from the first bit of a full packet to the last bit of its ACK in the empty network.
+    /// Only designs whose timeouts depend on this time call the function.
     ///
     /// # Errors
     /// The design's thresholds do not ascend. Other invalid parameters cause errors when the hosts are built.
@@ -131,7 +131,7 @@ impl HostPlan {
         }
     }
 
-    /// Returns the random departures of a host's packets, or `None` if they leave when the link is free.
+    /// Returns the random departures of a host's packets. `None`: packets leave when the link is free.
     pub fn departures(&self, seat: &HostSeat<'_>) -> Option<Departures> {
         let jitter = self.settings.nic.jitter;
         (jitter > Duration::ZERO)
@@ -181,8 +181,8 @@ impl HostPlan {
         }
     }
 
-    /// Calls `user` with the function that builds the hosts. In each arm the compiler knows the type of the
-    /// hosts, so it compiles the caller's loop for that type.
+    /// Calls `user` with the function that builds the hosts. In each arm the type of the hosts is known at compile
+    /// time, so the compiler generates the caller's loop for this type.
     pub fn build<U: UseHosts>(&self, user: U) -> U::Output {
         let requests = self.traffic == Traffic::Requests;
         match &self.hosts {
@@ -226,7 +226,7 @@ impl HostPlan {
         self.build(Boxed(seat))
     }
 
-    /// Returns whether hosts consist of layers that are combined at run time.
+    /// Returns whether the hosts consist of layers that are combined at run time.
     fn has_layers(&self) -> bool {
         !matches!(self.design.nic, Nic::Plain)
             || matches!(self.hosts, RunHosts::Own(_) | RunHosts::None)
@@ -291,7 +291,7 @@ impl HostPlan {
         Ok(CopyingHost::new(carrier))
     }
 
-    /// Returns RepNet's parameters, or `None` if hosts replicate nothing.
+    /// Returns RepNet's parameters. `None`: the hosts replicate no flow.
     pub fn repnet_config(&self) -> Option<RepNetConfig> {
         let parameters = &self.settings.repnet;
         mode(self.replication).map(|mode| RepNetConfig {
@@ -340,7 +340,7 @@ fn messenger<T: Streams>(base: T) -> Made<CopyingHost<Messenger<T>>> {
     Ok(CopyingHost::new(Messenger::new(base)))
 }
 
-/// Returns RepNet's default mode for mice, or `None` if hosts replicate nothing. The driver can set another mode for
+/// Returns RepNet's default mode for mice. `None`: the hosts replicate no flow. The driver can set another mode for
 /// each mouse.
 const fn mode(replication: Replication) -> Option<repnet::Mode> {
     match replication {

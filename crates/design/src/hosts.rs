@@ -14,7 +14,7 @@ use tailcut_transport::{ConfigError, Demotion, Transport, ndp};
 use tailcut_units::{Duration, HostId, Rate};
 use tailcut_workload::Framing;
 
-/// Position of one host in its network, with the values that its transport needs.
+/// Position of one host in a network, with the values that the host's transport needs.
 #[derive(Clone, Copy, Debug)]
 pub struct HostSeat<'a> {
     /// Number of the host.
@@ -61,7 +61,7 @@ pub(crate) enum Kind {
     None,
 }
 
-/// Congestion controller of TCP, with the keys that it reads and the kernel's implementation of the same controller.
+/// Congestion controller of TCP. It includes the keys that the controller reads, and the same controller in the kernel.
 #[derive(Clone)]
 pub struct Controller {
     pub(crate) make: Arc<dyn Fn(&Run<'_>) -> Congestion + Send + Sync>,
@@ -79,8 +79,8 @@ impl Controller {
         }
     }
 
-    /// Returns a custom controller. `make` reads the parameters once per run, and returns the function that
-    /// creates the controller of each connection.
+    /// Returns a custom controller. `make` reads the parameters once per run. It returns the function that creates the
+    /// controller of each connection.
     pub fn own<C, M>(make: impl Fn(&Run<'_>) -> M + Send + Sync + 'static) -> Self
     where
         C: CongestionControl + 'static,
@@ -105,7 +105,7 @@ impl Controller {
     }
 }
 
-/// Keys of `[tcp]` that only some controllers read.
+/// Keys of `[tcp]` that only some of the controllers read.
 const KEYS_OF_CONTROLLERS: [&str; 3] =
     ["tcp.dctcp_gain", "tcp.dctcp_first_alpha", "tcp.classic_ecn"];
 
@@ -153,7 +153,7 @@ impl Hosts {
         self
     }
 
-    /// Returns the same hosts with another controller.
+    /// Returns the same hosts, but with another congestion controller.
     #[must_use]
     pub fn with_controller(mut self, other: Controller) -> Self {
         match &mut self.kind {
@@ -205,8 +205,8 @@ impl Hosts {
         })))
     }
 
-    /// Sets the keys that the hosts read, except keys of TCP. A `*` as the last character of a key stands for
-    /// any ending.
+    /// Sets the keys that the hosts read, except keys of TCP. If the last character of a key is `*`, the key stands for
+    /// all keys with this beginning.
     #[must_use]
     pub fn reading(self, keys: &'static [&'static str]) -> Self {
         Self { keys, ..self }
@@ -245,7 +245,7 @@ impl Hosts {
     }
 
     pub(crate) const fn carry_requests(&self) -> bool {
-        // Requests need TCP, or a transport with `Streams`. These hosts have neither.
+        // Requests need TCP, or a transport with `Streams`. pFabric and custom transports have neither.
         !matches!(self.kind, Kind::PFabric(_) | Kind::Own(_))
     }
 
@@ -261,16 +261,16 @@ impl Hosts {
     }
 }
 
-/// Layer between a host's transport and its link.
+/// Layer in the network card, between a host's transport and its link.
 #[derive(Clone, Copy)]
 pub enum Nic {
     /// No layer.
     Plain,
-    /// Priority for flows below a size. Contains the function that returns the size, and the keys on which the size
-    /// depends.
+    /// Priority for flows below a size. The variant contains the function that returns the size, and the keys on which
+    /// the size depends.
     SmallFirst(fn(&Settings) -> u64, &'static [&'static str]),
-    /// Pacer. Contains the function that configures it from the settings, the seat and the run's seed. Also contains
-    /// the keys on which the pacer depends.
+    /// Pacer. The variant contains the function that configures the pacer from the settings, the seat and the run's
+    /// seed. It also contains the keys on which the pacer depends.
     Paced(
         fn(&Settings, &HostSeat<'_>, u64) -> Option<PacedConfig>,
         &'static [&'static str],

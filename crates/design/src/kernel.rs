@@ -1,11 +1,11 @@
-//! Settings that make real hosts run a design's transport.
+//! Settings with which real hosts run a design's transport.
 
 use crate::settings::Settings;
 
 /// Congestion control of a kernel.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum KernelControl {
-    /// Congestion control that has this name in the kernel.
+    /// Congestion control with this name in the kernel.
     Named(&'static str),
     /// DCTCP, with the parameters of RFC 8257.
     Dctcp {
@@ -21,9 +21,9 @@ pub enum KernelControl {
 pub enum Kernel {
     /// The kernel's TCP.
     Tcp {
-        /// Congestion control.
+        /// Function that returns the congestion control.
         control: fn(&Settings) -> KernelControl,
-        /// Whether connections negotiate ECN.
+        /// Function that returns whether connections negotiate ECN.
         ecn: fn(&Settings) -> bool,
     },
     /// SCDP over UDP, as in `tailcut cast`.
@@ -31,7 +31,7 @@ pub enum Kernel {
         /// Whether receivers give credits, for networks that do not trim.
         credits: bool,
     },
-    /// No program runs the transport. Contains the reason.
+    /// No program runs the transport. The text is the reason.
     Missing(&'static str),
 }
 

@@ -18,7 +18,7 @@ pub struct Ports {
     queue: Option<QueuePerRun>,
     keys: &'static [&'static str],
     room_key: &'static str,
-    /// Reason why the user cannot set `queue.discipline`.
+    /// Reason why the user cannot set `queue.discipline`. `None`: the user can set it.
     fixed: Option<&'static str>,
     marks: fn(&Settings) -> bool,
     /// Whether the queue can have one more class, below its other classes, for copies of requests.
@@ -27,7 +27,7 @@ pub struct Ports {
 }
 
 impl Ports {
-    /// Returns ports with the network's queue. They mark at `queue.mark_above` if `marks` returns true.
+    /// Returns ports with the network's queue. The ports mark at `queue.mark_above` if `marks` returns true.
     pub fn network(marks: fn(&Settings) -> bool) -> Self {
         Self {
             queue: None,
@@ -60,7 +60,7 @@ impl Ports {
         }
     }
 
-    /// Sets the key of the room of the queues, for errors. Without it, the key is `queue.limit`.
+    /// Sets the name of the key that limits the queues, for errors. The default is `queue.limit`.
     #[must_use]
     pub fn with_room(self, key: &'static str) -> Self {
         Self {
@@ -69,7 +69,8 @@ impl Ports {
         }
     }
 
-    /// Sets the keys that the ports read. A `*` as the last character of a key stands for any ending.
+    /// Sets the keys that the ports read. If the last character of a key is `*`, the key stands for all keys with this
+    /// beginning.
     #[must_use]
     pub fn reading(self, keys: &'static [&'static str]) -> Self {
         Self { keys, ..self }
@@ -105,12 +106,12 @@ impl Ports {
         }
     }
 
-    /// Returns the reason why the user cannot set `queue.discipline`, or `None` if any discipline is allowed.
+    /// Returns the reason why the user cannot set `queue.discipline`. `None`: any discipline is allowed.
     pub const fn fixed(&self) -> Option<&'static str> {
         self.fixed
     }
 
-    /// Returns the key of the room of the queues.
+    /// Returns the name of the key that limits the queues.
     pub(crate) const fn room_key(&self) -> &'static str {
         self.room_key
     }
@@ -120,8 +121,7 @@ impl Ports {
         (self.marks)(settings)
     }
 
-    /// Returns the function that configures the design's own queues, or `None` if ports keep the network's
-    /// queue.
+    /// Returns the function that configures the design's own queues. `None`: the ports keep the network's queue.
     pub(crate) fn queue(&self, settings: &Settings, values: &Values) -> Option<MakeQueue> {
         self.queue.as_ref().map(|make| make(settings, values))
     }
@@ -138,8 +138,8 @@ impl Ports {
     }
 }
 
-/// Returns the limit of each class, or of all classes that share a port's buffer. If the buffer is split
-/// evenly, each class has at least one packet or one byte.
+/// Returns the limit of each class. If all classes share a port's buffer, returns the limit of all classes together. If
+/// the buffer is split evenly, the limit of a class is at least one packet or one byte.
 pub(crate) fn room(buffer: Limit, sharing: Sharing, classes: u8) -> Limit {
     match (sharing, buffer) {
         (Sharing::Shared | Sharing::LastApart, _) => buffer,

@@ -43,7 +43,7 @@ impl Design {
         }))
     }
 
-    /// Returns the user's discipline for switch ports, or `None` if the ports keep the design's queue.
+    /// Returns the user's discipline for switch ports. `None`: the ports keep the design's queue.
     ///
     /// # Errors
     /// The design needs its own queue, or copies of requests need their own class.
@@ -70,8 +70,8 @@ impl Design {
     }
 }
 
-/// Returns a queue with an additional lowest class for copies of requests, or `None` if the queue cannot have
-/// one.
+/// Returns a queue with one more class, the lowest one, for copies of requests. Returns `None` if the queue cannot have
+/// this class.
 fn with_copies(queue: QueueConfig) -> Option<QueueConfig> {
     let pushed_out = |classes, limit, mark_above| {
         QueueConfig::PushOut(PushOut {

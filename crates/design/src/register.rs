@@ -92,7 +92,7 @@ impl<T: Named> Register<T> {
         if entries.iter().any(|taken| taken.name() == name) {
             return refuse("the name is taken");
         }
-        // A register only grows, so the leaked memory is bounded by the number of parts.
+        // A register never becomes smaller, so the number of parts limits the leaked memory.
         entries.push(Box::leak(Box::new(own)));
         Ok(())
     }
@@ -113,7 +113,7 @@ static BALANCERS: LazyLock<Register<NamedBalancer>> =
     LazyLock::new(|| Register::of(load_balancer::built_in()));
 static QUEUES: LazyLock<Register<NamedQueue>> = LazyLock::new(|| Register::of(queue::built_in()));
 
-/// Sections of scenarios that belong to no part. A part with keys cannot have one of these names.
+/// Names of scenario sections that belong to no part. A part with keys cannot have one of these names.
 pub const SECTIONS_OF_NO_PART: [&str; 28] = [
     "study",
     "sweep",
@@ -153,8 +153,8 @@ fn names_of_designs() -> impl Iterator<Item = &'static str> {
     designs.chain(balancers).chain(replications)
 }
 
-/// Returns name, summary and parameters of each part that has parameters. The order is as in the reference:
-/// load balancers, queue disciplines, designs.
+/// Returns name, summary and parameters of each part that has parameters. The order is the order of the reference: load
+/// balancers, queue disciplines, designs.
 pub fn with_parameters() -> Vec<(&'static str, &'static str, &'static [Parameter])> {
     let balancers = NamedBalancer::all().into_iter();
     let queues = NamedQueue::all().into_iter();
@@ -166,7 +166,7 @@ pub fn with_parameters() -> Vec<(&'static str, &'static str, &'static [Parameter
     parts.filter(|(_, _, keys)| !keys.is_empty()).collect()
 }
 
-/// Checks that a section with a part's name is free for its keys.
+/// Checks that the keys of a part can use a section with the part's name.
 fn has_section(name: &'static str, parameters: &[Parameter]) -> Result<(), NameError> {
     let section = section_of(name);
     let is_taken = SECTIONS_OF_NO_PART.contains(&section.as_str())

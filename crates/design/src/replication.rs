@@ -26,25 +26,25 @@ impl Replication {
     }
 }
 
-/// Rule for the copies of a request: when they are sent, and whether the first answer cancels the others.
+/// Rule for the copies of a request: the time at which they are sent, and whether the first answer cancels all others.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Duplicates {
-    /// All copies are sent at once, in one class. No copy is cancelled.
+    /// All copies are sent at once, in the same class. No copy is cancelled.
     All,
-    /// Like `All`, but the first answer purges the other copies.
+    /// Same as `All`, but the first answer purges all other copies.
     Purged,
     /// Copies above the quorum get the low class. No copy is cancelled.
     Low,
-    /// Duplicate-aware scheduling: as `Low`, but the first answer purges the other copies.
+    /// Duplicate-aware scheduling: same as `Low`, but the first answer purges all other copies.
     Das,
-    /// RANS: as `Das`, but the client combines the bytes of all copies.
+    /// RANS: same as `Das`, but the client combines the bytes of all copies.
     Rans,
-    /// A copy is sent if there is no answer after a percentile of the response time. The client ignores the later
+    /// A copy is sent if no answer arrives within a percentile of the response time. The client ignores the later
     /// answer, and servers complete both copies.
     Hedge,
-    /// Like `Hedge`, but the first answer purges the other copy at the servers.
+    /// Same as `Hedge`, but the first answer purges the other copy at the servers.
     HedgePurged,
-    /// Like `Hedge`, but a budget limits the number of copies.
+    /// Same as `Hedge`, but a budget limits the number of copies.
     HedgeBudget,
 }
 

@@ -1,15 +1,16 @@
-//! Check that the queues of switch ports have room for a packet, before a run begins. Otherwise no flow would finish.
+//! Check that the queues of switch ports are large enough for a packet. If they were not, no flow would finish, so the
+//! check runs before the simulation.
 
 use crate::switches::SwitchPlan;
 use tailcut_fabric::queue::{Limit, PortBuffer, QueueConfig, Sharing};
 use tailcut_fabric::topology::{Node, Topology};
 use tailcut_transport::ConfigError;
 
-/// Room of a port's queue.
+/// Capacity of a port's queue.
 struct Room {
-    /// Limit of the waiting packets, or of the waiting data, of one class.
+    /// Limit of one class: waiting packets, or only waiting data.
     limit: Limit,
-    /// Number of classes with this room each. 1 if all classes share it.
+    /// Number of classes that each have this capacity. 1 if all classes share the capacity.
     parts: u8,
     /// Limit of the waiting headers in bytes, in a queue that has one.
     headers: Option<u64>,
@@ -18,7 +19,7 @@ struct Room {
 }
 
 impl Room {
-    /// Returns the room of `queue`. A custom queue has the room of the network's queue.
+    /// Returns the capacity of `queue`. A custom queue has the capacity of the network's queue.
     fn of(queue: &QueueConfig, port: &PortBuffer) -> Self {
         let shared = |limit, mark_above| Self {
             limit,
@@ -73,7 +74,7 @@ impl SwitchPlan {
     /// Checks that full packets can reach the ECN threshold of each queue.
     ///
     /// # Errors
-    /// A threshold at or above the room of its queue.
+    /// A threshold that is not below the capacity of its queue.
     pub fn check_threshold(&self, topology: &Topology) -> Result<(), ConfigError> {
         self.each_queue(topology, |room, marks| {
             let whole = self.bytes(room.limit).saturating_mul(u64::from(room.parts));
@@ -93,8 +94,8 @@ impl SwitchPlan {
         })
     }
 
-    /// Passes the room of the queue of every switch port to `check`, and whether the port marks at the threshold. Ports
-    /// that are equal to the one before are left out.
+    /// Calls `check` for the queue of every switch port, with the queue's capacity and whether the port marks at the
+    /// threshold. A port that equals the previous port is skipped.
     fn each_queue(
         &self,
         topology: &Topology,
@@ -149,7 +150,7 @@ impl SwitchPlan {
         Ok(())
     }
 
-    /// Returns a limit in bytes. A packet counts as a full one.
+    /// Returns a limit in bytes. Each packet of a limit in packets counts as a full packet.
     fn bytes(&self, limit: Limit) -> u64 {
         match limit {
             Limit::Packets(packets) => u64::from(packets) * u64::from(self.full_packet),

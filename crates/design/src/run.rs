@@ -4,7 +4,7 @@ use crate::settings::Settings;
 use tailcut_units::Duration;
 use tailcut_units::parameter::Values;
 
-/// Values of one run. The functions that configure its hosts receive them.
+/// Values of one run. The functions that configure the run's hosts receive these values.
 pub struct Run<'a> {
     /// Parameters of all parts.
     pub settings: &'a Settings,
@@ -12,13 +12,13 @@ pub struct Run<'a> {
     pub values: &'a Values,
     /// Whether the sender chooses the path of each packet, as in the load balancer `permute`.
     pub permutes: bool,
-    /// Returns the longest time from the first bit of a full packet to the last bit of its ACK in the empty
-    /// network.
+    /// Function that returns the longest time from the first bit of a full packet to the last bit of its ACK in the
+    /// empty network.
     pub longest_round_trip: &'a dyn Fn() -> Duration,
 }
 
-/// Returns whether a list of keys contains a key. A `*` as the last character of a list entry stands for any
-/// ending.
+/// Returns whether a list of keys contains a key. If the last character of a list entry is `*`, the entry stands for
+/// all keys with this beginning.
 pub(crate) fn lists(patterns: &[&str], key: &str) -> bool {
     patterns
         .iter()

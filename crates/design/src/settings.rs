@@ -21,13 +21,13 @@ pub struct Settings {
     pub dctcp_first_alpha: f64,
     /// Parameters of RepNet.
     pub repnet: RepNetParameters,
-    /// Parameters of the other designs.
+    /// Parameters that only some designs have.
     pub designs: DesignParameters,
     /// Parameters of the hosts' queues and NICs.
     pub nic: NicParameters,
     /// The user's queue discipline of switch ports. `None` keeps the design's queue.
     pub discipline: Option<&'static NamedQueue>,
-    /// Values of declared parameters, by the part's name. A missing part has its defaults.
+    /// Values of the parameters that parts declare, by the part's name. A part without an entry has its defaults.
     pub values: BTreeMap<&'static str, Values>,
 }
 
@@ -56,13 +56,13 @@ impl Default for Settings {
     }
 }
 
-/// Traffic of hosts.
+/// Kind of traffic that hosts carry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Traffic {
-    /// Transfers between hosts: flows, storage sessions.
+    /// Transfers between hosts: flows and storage sessions.
     Transfers,
-    /// As `Transfers`, but a custom application sends some of the transfers, and may set their classes.
+    /// Same as `Transfers`, but a custom application sends some of the transfers and may set their classes.
     Steered,
-    /// Requests to servers. Their copies have a separate class in the network.
+    /// Requests to servers. Copies of requests have a separate class in the network.
     Requests,
 }

@@ -8,11 +8,10 @@ use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 use tailcut_fabric::load_balancer::NamedBalancer;
 
-/// Combination of a replication, a design and a load balancer, written for example `tcp`, `repflow+dctcp` or
-/// `dctcp@spray`.
+/// Combination of a replication, a design and a load balancer. Examples are `tcp`, `repflow+dctcp` and `dctcp@spray`.
 ///
-/// Missing parts have defaults: no replication, TCP NewReno (so `repsyn` is RepSYN over TCP), and the
-/// design's default load balancer. `ndp+` is another name of `ndp-plus`.
+/// Missing parts have defaults: no replication, TCP NewReno (so `repsyn` is RepSYN over TCP), and the design's default
+/// load balancer. `ndp+` is another name of `ndp-plus`.
 #[derive(Clone, Copy)]
 pub struct Stack {
     /// Replication of mice or requests.
@@ -35,7 +34,7 @@ pub struct UnknownDesign {
     pub name: String,
     /// Unknown part of the name.
     pub part: String,
-    /// Names that are allowed in its place.
+    /// Names that are allowed in place of the unknown part.
     pub allowed: Vec<&'static str>,
     /// Reason why a known part is not allowed in this place.
     pub why: Option<&'static str>,
@@ -93,7 +92,8 @@ impl FromStr for Stack {
             None => (name, None),
             Some((stack, switches)) => (stack, Some(switches)),
         };
-        // This replacement comes before the split at `+`, which would find a replication `ndp` of an empty design.
+        // `ndp+` is replaced before the split at `+`. Otherwise the split would find a replication `ndp` and an empty
+        // design.
         let stack = if stack == "ndp+" { "ndp-plus" } else { stack };
         let (replication, carrier) = match stack.split_once('+') {
             Some((layer, carrier)) => {

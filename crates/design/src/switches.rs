@@ -16,20 +16,20 @@ use tailcut_transport::ConfigError;
 pub struct PortSetup {
     /// Queue that replaces the network's queue. `None` keeps the network's queue.
     pub queue: Option<QueueConfig>,
-    /// Phantom queue. It marks instead of the real queue.
+    /// Phantom queue, which marks in place of the real queue. `None`: the port has no phantom queue.
     pub phantom: Option<Phantom>,
 }
 
-/// Function that sets up a switch port. It is a closure that contains the parameters.
+/// Function that sets up a switch port. The function contains the parameters.
 pub type PortPlan = Arc<dyn Fn(&PortBuffer) -> PortSetup + Send + Sync>;
 
-/// Plan for the switches of a design. It uses only types of the fabric, so it works for packets of any transport.
+/// Plan for the switches of a design. It uses only types of the fabric, so it works with packets of any transport.
 #[derive(Clone)]
 pub struct SwitchPlan {
     /// Setup of switch ports.
     pub port: PortPlan,
-    /// Whether ports with the network's queue mark at its threshold. This is off if the design has no ECN,
-    /// because in a lab the packets of other programs may have ECN.
+    /// Whether ports with the network's queue mark at the queue's threshold. False if the design has no ECN, because in
+    /// a lab the packets of other programs may be ECN-capable.
     pub marks: bool,
     /// Choice among equal-cost paths.
     pub load_balancer: LoadBalancerConfig,
@@ -39,7 +39,7 @@ pub struct SwitchPlan {
     pub full_packet: u32,
     /// Bytes of a packet without payload on the wire.
     pub header: u32,
-    /// Key of the room of the queues.
+    /// Name of the key that limits the queues, for errors.
     pub room_key: &'static str,
     /// Error if the queue discipline of the settings cannot be installed.
     refused: Option<ConfigError>,
@@ -62,8 +62,8 @@ impl SwitchPlan {
             }),
             marks: design.ports.marks(settings),
             load_balancer: match ((balancer.build)(&values), settings.designs.ecmp_hash) {
-                // With these weak hashes, every switch computes the same hash, and the remainder of the hash is the
-                // path.
+                // With these weak hashes, every switch computes the same hash, and the path is the remainder of the
+                // hash.
                 (LoadBalancerConfig::Ecmp, EcmpHash::Crc32 | EcmpHash::Xor) => {
                     LoadBalancerConfig::Remainder
                 }
@@ -77,12 +77,12 @@ impl SwitchPlan {
         }
     }
 
-    /// Sets up all switch ports of a network. A port with a queue that differs from the network's does not
-    /// use the shared buffer.
+    /// Sets up all switch ports of a network. A port whose queue replaces the network's queue does not use the shared
+    /// buffer.
     ///
     /// # Errors
     /// The design does not allow the queue discipline of the settings, the design replaces the queue of a port that is
-    /// not a FIFO, or a queue has too little room ([`SwitchPlan::check_room`]).
+    /// not a FIFO, or a queue is too small for a packet ([`SwitchPlan::check_room`]).
     pub fn install(&self, topology: &mut Topology) -> Result<(), ConfigError> {
         if let Some(refused) = &self.refused {
             return Err(refused.clone());

@@ -1,5 +1,5 @@
-//! Cost of a packet-hop in the fabric alone. Every host of a fat-tree keeps a fixed window of full packets to
-//! one other host in flight, and a small packet answers each of them.
+//! Measures the cost of a packet-hop in the fabric alone. Every host of a fat-tree keeps a fixed window of full packets
+//! to one other host in flight. The receiver answers each full packet with a small packet.
 //!
 //! `cargo run --release -p tailcut-fabric --example hops -- [k] [window] [million hops]`
 

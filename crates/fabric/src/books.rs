@@ -3,12 +3,12 @@
 use crate::output::Lateness;
 use crate::queue::DropReason;
 
-/// Number of packets, and of their bytes on the wire.
+/// Number of packets, and number of their bytes on the wire.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Count {
-    /// Number of packets.
+    /// Number of counted packets.
     pub packets: u64,
-    /// Number of bytes.
+    /// Number of their bytes on the wire.
     pub bytes: u64,
 }
 
@@ -20,36 +20,37 @@ impl Count {
     }
 }
 
-/// Dropped packets by reason.
+/// Dropped packets, counted by the reason of the drop.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct DropCounts {
-    /// The queue of a port was full.
+    /// Packets for which the queue of a port had no space.
     pub queue_full: Count,
-    /// A port exceeded its share of a shared buffer.
+    /// Packets at a port that exceeded its share of a shared buffer.
     pub shared_buffer: Count,
-    /// The queue of a port for headers and control packets was full.
+    /// Headers and control packets for which the header queue of a port had no space.
     pub header_queue_full: Count,
-    /// No port led to the destination.
+    /// Packets at a switch with no port towards their destination.
     pub no_route: Count,
-    /// All receivers of the packet had left its group.
+    /// Packets to a group which all receivers had left.
     pub no_member: Count,
-    /// The link was down when the packet would have arrived at its far end. These packets count at no port,
-    /// because the port did send them.
+    /// Packets on a link that was down at their arrival time. No port counts these packets as dropped, because a port
+    /// has sent them.
     pub link_down: Count,
-    /// A link lost the packet at random. These packets count at no port.
+    /// Packets that a link lost at random. No port counts these packets as dropped.
     pub link_loss: Count,
-    /// A purging packet ([`Hints::purges`](crate::Hints::purges)) removed the packet from a queue.
+    /// Packets that a purging packet ([`Hints::purges`](crate::Hints::purges)) removed from a queue.
     pub purged: Count,
-    /// The source or destination is neither a host of the network nor a group.
+    /// Packets whose source is no host of the network, or whose destination is neither a host of the network nor a
+    /// group.
     pub unknown_address: Count,
-    /// A discipline dropped the packet on its way out, as a signal that the queue is persistent.
+    /// Packets that a discipline dropped when it should send them, because its packets waited too long.
     pub active_queue: Count,
-    /// The packet had passed the allowed number of switches. These packets count at no port.
+    /// Packets that passed the allowed number of switches. No port counts these packets as dropped.
     pub hop_limit: Count,
 }
 
 impl DropCounts {
-    /// Returns the counts with their reasons.
+    /// Returns each count with its reason.
     pub const fn by_reason(&self) -> [(DropReason, Count); 11] {
         [
             (DropReason::QueueFull, self.queue_full),
@@ -83,24 +84,24 @@ impl DropCounts {
     }
 }
 
-/// Counters and backlog of a port.
+/// Counters of a port, and its backlog.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PortReport {
-    /// Packets whose transmission has begun.
+    /// Packets that the port has begun to send.
     pub sent_packets: u64,
-    /// Bytes that have left, including the transmitted part of the packet in service.
+    /// Bytes that have left the port, including the transmitted part of the packet in service.
     pub carried_bytes: u64,
-    /// Packets that were ECN-marked here.
+    /// Packets that this port has ECN-marked.
     pub marked: u64,
-    /// Packets that were dropped here.
+    /// Packets that this port has dropped.
     pub dropped: u64,
-    /// Packets whose payload was cut off here.
+    /// Packets whose payload this port has cut off.
     pub trimmed: u64,
-    /// Largest number of bytes that have waited here.
+    /// Largest number of bytes that have waited at this port.
     pub longest_backlog_bytes: u64,
-    /// Packets that wait now.
+    /// Number of packets that wait now.
     pub backlog_packets: u32,
-    /// Bytes that wait now.
+    /// Number of bytes that wait now.
     pub backlog_bytes: u64,
 }
 

@@ -1,5 +1,5 @@
-//! Packets at the edge of the network, on no link and in no queue: dropped packets that have not left yet,
-//! and early packets that have not entered yet.
+//! Packets at the edge of the network, which are on no link and in no queue. Dropped packets have not left the network
+//! yet. Early packets have not entered the network yet.
 
 use crate::packet::PacketId;
 use crate::queue::DropReason;
@@ -15,15 +15,15 @@ pub(crate) struct Waste {
     pub reason: DropReason,
 }
 
-/// Packets at the edge of the network: dropped packets that have not left it, and early packets that have
-/// not entered it.
+/// Packets at the edge of the network: dropped packets before they leave the network, and early packets before they
+/// enter it.
 #[derive(Debug, Default)]
 pub(crate) struct Edge {
     /// Dropped packets, in the order of the drops.
     dropped: VecDeque<Waste>,
-    /// Early packets and their hosts, by time of entry, then in the order of injection.
+    /// Early packets and the hosts that sent them, by time of entry and then by order of injection.
     ahead: BTreeMap<(Time, u64), (PacketId, HostId)>,
-    /// Number of early packets so far.
+    /// Number of early packets so far, including packets that have entered.
     held: u64,
 }
 
@@ -32,18 +32,18 @@ impl Edge {
         self.dropped.push_back(waste);
     }
 
-    /// Returns the packet that was dropped first.
+    /// Removes and returns the packet that was dropped first.
     pub fn next_dropped(&mut self) -> Option<Waste> {
         self.dropped.pop_front()
     }
 
-    /// Returns the number of dropped packets that have not left.
+    /// Returns the number of dropped packets that have not left yet.
     #[inline]
     pub fn dropped(&self) -> usize {
         self.dropped.len()
     }
 
-    /// Returns the reason of a packet's drop, if the packet is among those after the first `before`.
+    /// Returns why a packet was dropped. Only dropped packets after the first `before` are searched.
     pub fn reason_after(&self, before: usize, id: PacketId) -> Option<DropReason> {
         let mut later = self.dropped.iter().skip(before);
         later.find(|waste| waste.id == id).map(|waste| waste.reason)
@@ -55,12 +55,12 @@ impl Edge {
         self.held += 1;
     }
 
-    /// Returns the early packets.
+    /// Returns all early packets.
     pub fn ahead(&self) -> impl Iterator<Item = PacketId> {
         self.ahead.values().map(|(id, _)| *id)
     }
 
-    /// Removes the first early packet whose time has come, and returns it with its host.
+    /// Removes the first early packet if its time of entry is not after `now`. Returns the packet and its host.
     pub fn release(&mut self, now: Time) -> Option<(PacketId, HostId)> {
         let first = self.ahead.first_entry()?;
         (first.key().0 <= now).then(|| first.remove())

@@ -1,4 +1,4 @@
-//! Schedule of faults, for drivers: changes of a fabric's links, and their times.
+//! Schedule of faults for drivers: the changes of a fabric's links, and their times.
 
 use crate::fabric::Fabric;
 use crate::links::{LinkError, LinkState, LossRate};
@@ -8,32 +8,32 @@ use crate::topology::{LinkFault, Node, Routes, Topology, Trouble};
 use alloc::vec::Vec;
 use tailcut_units::{HostId, Rate, Time};
 
-/// Directed link that has a fault at some time.
+/// Directed link with a fault at some time of the run.
 #[derive(Clone, Debug)]
 struct Troubled {
     link: PortId,
-    /// Sending end of the link.
+    /// Node that sends on the link.
     from: Node,
-    /// Rate of the link without a fault.
+    /// Rate of the link when it has no fault.
     rate: Rate,
-    /// Faults of the link.
+    /// All faults of the link during the run.
     faults: Vec<LinkFault>,
 }
 
-/// Faults of a topology ([`Topology::add_faults`]) in the order of time. A driver calls
-/// [`apply`](FaultPlan::apply) when the fabric has reached the time [`next`](FaultPlan::next).
+/// Faults of a topology ([`Topology::add_faults`]) in the order of time. When the fabric has reached the time that
+/// [`next`](FaultPlan::next) returned, the driver calls [`apply`](FaultPlan::apply).
 #[derive(Debug)]
 pub struct FaultPlan {
     links: Vec<Troubled>,
-    /// Whether routing avoids some links at some times. Otherwise forwarding never changes.
+    /// Whether routing avoids a link at any time. If not, forwarding never changes.
     changes_routes: bool,
     routes: Routes,
-    /// Times of changes, the latest first.
+    /// Times at which something changes, the latest first.
     instants: Vec<Time>,
 }
 
 impl FaultPlan {
-    /// Returns the faults of a topology; `None` if it has none.
+    /// Returns the faults of a topology, or `None` if the topology has no faults.
     pub fn of(topology: &Topology) -> Option<Self> {
         if topology.faults.is_empty() {
             return None;
@@ -58,17 +58,17 @@ impl FaultPlan {
         })
     }
 
-    /// Returns the time of the next change, if any.
+    /// Returns the time of the next change, or `None` if nothing changes any more.
     #[inline]
     pub fn next(&self) -> Option<Time> {
         self.instants.last().copied()
     }
 
-    /// Sets every link and every switch to its state at `now`. Returns the hosts whose rate has changed
-    /// ([`Fabric::host_rate`]), in ascending order.
+    /// Sets every link and every switch to its state at time `now`. Returns the hosts whose rate
+    /// ([`Fabric::host_rate`]) has changed, in ascending order.
     ///
     /// # Errors
-    /// The rate of a link must change but cannot, because the fabric has a different topology.
+    /// The rate of a link must change but is fixed. This happens if the fabric was built from a different topology.
     pub fn apply<B: Clone, O: Observer<B>>(
         &mut self,
         now: Time,
@@ -130,7 +130,7 @@ fn instants(faults: &[LinkFault]) -> Vec<Time> {
             instants.extend([from, until]);
         }
     }
-    // `Time::MAX` stands for a fault without an end, so nothing changes then.
+    // A fault that ends at `Time::MAX` never ends, so this time is not a change.
     instants.retain(|&at| at < Time::MAX);
     instants.sort_unstable_by(|a, b| b.cmp(a));
     instants.dedup();

@@ -1,24 +1,24 @@
-//! One-event port: the departure of a packet from a FIFO queue with a fixed rate is known at its arrival. So
-//! the arrival at the next node is the only event. A test proves that it gives the same results as the
-//! general port.
+//! Port with one event per packet (one-event port). The departure of a packet from a FIFO queue with a fixed rate is
+//! known when the packet arrives. The arrival at the next node is therefore the only event. A test shows that the
+//! results are the same as with the general port.
 //!
-//! The port stores only the sizes of waiting packets. Within a busy period packets leave without a gap, so
-//! their times follow from the sizes. As at the general port, the packet in service is not a waiting packet.
+//! The port stores only the sizes of waiting packets. In a busy period, packets leave without gaps, so the sizes
+//! determine all times. Like at the general port, the packet in service is not a waiting packet.
 
 use crate::packet::{Ecn, Packet};
 use crate::port::{Backlog, Port, PortClass};
 use crate::queue::{DropReason, DropTail};
 use alloc::vec::Vec;
 
-/// Rings of packet sizes of all one-event ports, in one arena.
+/// Rings with the packet sizes of all one-event ports, in one vector.
 #[derive(Debug, Default)]
 pub(crate) struct Rings(Vec<u32>);
 
-/// Bits of the length of a new ring: half a cache line, because most ports queue few packets.
+/// Bits of a new ring's length. The ring fills half a cache line, because most ports queue only a few packets.
 const FIRST_RING_BITS: u8 = 3;
 
 impl Rings {
-    /// Creates a ring. Returns its place and the bits of its length.
+    /// Creates a ring. Returns its position in the vector and the bits of its length.
     pub fn allocate(&mut self) -> (u32, u8) {
         (self.extend(FIRST_RING_BITS), FIRST_RING_BITS)
     }
@@ -31,19 +31,19 @@ impl Rings {
 
     #[inline]
     fn index(port: &Port, at: u32) -> usize {
-        // The length of a ring is a power of two, so positions may wrap at 2^32.
+        // The length of a ring is a power of two, so a position may overflow at 2^32 without an error.
         let mask = (1u32 << port.ring_bits) - 1;
         port.place as usize + (at & mask) as usize
     }
 
-    /// Doubles the ring of a port. Its old place is not used again, which at most doubles the arena.
+    /// Doubles the ring of a port. The old ring is not reused. This can at most double the size of the vector.
     #[cold]
     #[inline(never)]
     fn grow(&mut self, port: &mut Port) {
         let old = *port;
         port.ring_bits += 1;
         port.place = self.extend(port.ring_bits);
-        // The sizes are copied in order, so the new ring begins at its first place.
+        // The sizes are copied in order, so the head of the new ring is at position 0.
         port.waiting.head = 0;
         for i in 0..old.waiting.packets {
             let size = self.0[Self::index(&old, old.waiting.head.wrapping_add(i))];
@@ -52,20 +52,20 @@ impl Rings {
     }
 }
 
-/// Result of an arrival at a one-event port.
+/// Result of a packet's arrival at a one-event port.
 pub(crate) enum Outcome {
-    /// The packet arrives at the other end of the link at this time, in picoseconds.
+    /// The packet arrives at the other end of the link at this time in picoseconds.
     Arrives(u64),
     Dropped(DropReason),
 }
 
-/// Removes the packets whose service has begun by `now`.
+/// Removes all waiting packets whose service has begun by `now`.
 #[inline]
 fn drain(now_ps: u64, port: &mut Port, class: &PortClass, rings: &Rings) {
     if port.waiting.packets == 0 {
         return;
     }
-    // The last packet has left, so every waiting packet has started before.
+    // The port is idle at `now`, so the service of every waiting packet has begun.
     if port.busy_until_ps <= now_ps {
         port.waiting.packets = 0;
         port.waiting.bytes = 0;
@@ -99,7 +99,7 @@ pub(crate) fn arrive(
         return Outcome::Dropped(DropReason::QueueFull);
     }
     let service = class.serialisation_ps(packet.size);
-    // A packet that finds the link idle does not wait, and is never marked.
+    // On an idle link, the packet does not wait and is never marked.
     if port.busy_until_ps > now_ps {
         if packet.ecn.is_markable()
             && queue.marks(port.waiting.packets, u64::from(port.waiting.bytes))
@@ -107,15 +107,15 @@ pub(crate) fn arrive(
             packet.ecn = Ecn::Marked;
             port.marked += 1;
         }
-        // The counter has 32 bits, so that the port fits into one cache line.
+        // This counter has only 32 bits, so that the port fits into one cache line.
         let Some(backlog_bytes) = port.waiting.bytes.checked_add(packet.size) else {
             return Outcome::Dropped(DropReason::QueueFull);
         };
-        // The first waiting packet starts when the packet in service ends.
+        // The service of the first waiting packet begins when the packet in service ends.
         if port.waiting.packets == 0 {
             port.head_starts_ps = port.busy_until_ps;
         }
-        // The shift gives 0 until all `2^ring_bits` places are in use.
+        // The result of the shift is 0 while the ring has a free position.
         if port.waiting.packets >> port.ring_bits != 0 {
             rings.grow(port);
         }
@@ -133,9 +133,9 @@ pub(crate) fn arrive(
     Outcome::Arrives(port.busy_until_ps + class.delay_ps)
 }
 
-/// Returns the backlog at `now`.
+/// Returns the backlog of a port at `now`.
 pub(crate) fn backlog(now_ps: u64, port: &Port, class: &PortClass, rings: &Rings) -> Backlog {
-    // A query must change nothing, so it works on a copy.
+    // The function works on a copy, because a query must not change the port.
     let mut port = *port;
     drain(now_ps, &mut port, class, rings);
     Backlog {

@@ -1,27 +1,28 @@
-//! Forwarding at a switch: one port down, or a group of equal-cost ports.
+//! Forwarding at a switch. A destination below the switch has one port down. Other destinations have a group of
+//! equal-cost ports.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use tailcut_units::HostId;
 
-/// Ports of a switch towards a destination: `count` equal-cost ports from `first`, numbered within the
-/// switch.
+/// Group of equal-cost ports of a switch towards a destination: `count` ports from `first`. Ports are numbered within
+/// the switch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Group {
-    /// First port.
+    /// First port of the group.
     pub first: u32,
-    /// Number of ports; 0 if no port leads to the destination.
+    /// Number of ports. 0 means that no port leads to the destination.
     pub count: u32,
 }
 
-/// Forwarding by arithmetic, for regular Clos networks. The hosts below a switch are a range, which is split
-/// evenly over its down ports, with one child per port. All other packets go up.
+/// Forwarding by arithmetic, for regular Clos networks. The hosts below a switch are a range of numbers. The range is
+/// divided evenly among the down ports, with one child per port. Packets to all other hosts go up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Clos {
     first_host: u32,
     hosts: u32,
-    /// Factor that gives the child of a host: its index in the range times this factor, divided by 2^63. This
-    /// avoids a division per hop.
+    /// Factor that gives the child of a host. The child is the host's index in the range times this factor, divided by
+    /// 2^63. This is faster than a division at each hop.
     child: u64,
     up: Group,
     pub(crate) pin_divisor: u32,
@@ -30,15 +31,15 @@ pub struct Clos {
 /// Forwarding by table, for any network.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Table {
-    /// Group of ports towards each host, as an index into `groups`.
+    /// For each host, the index in `groups` of the ports that lead to the host.
     pub by_host: Box<[u16]>,
-    /// Lists of ports, numbered within the switch.
+    /// Lists of ports. Ports are numbered within the switch.
     pub groups: Vec<Box<[u16]>>,
-    /// Divisor of pinned paths: path p takes the port `(p / pin_divisor) % len` of a group.
+    /// Divisor for pinned paths. Path p takes the port `(p / pin_divisor) % len` of a group.
     pub pin_divisor: u32,
 }
 
-/// Forwarding of a switch.
+/// Rule by which a switch forwards packets.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Forwarding {
     /// Forwarding by arithmetic.
@@ -47,7 +48,7 @@ pub enum Forwarding {
     Table(Table),
 }
 
-/// Equal-cost ports of a switch towards a destination, for both kinds of forwarding.
+/// Equal-cost ports of a switch towards a destination, from either kind of forwarding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Choices<'a> {
     Range(Group),
@@ -62,7 +63,7 @@ impl Choices<'_> {
         }
     }
 
-    /// Returns the port of a choice below `count`, numbered within the switch.
+    /// Returns the port of a choice. `choice` must be below `count`. Ports are numbered within the switch.
     pub fn port(&self, choice: u32) -> u32 {
         match self {
             Self::Range(group) => group.first + choice,
@@ -70,17 +71,17 @@ impl Choices<'_> {
         }
     }
 
-    /// Returns all ports, in the order of the choices.
+    /// Returns all ports in the order of their choices.
     pub fn ports(&self) -> impl Iterator<Item = u32> {
         (0..self.count()).map(|choice| self.port(choice))
     }
 
-    /// Returns the choice that corresponds to a port, if there is one.
+    /// Returns the choice that gives a port, or `None` if the port is not among the choices.
     #[inline]
     pub fn position(&self, port: u32) -> Option<u32> {
         match self {
             Self::Range(group) => {
-                // A port before the group wraps to a large number, so one comparison covers both ends.
+                // A port before the group wraps to a large number, so one comparison checks both ends of the group.
                 let choice = port.wrapping_sub(group.first);
                 (choice < group.count).then_some(choice)
             }
@@ -97,7 +98,7 @@ impl Choices<'_> {
 }
 
 impl Forwarding {
-    /// Returns the ports towards `dst`.
+    /// Returns the ports that lead to the host `dst`.
     pub(crate) fn towards(&self, dst: HostId) -> Choices<'_> {
         match self {
             Self::Clos(clos) => Choices::Range(clos.towards(dst)),
@@ -105,7 +106,7 @@ impl Forwarding {
         }
     }
 
-    /// Returns the divisor of pinned paths (see [`Clos::pin_divisor`]).
+    /// Returns the divisor for pinned paths (see [`Table::pin_divisor`]).
     pub(crate) const fn pin_divisor(&self) -> u32 {
         match self {
             Self::Clos(clos) => clos.pin_divisor,
@@ -115,9 +116,9 @@ impl Forwarding {
 }
 
 impl Clos {
-    /// Creates the forwarding of a switch above `hosts` hosts that start at `first_host`. Each of its down
-    /// ports leads to `hosts_per_child` hosts (1 or more). Its `up_ports` follow the down ports; there are
-    /// none at the top. A pinned path p takes the up port `(p / pin_divisor) % up_ports`.
+    /// Creates the forwarding of a switch above `hosts` hosts, whose numbers start at `first_host`. Each down port
+    /// leads to `hosts_per_child` hosts (1 or more). `up_ports` up ports follow the down ports. A switch at the top has
+    /// no up ports. A pinned path p uses the up port `(p / pin_divisor) % up_ports`.
     pub const fn new(
         first_host: u32,
         hosts: u32,
@@ -128,8 +129,8 @@ impl Clos {
         Self {
             first_host,
             hosts,
-            // Rounding up gives exact results: the error is less than the divisor, and 2^32 times the error
-            // is below 2^63 for every range of 2^31 hosts.
+            // The factor is rounded up, and results are still exact. The error of the factor is less than the divisor.
+            // For a range of at most 2^31 hosts, 2^32 times the error is below 2^63.
             child: (1u64 << 63).div_ceil(hosts_per_child as u64),
             up: Group {
                 first: hosts / hosts_per_child,
@@ -139,10 +140,10 @@ impl Clos {
         }
     }
 
-    /// Returns the ports towards `dst`.
+    /// Returns the ports that lead to the host `dst`.
     #[inline]
     pub const fn towards(&self, dst: HostId) -> Group {
-        // A host before the range wraps to a large number, so one comparison covers both ends.
+        // A host before the range wraps to a large number, so one comparison checks both ends of the range.
         let below = dst.0.wrapping_sub(self.first_host);
         if below < self.hosts {
             let product = below as u128 * self.child as u128;
@@ -157,7 +158,7 @@ impl Clos {
 }
 
 impl Table {
-    /// Returns the ports towards `dst`; an empty slice if there is none.
+    /// Returns the ports that lead to the host `dst`, or an empty slice if no port leads there.
     #[inline]
     pub fn towards(&self, dst: HostId) -> &[u16] {
         let group = self.by_host.get(dst.0 as usize);

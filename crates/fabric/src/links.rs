@@ -1,11 +1,11 @@
-//! Links that differ from their original state now or did before.
+//! Links whose state has ever changed.
 //!
-//! A link that is down delivers nothing: packets are lost at its far end. So the port before it works as
-//! usual, until routing is updated. This costs packets on other links no time: the end of a link that is down
-//! is a node to which packets go, like any other node. The end of a link with random loss is such a node too.
+//! A link that is down loses packets at its far end. The port before the link works as usual until routing is updated.
+//! Packets on other links need no additional check: in place of its real far end, a link that is down has a special
+//! node, to which packets go like to any other node. A link with random loss also has such a node.
 //!
-//! A packet in service when a rate changes ends at the old rate. If a delay becomes shorter, later packets
-//! arrive after the packets that were sent before.
+//! If the rate changes while a packet is in service, the packet is sent at the old rate to its end. If the delay
+//! becomes shorter, later packets still arrive after all earlier packets.
 
 use crate::port::{Port, PortId};
 use alloc::collections::BTreeMap;
@@ -23,11 +23,11 @@ pub struct LinkState {
     pub rate: Rate,
     /// Propagation delay of the link.
     pub delay: Duration,
-    /// Share of packets that the link loses at random, each independently.
+    /// Share of packets that the link loses at random. Losses are independent.
     pub loss: LossRate,
 }
 
-/// Share of packets that a link loses, in billionths.
+/// Share of packets that a link loses at random, in billionths.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct LossRate(u32);
 
@@ -37,13 +37,13 @@ impl LossRate {
 
     const ALL: u32 = 1_000_000_000;
 
-    /// Creates a loss rate from a share from 0 to 1, rounded to a billionth; `None` outside this range.
+    /// Creates a loss rate from a share from 0 to 1, rounded to a billionth. Returns `None` for other numbers.
     pub fn from_share(share: f64) -> Option<Self> {
         let is_share = (0.0..=1.0).contains(&share);
         is_share.then(|| Self(libm::round(share * f64::from(Self::ALL)) as u32))
     }
 
-    /// Creates a loss rate from a number of billionths; `None` above 10^9.
+    /// Creates a loss rate from a number of billionths. Returns `None` above 10^9.
     pub const fn from_billionths(billionths: u32) -> Option<Self> {
         match billionths {
             ..=Self::ALL => Some(Self(billionths)),
@@ -68,19 +68,19 @@ impl fmt::Display for LossRate {
     }
 }
 
-/// Link that loses packets at random, now or before.
+/// Link that loses packets at random, or has done so before.
 #[derive(Clone, Debug)]
 pub(crate) struct Lossy {
-    /// Node at which the other packets arrive.
+    /// Node at which packets arrive if they are not lost.
     pub far_end: u32,
     pub rate: LossRate,
-    /// Number of lost packets.
+    /// Number of packets lost so far.
     pub lost: u64,
     draws: Xoshiro256PlusPlus,
 }
 
 impl Lossy {
-    /// Creates a link that has lost no packet yet.
+    /// Creates a lossy link that has not lost a packet yet.
     pub fn new(seed: u64, link: u32, far_end: u32, rate: LossRate) -> Self {
         let seed = stream_seed(seed, LOSSES, u64::from(link));
         Self {
@@ -91,7 +91,7 @@ impl Lossy {
         }
     }
 
-    /// Returns whether the next packet is lost, and counts a loss.
+    /// Returns whether the next packet is lost. A loss is counted.
     pub fn loses(&mut self) -> bool {
         let is_lost = reduce(self.draws.next_u32(), LossRate::ALL) < self.rate.0;
         self.lost += u64::from(is_lost);
@@ -108,9 +108,9 @@ pub enum LinkError {
     /// The link does not exist.
     #[error("link {}: there is no such link", .0.0)]
     Unknown(PortId),
-    /// The port before the link computes departures when packets arrive (one event per packet). Such a link
-    /// can go down and up, but its rate and delay are fixed. A fabric with
-    /// [`PortEvents::Two`](crate::PortEvents::Two) has no such ports.
+    /// The port before the link has one event per packet, so it computes departures when packets arrive. This link can
+    /// fail and be repaired, but its rate and delay are fixed. With [`PortEvents::Two`](crate::PortEvents::Two), a
+    /// fabric has no such ports.
     #[error(
         "link {}: its port computes departures on arrival, so its rate and delay are fixed; allowed \
          with two events for each packet (PortEvents::Two)", .0.0
@@ -121,13 +121,13 @@ pub enum LinkError {
 /// State of links that have changed.
 #[derive(Debug, Default)]
 pub(crate) struct Links {
-    /// Seed of the run, for the random losses of links.
+    /// Seed of the run. The random losses of links depend on it.
     pub seed: u64,
-    /// Far ends of the links that are down.
+    /// Real far ends of the links that are down.
     pub far_ends: BTreeMap<u32, u32>,
-    /// Service at a port that began before the port's rate changed: its end in picoseconds, and its rate.
+    /// For a port whose rate changed during a service: the end of this service in picoseconds, and its rate.
     begun: BTreeMap<u32, (u64, Rate)>,
-    /// Arrival of the last packet on a link whose delay has become shorter, in picoseconds.
+    /// For a link whose delay has become shorter: the arrival of its last packet, in picoseconds.
     pub last_arrival_ps: BTreeMap<u32, u64>,
 }
 
@@ -140,26 +140,26 @@ impl Links {
         }
     }
 
-    /// Returns the rate of the service at a port, if it differs from the port's rate.
+    /// Returns the rate at which a port sends the packet in service, if this rate differs from the port's rate.
     pub fn rate_in_service(&self, number: u32, port: &Port) -> Option<Rate> {
         let &(until_ps, rate) = self.begun.get(&number)?;
         (port.busy_until_ps == until_ps).then_some(rate)
     }
 
-    /// Records that the rate of a port changes during a service. If it changes again within the same service,
-    /// the first record stays, because the service keeps its first rate.
+    /// Records that the rate of a port changes during a service. If the rate changes again during the same service, the
+    /// first record is kept, because the whole packet is sent at the first rate.
     pub fn rate_changes(&mut self, number: u32, port: &Port, rate: Rate) {
         if self.rate_in_service(number, port).is_none() {
             self.begun.insert(number, (port.busy_until_ps, rate));
         }
     }
 
-    /// Returns the arrival time of a packet on a link whose delay has become shorter. `at_ps` is the time
-    /// without earlier packets. Also returns whether the earlier packets have all arrived before.
+    /// Returns the arrival time of a packet on a link whose delay has become shorter. `at_ps` is the arrival time
+    /// without earlier packets. Also returns whether all earlier packets arrive before `at_ps`.
     pub fn behind_others(&mut self, number: u32, at_ps: u64) -> (u64, bool) {
         match self.last_arrival_ps.get_mut(&number) {
             Some(last) if at_ps <= *last => {
-                // The order of arrivals needs different times, and one picosecond is the smallest step.
+                // Packets must arrive at different times to stay in order. One picosecond is the smallest difference.
                 *last += 1;
                 (*last, false)
             }

@@ -1,12 +1,12 @@
-//! Sets of members of a group, as places in the group.
+//! Sets of members of a multicast group. A set contains the positions of members in the group.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-/// Number of places in one word of the bit set.
+/// Number of positions in one word of the bit set.
 pub(crate) const WORD: usize = 64;
 
-/// Set of members: one word for a group of up to 64 members, otherwise several words.
+/// Set of members: one word for a group of at most 64 members, and several words for a larger group.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Members {
     Few(u64),
@@ -20,7 +20,7 @@ impl Default for Members {
 }
 
 impl Members {
-    /// Creates an empty set with room for as many places as another set.
+    /// Creates an empty set with space for the same number of positions as another set.
     #[inline]
     pub fn none_of(other: &Self) -> Self {
         match other {
@@ -45,7 +45,7 @@ impl Members {
         }
     }
 
-    /// Adds a place.
+    /// Adds a position to the set.
     #[inline]
     pub fn insert(&mut self, place: usize) {
         match self {
@@ -61,7 +61,7 @@ impl Members {
         }
     }
 
-    /// Adds a place for which the set has no room yet.
+    /// Adds a position that is beyond the current size of the set.
     #[cold]
     fn grow(&mut self, place: usize) {
         let mut words: Vec<u64> = self.words().into();
@@ -70,7 +70,7 @@ impl Members {
         *self = Self::Many(words.into());
     }
 
-    /// Removes a place.
+    /// Removes a position from the set.
     #[inline]
     pub fn remove(&mut self, place: usize) {
         match self {
@@ -100,7 +100,7 @@ impl Members {
         self.words().iter().all(|word| *word == 0)
     }
 
-    /// Returns the place of the only member; `None` for an empty set or several members.
+    /// Returns the position of the only member. Returns `None` if the set is empty or has several members.
     #[inline]
     pub fn sole(&self) -> Option<usize> {
         match self {
@@ -116,7 +116,7 @@ impl Members {
         }
     }
 
-    /// Passes each place to `show`, from the lowest.
+    /// Passes each position to `show`, in ascending order.
     #[inline]
     pub fn for_each(&self, mut show: impl FnMut(usize)) {
         let (mut left, rest) = match self {
@@ -128,7 +128,7 @@ impl Members {
         loop {
             while left != 0 {
                 show(first + left.trailing_zeros() as usize);
-                // Clears the lowest bit, which is the member that was just shown.
+                // Clear the lowest bit, which is the position that was just passed to `show`.
                 left &= left - 1;
             }
             let Some((word, place)) = rest.next() else {
@@ -138,7 +138,7 @@ impl Members {
         }
     }
 
-    /// Returns the lowest place that is not in the set.
+    /// Returns the lowest position that is not in the set.
     pub fn vacant(&self) -> usize {
         let words = self.words();
         let full = words.iter().take_while(|word| **word == u64::MAX).count();

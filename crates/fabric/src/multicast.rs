@@ -1,49 +1,49 @@
-//! Multicast. A packet to a group leaves a switch once through every port that leads to a member, so that no
-//! link carries it twice. The tree results hop by hop: if equal-cost ports lead to members, the switch's load
-//! balancer chooses one of them for all. So a group has as many trees as there are paths up: one per flow
-//! under ECMP, and one per packet under spraying.
+//! Multicast: a packet to a group leaves a switch once through every port that leads to a member, so that no link
+//! transports it twice. Each switch decides for itself, and the decisions form a tree. If several equal-cost ports lead
+//! to members, the load balancer of the switch chooses one of them for all these members. Under ECMP, each flow to a
+//! group has its own tree. Under spraying, each packet has its own tree.
 //!
-//! Each copy stores the members for which it is meant. It is queued, marked, trimmed or dropped on its branch
-//! like any packet, without effect on other branches.
+//! Each copy stores the members that it must reach. A copy is queued, marked, trimmed or dropped like any other packet,
+//! without effect on other copies.
 //!
-//! A member that leaves is removed switch by switch. A switch removes it at the time when a notification from
-//! the host that sends it could arrive over the links. Packets that have passed the switch before still
-//! arrive. The notification waits in no queue and takes no bytes. Forming a group and joining it take no
-//! time.
+//! When a member leaves, each switch removes the member separately. A switch does this at the time when a notification
+//! from the sending host would arrive over the links. Packets that have already passed the switch still arrive. The
+//! notification never waits in a queue and takes no bytes. A group is formed without a delay, and hosts join without a
+//! delay.
 
 use crate::members::{Members, WORD};
 use crate::packet::PacketId;
 use alloc::vec::Vec;
 use tailcut_units::{HostId, Time};
 
-/// Largest number of members of a group. Each copy of a packet carries one bit for every member: 128 bytes
-/// for a group of this size, and eight bytes for up to 64 members.
+/// Largest number of members of a group. Each copy of a packet stores one bit for every member. This takes 128 bytes
+/// for the largest group, and eight bytes for up to 64 members.
 pub const MAX_MEMBERS: usize = 1_024;
 
 /// Reason why hosts cannot form a group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum GroupError {
-    /// There are no members, or more than [`MAX_MEMBERS`].
+    /// The group has no members, or more than [`MAX_MEMBERS`].
     #[error("group: found {0} members; allowed are 1 to {MAX_MEMBERS}")]
     Members(usize),
-    /// One member appears twice.
+    /// A host is listed twice.
     #[error("group: {0} is in it twice; allowed is once")]
     Repeated(HostId),
-    /// There is no group with this address, or it is dissolved.
+    /// No group has this address, or the group is dissolved.
     #[error(
         "group: found no group {}; allowed are groups that were formed",
         .0.group_number().unwrap_or(.0.0)
     )]
     Unknown(HostId),
-    /// A host that cannot be a member: it does not exist, or it is the sender.
+    /// This host cannot be a member: it does not exist, or it is the sender.
     #[error("group: found {0}; allowed are the network's hosts except the sender")]
     Excluded(HostId),
 }
 
-/// Notification that a member leaves.
+/// Notification that a member leaves its group.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Leave {
-    /// Place of the member.
+    /// Position of the member in the group.
     pub place: usize,
     /// Host that sends the notification.
     pub told_by: HostId,
@@ -52,43 +52,43 @@ pub(crate) struct Leave {
 
 #[derive(Debug, Default)]
 pub(crate) struct Group {
-    /// Hosts by their places. A host that has left keeps its place until another takes it.
+    /// Hosts by position. A host that has left keeps its position until another host gets it.
     pub hosts: Vec<HostId>,
-    /// Places of all members, including those that are leaving.
+    /// Positions of all members, including members that are leaving.
     pub members: Members,
     pub leaves: Vec<Leave>,
-    /// Number of packets in the network.
+    /// Number of packets to the group that are in the network.
     pub packets: u32,
     pub dissolved: bool,
 }
 
 impl Group {
-    /// Returns whether packets may enter: the group was formed and is not dissolved.
+    /// Returns whether packets may enter. They may enter after the group is formed and before it is dissolved.
     pub fn is_open(&self) -> bool {
         !self.hosts.is_empty() && !self.dissolved
     }
 
-    /// Returns the place of a member.
+    /// Returns the position of a member in the group.
     pub fn place_of(&self, host: HostId) -> Option<usize> {
         let mut places = self.hosts.iter().enumerate();
         let found = places.find(|&(place, its)| *its == host && self.members.contains(place));
         found.map(|(place, _)| place)
     }
 
-    /// Returns whether one more member requires another word in the set that each packet carries.
+    /// Returns whether the set of members needs another word for one more member. Every packet stores this set.
     pub fn fills_its_words(&self) -> bool {
         let vacant = self.members.vacant();
         vacant >= self.hosts.len() && vacant.is_multiple_of(WORD)
     }
 
-    /// Gives a host the lowest vacant place.
+    /// Adds a host at the lowest free position.
     ///
     /// # Errors
-    /// The group is full.
+    /// The group already has the largest number of members.
     pub fn add(&mut self, host: HostId) -> Result<(), GroupError> {
         let place = self.members.vacant();
         if place >= MAX_MEMBERS {
-            // The error contains the size that the group would have.
+            // The error contains the number of members that the group would have.
             return Err(GroupError::Members(MAX_MEMBERS + 1));
         }
         self.members.insert(place);
@@ -100,21 +100,22 @@ impl Group {
     }
 }
 
-/// Port of a switch, numbered within the switch, and the members whose copy leaves through it.
+/// Port through which a copy leaves a switch, and the members that this copy must reach. Ports are numbered within the
+/// switch.
 #[derive(Clone, Debug)]
 pub(crate) struct Branch {
     pub port: u32,
     pub members: Members,
 }
 
-/// Groups, and the receivers of each packet to a group.
+/// All groups, and the receivers of each packet to a group.
 #[derive(Debug, Default)]
 pub(crate) struct Multicast {
     pub groups: Vec<Group>,
     pub free: Vec<u32>,
-    /// Receivers of a packet, by its slot in the pool; only for packets to groups.
+    /// Receivers of each packet to a group, by the slot of the packet in the pool.
     pub members: Vec<Members>,
-    /// Buffer that is used again for every packet.
+    /// Buffer for branches, which is reused for every packet.
     pub branches: Vec<Branch>,
 }
 
@@ -124,7 +125,7 @@ impl Multicast {
         self.groups.get_mut(number as usize)
     }
 
-    /// Returns whether members are leaving a group.
+    /// Returns whether any member is leaving a group.
     #[inline]
     pub fn has_leaves(&self, address: HostId) -> bool {
         let number = address.group_number();
@@ -132,7 +133,7 @@ impl Multicast {
         group.is_some_and(|group| !group.leaves.is_empty())
     }
 
-    /// Returns the group of a packet, and its receivers.
+    /// Returns the group of a packet, and the receivers of the packet.
     #[inline]
     pub fn group_and_members(
         &mut self,
@@ -144,7 +145,7 @@ impl Multicast {
         (group, &mut self.members[id.0 as usize])
     }
 
-    /// Returns the receiving host of a packet to a group, if there is only one.
+    /// Returns the receiver of a packet to a group if the packet has exactly one receiver.
     #[inline]
     pub fn sole_host(&self, address: HostId, id: PacketId) -> Option<HostId> {
         let group = self.groups.get(address.group_number()? as usize)?;
@@ -152,14 +153,14 @@ impl Multicast {
         group.hosts.get(place).copied()
     }
 
-    /// Records that a packet to a group enters the network.
+    /// Records that a packet to a group has entered the network.
     #[cold]
     pub fn enter(&mut self, address: HostId, id: PacketId) {
         let members = self.group(address).map_or_else(Members::default, |group| {
             group.packets += 1;
             match group.is_open() {
                 true => group.members.clone(),
-                // A dissolved group accepts no packet: without receivers it is dropped at the first switch.
+                // A dissolved group accepts no packets. A packet without receivers is dropped at the first switch.
                 false => Members::default(),
             }
         });
@@ -184,7 +185,7 @@ impl Multicast {
         }
     }
 
-    /// Frees the number of a group that is dissolved and has no packets left.
+    /// If a group is dissolved and has no packets left, makes its number available again.
     #[inline]
     pub fn forget(&mut self, address: HostId) {
         let Some(number) = address.group_number() else {

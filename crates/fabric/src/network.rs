@@ -1,4 +1,4 @@
-//! State of links, ports and switches.
+//! State of all links, ports and switches.
 
 use crate::fifo::{self, Rings};
 use crate::forwarding::{Choices, Forwarding};
@@ -14,11 +14,11 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use tailcut_units::{Rate, Time};
 
-/// Bit in the far end of a link: with it the end is a host, without it a switch.
+/// Bit of a far end (a node number). If it is set, the end of the link is a host. Otherwise the end is a switch.
 pub(crate) const HOST: u32 = 1 << 31;
 /// Far end of a link that is down.
 pub(crate) const NOWHERE: u32 = HOST | (HOST - 1);
-/// Far end of a link that loses packets. [`Network::lossy`] contains its real end.
+/// Far end of a link that loses packets at random. [`Network::lossy`] contains the real far end.
 pub(crate) const LOSSY: u32 = NOWHERE - 1;
 
 #[derive(Debug)]
@@ -28,23 +28,23 @@ pub(crate) struct Switch {
     pub first_port: u32,
 }
 
-/// Links, ports and switches.
+/// State of all links, ports and switches.
 #[derive(Debug, Default)]
 pub(crate) struct Network {
     pub ports: Vec<Port>,
-    /// Node at the other end of each port's link.
+    /// Node at the far end of each port's link.
     pub far_ends: Vec<u32>,
     pub classes: Vec<PortClass>,
     pub rings: Rings,
     pub generals: Vec<General>,
-    /// Phantom queue of each port, if any port has one.
+    /// Phantom queue of each port. Empty if no port has a phantom queue.
     pub phantoms: Vec<PhantomState>,
     pub switches: Vec<Switch>,
     /// Shared buffers of switches.
     pub pools: Vec<Pool>,
     /// Number of packets dropped at each port.
     pub dropped: Vec<u64>,
-    /// Links that lose packets at random, now or before.
+    /// Links that lose packets at random, or have done so before.
     pub lossy: BTreeMap<u32, Lossy>,
 }
 
@@ -54,8 +54,8 @@ impl Network {
         &self.classes[usize::from(port.class)]
     }
 
-    /// Returns the node at the other end of a port's link, even if the link loses packets; [`NOWHERE`] if it
-    /// is down.
+    /// Returns the node at the far end of a port's link, even if the link loses packets. Returns [`NOWHERE`] if the
+    /// link is down.
     pub fn far_end(&self, port: u32) -> u32 {
         match self.far_ends[port as usize] {
             LOSSY => self.lossy.get(&port).map_or(NOWHERE, |lossy| lossy.far_end),
@@ -63,9 +63,9 @@ impl Network {
         }
     }
 
-    /// Returns the number of a class of ports. Adds the class if it is new.
+    /// Returns the number of a class of ports. Adds the class if the network does not have it.
     pub fn class_number(&mut self, class: PortClass) -> u16 {
-        // A network has few classes, so a linear search is enough.
+        // A network has few classes, so a linear search is fast enough.
         let known = self.classes.iter().position(|other| *other == class);
         let number = known.unwrap_or_else(|| {
             self.classes.push(class);
@@ -89,7 +89,7 @@ impl Network {
         }
     }
 
-    /// Returns the time in picoseconds at which a port has sent all packets that it holds, if its rate stays.
+    /// Returns the time in picoseconds at which a port will have sent all its packets, if its rate does not change.
     /// `headers` contains the headers of all packets by id.
     pub fn all_sent_at_ps(&self, port: u32, headers: &[Packet]) -> u64 {
         let port = &self.ports[port as usize];
@@ -116,7 +116,7 @@ impl Network {
         self.switches[switch as usize].first_port
     }
 
-    /// Returns the choice of ECMP.
+    /// Returns the port index that ECMP chooses at a switch.
     pub fn ecmp(&self, switch: u32, packet: &Packet, count: u32) -> u32 {
         self.switches[switch as usize].balancer.ecmp(packet, count)
     }
@@ -125,7 +125,7 @@ impl Network {
         &self.switches[switch as usize].forwarding
     }
 
-    /// Returns the port through which a packet to one host leaves a switch; `None` if no port leads there.
+    /// Returns the port through which a packet to one host leaves a switch, or `None` if no port leads to the host.
     #[inline]
     pub fn egress(&mut self, now: Time, switch: u32, packet: &Packet) -> Option<u32> {
         let Switch {
@@ -133,7 +133,7 @@ impl Network {
             balancer,
             first_port,
         } = &mut self.switches[switch as usize];
-        // Built-in balancers choose by the packet alone. Only custom balancers pay for the state of the ports
+        // Built-in balancers only need the packet. The state of the ports is collected only for custom balancers
         // (`ask`).
         let within = match forwarding {
             Forwarding::Clos(clos) => {
@@ -163,7 +163,7 @@ impl Network {
         Some(*first_port + within)
     }
 
-    /// Returns the choice of a custom load balancer.
+    /// Returns the port that a custom load balancer chooses.
     #[cold]
     #[inline(never)]
     fn ask(&mut self, now: Time, switch: u32, packet: &Packet) -> Option<u32> {
@@ -180,12 +180,12 @@ impl Network {
         let choice = self.switches[switch as usize]
             .balancer
             .ask(now, packet, &views);
-        // A balancer of a user may return any number. An index that is too large means the last port.
+        // The balancer of a user may return any number. If it is too large, the last port is used.
         let choice = choice.min(ports.len().saturating_sub(1));
         ports.get(choice).map(|port| first_port + port)
     }
 
-    /// Returns the view of a port for the load balancer of its switch.
+    /// Returns the state of a port that the load balancer of its switch can read.
     fn view(&self, now: Time, first_port: u32, port: u32) -> PortView {
         let number = first_port + port;
         let state = &self.ports[number as usize];
@@ -203,15 +203,15 @@ impl Network {
     }
 }
 
-/// Returns the choice among `count` ports that a packet must take: the only port, or the port of its pinned
-/// path. Returns `Some(None)` if the choice is free, and `None` if there is no port.
+/// Returns the choice that a packet must take among `count` ports. This is the only port, or the port of its pinned
+/// path. Returns `Some(None)` if every port is allowed, and `None` if there is no port.
 #[inline(always)]
 pub(crate) fn forced(packet: &Packet, count: u32, pin_divisor: u32) -> Option<Option<u32>> {
     match count {
         0 => None,
         1 => Some(Some(0)),
         n if packet.path != Packet::ANY_PATH => {
-            // Each tier uses another digit of the path, so that different paths use different ports.
+            // Each tier uses a different digit of the path number, so that different paths use different ports.
             Some(Some(u32::from(packet.path) / pin_divisor % n))
         }
         _ => Some(None),

@@ -1,4 +1,4 @@
-//! Interface for observers of a fabric: captures, waiting times, and other counters of single packets.
+//! Interface for observers of a fabric, such as captures, waiting times, and counters of individual packets.
 
 use crate::packet::{Packet, PacketId};
 use crate::port::PortId;
@@ -6,14 +6,14 @@ use crate::queue::DropReason;
 use alloc::boxed::Box;
 use tailcut_units::{HostId, Time};
 
-/// Packet at a port.
+/// Packet at a port, and the time of an event.
 #[derive(Debug)]
 pub struct ObservedPacket<'a, B: ?Sized> {
     /// Time of the event.
     pub now: Time,
-    /// Port.
+    /// Port at which the event happens.
     pub port: PortId,
-    /// Slot of the packet in the pool, valid until the packet leaves the network.
+    /// Slot of the packet in the pool. It is valid until the packet leaves the network.
     pub id: PacketId,
     /// Header of the packet.
     pub packet: &'a Packet,
@@ -29,24 +29,24 @@ impl<B: ?Sized> Clone for ObservedPacket<'_, B> {
 
 impl<B: ?Sized> Copy for ObservedPacket<'_, B> {}
 
-/// Observer of single packets. It changes nothing. Every method has an empty default, and `()` is an observer
-/// without cost.
+/// Observer of individual packets. An observer changes nothing. Every method does nothing by default. The type `()` is
+/// an observer that costs no time.
 pub trait Observer<B: ?Sized> {
-    /// Returns whether the observer needs any event.
+    /// Returns whether the observer needs events at all.
     fn is_on(&self) -> bool {
         true
     }
-    /// Handles a packet that a port has accepted, before its service.
+    /// Handles a packet that a port has accepted. The service of the packet has not begun.
     fn enqueued(&mut self, _seen: ObservedPacket<'_, B>) {}
-    /// Handles the start of a packet's service. A port with one event per packet reports it when the packet
+    /// Handles the start of a packet's service. A port with one event per packet calls this function when the packet
     /// arrives, so `now` may be in the future.
     fn started(&mut self, _seen: ObservedPacket<'_, B>) {}
-    /// Handles a packet that a discipline marked at its arrival. A port with one event per packet does not
-    /// call this: the packet already has the mark in its ECN field in `enqueued`.
+    /// Handles a packet that a discipline marked when the packet arrived. A port with one event per packet does not
+    /// call this function. In `enqueued`, its packets already have the mark in their ECN field.
     fn marked(&mut self, _seen: ObservedPacket<'_, B>) {}
-    /// Handles a packet of whose payload a queue cut off `cut` bytes.
+    /// Handles a packet from whose payload a queue has cut off `cut` bytes.
     fn trimmed(&mut self, _seen: ObservedPacket<'_, B>, _cut: u32) {}
-    /// Handles a dropped packet. `port` is `None` for a drop outside ports.
+    /// Handles a dropped packet. `port` is `None` if no port dropped the packet.
     fn dropped(
         &mut self,
         _now: Time,
@@ -56,7 +56,7 @@ pub trait Observer<B: ?Sized> {
         _body: &B,
     ) {
     }
-    /// Handles a packet that reached its host.
+    /// Handles a packet that has reached its host.
     fn delivered(&mut self, _now: Time, _host: HostId, _packet: &Packet, _body: &B) {}
 }
 
@@ -67,7 +67,7 @@ impl<B: ?Sized> Observer<B> for () {
     }
 }
 
-/// Optional observer on the heap.
+/// Observer on the heap that may be absent.
 impl<B: ?Sized, O: Observer<B> + ?Sized> Observer<B> for Option<Box<O>> {
     #[inline]
     fn is_on(&self) -> bool {

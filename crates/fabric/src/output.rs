@@ -1,24 +1,25 @@
-//! Input and output of a driver: hints that it passes with a packet, and packets that it receives.
+//! Input and output of a driver: hints that the driver passes with a packet, and packets that the driver receives.
 
 use crate::packet::Packet;
 use crate::port::PortId;
 use crate::queue::DropReason;
 use tailcut_units::{Duration, HostId, Time};
 
-/// Hints of a driver about a packet, in addition to its header. Most packets have none.
+/// Hints that a driver gives about a packet, in addition to the packet's header. Most packets have no hints.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Hints {
-    /// Hash of the five-tuple in the opposite direction, for packets of a handshake. With it, switches that
-    /// choose paths recognise the answer. 0 for none.
+    /// Hash of the five-tuple in the opposite direction, for packets of a handshake. Switches that choose paths
+    /// recognise the answer by this hash. 0 means no hash.
     pub reverse_hash: u32,
-    /// Key under which this packet can be purged. 0 for none.
+    /// Key by which other packets can purge this packet. 0 means no key.
     pub purge_key: u64,
-    /// Key of the packets that this packet removes from the queues of each switch that it passes; 0 for none.
+    /// Key of the packets that this packet removes from the queues of each switch that it passes. 0 means that it
+    /// removes no packets.
     pub purges: u64,
 }
 
 impl Hints {
-    /// No hints.
+    /// Hints of a packet without hints.
     pub const NONE: Self = Self {
         reverse_hash: 0,
         purge_key: 0,
@@ -26,21 +27,21 @@ impl Hints {
     };
 }
 
-/// Result of an injection at the host's uplink.
+/// Result of the injection of a packet at its host's uplink.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Injected {
-    /// Time at which the uplink has sent all its packets. If packets wait at the general port of a host with one
-    /// uplink, it is the time at which the packet in service has left.
+    /// Time at which the uplink will have sent all its packets. If packets wait at the general port of a host with one
+    /// uplink, the time at which the packet in service will have left.
     pub free_at: Time,
-    /// Reason why the packet was dropped at once, if it was. [`advance`](crate::Fabric::advance) still
-    /// returns its body.
+    /// Reason why the packet was dropped immediately, or `None`. [`advance`](crate::Fabric::advance) still returns the
+    /// body of a dropped packet.
     pub dropped: Option<DropReason>,
 }
 
 /// Packet that has reached its host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Delivery<B> {
-    /// Arrival of its last bit.
+    /// Time when the last bit of the packet arrived.
     pub time: Time,
     /// Receiving host.
     pub host: HostId,
@@ -55,10 +56,10 @@ pub struct Delivery<B> {
 pub struct Dropped<B> {
     /// Time of the drop.
     pub time: Time,
-    /// Port whose queue dropped the packet; `None` for a drop without a port: at a switch without a route, at
-    /// a switch where the hop limit ended, or at the far end of a link that is down.
+    /// Port whose queue dropped the packet. `None` if no port dropped it: at a switch without a route, at the switch
+    /// where the hop limit ended, or at the far end of a link that is down.
     pub port: Option<PortId>,
-    /// Switch where the hop limit ended; `None` for every other reason.
+    /// Switch at which the hop limit ended. `None` for every other reason.
     pub ended_at: Option<u32>,
     /// Reason of the drop.
     pub reason: DropReason,
@@ -68,7 +69,8 @@ pub struct Dropped<B> {
     pub body: B,
 }
 
-/// Packet that leaves the network. Every packet that enters, and every copy that a switch makes, leaves once.
+/// Packet that leaves the network. Every packet that enters the network leaves it once. The same is true for every copy
+/// that a switch makes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Output<B> {
     /// Packet that has reached its host.
@@ -78,7 +80,7 @@ pub enum Output<B> {
 }
 
 impl<B> Output<B> {
-    /// Returns the time at which the packet left.
+    /// Returns the time at which the packet left the network.
     pub const fn time(&self) -> Time {
         match self {
             Self::Delivered(delivery) => delivery.time,
@@ -86,7 +88,7 @@ impl<B> Output<B> {
         }
     }
 
-    /// Returns the delivery, if the packet reached its host.
+    /// Returns the delivery if the packet reached its host, or `None`.
     pub fn delivered(self) -> Option<Delivery<B>> {
         match self {
             Self::Delivered(delivery) => Some(delivery),
@@ -95,15 +97,15 @@ impl<B> Output<B> {
     }
 }
 
-/// Lateness of a driver: packets that it injected for a time in the past. They enter at the fabric's own
-/// time.
+/// Lateness of a driver: packets that the driver injected for a time in the past. These packets enter at the fabric's
+/// own time.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Lateness {
     /// Number of late packets.
     pub packets: u64,
-    /// Largest delay of a packet.
+    /// Largest delay of a late packet.
     pub longest: Duration,
-    /// Sum of the delays of all packets.
+    /// Sum of the delays of all late packets.
     pub total: Duration,
 }
 

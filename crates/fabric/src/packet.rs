@@ -4,21 +4,20 @@ use alloc::vec::Vec;
 pub use tailcut_units::Ecn;
 use tailcut_units::HostId;
 
-/// Part of a packet in the handshake of a connection, for switches that choose the path of a flow during its
-/// handshake.
+/// Role of a packet in the handshake of a connection. Some switches choose the path of a flow during its handshake.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Handshake {
-    /// No part: data, acknowledgments, and every packet of a transport without handshakes.
+    /// No role: data, acknowledgments, and every packet of a transport without handshakes.
     #[default]
     None = 0,
     /// The packet requests a connection (SYN).
     Open = 1,
-    /// The packet answers a request (SYN-ACK).
+    /// The packet accepts a connection (SYN-ACK).
     Answer = 2,
 }
 
-/// Header of a packet as switches see it: 32 bytes, so that two headers share a cache line.
+/// Header of a packet that switches can read. It has 32 bytes, so two headers fit into a cache line.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 #[repr(align(32))]
 pub struct Packet {
@@ -26,75 +25,76 @@ pub struct Packet {
     pub src: HostId,
     /// Receiving host.
     pub dst: HostId,
-    /// Hash of the five-tuple. Switches mix it with their own seed.
+    /// Hash of the five-tuple. Each switch mixes its own seed into it.
     pub flow_hash: u32,
-    /// Bytes of line time: the frame with its check sequence, preamble and gap. Links, limits and counters
-    /// use this size. A driver that carries real frames must add the missing parts: on Ethernet 24 bytes for
-    /// a frame from a TAP device, and at least 84 bytes in total. Switches change the size: trimming reduces
-    /// it to `trimmed_size`, and the headers that Expeditus adds between switches are removed before the
-    /// packet leaves the network.
+    /// Bytes of line time: the frame with its check sequence, preamble and gap. Links, limits and counters use this
+    /// size.
+    ///
+    /// A driver with real frames must add the missing parts. On Ethernet, a frame from a TAP device needs 24 more
+    /// bytes, and at least 84 bytes in total. Switches change the size. Trimming reduces it to `trimmed_size`.
+    /// Expeditus adds headers between switches, and removes them before the packet leaves the network.
     pub size: u32,
-    /// Priority class; 0 is the highest.
+    /// Priority class. 0 is the highest.
     pub priority: u8,
     /// ECN field.
     pub ecn: Ecn,
-    /// Equal-cost path to which a trace pins the packet; `u16::MAX` for none.
+    /// Number of the equal-cost path to which a trace pins the packet. `u16::MAX` means no pinned path.
     pub path: u16,
-    /// Bytes of line time that remain after trimming, counted like `size`; 0 if the packet must not be
-    /// trimmed. They are headers, which are far below 65,535 bytes in any frame.
+    /// Bytes of line time that remain after trimming, counted like `size`. They are headers, so 16 bits are enough. 0
+    /// means that the packet must not be trimmed.
     pub trimmed_size: u16,
     /// Whether a switch has cut off the payload.
     pub trimmed: bool,
     /// Whether a switch has returned the packet to its sender.
     pub returned: bool,
-    /// Number of links passed so far, including the host's own link.
+    /// Number of links that the packet has passed so far, including its host's own link.
     pub hops: u8,
-    /// TTL with which the host sent the packet, if the switches of the network are routers. The switch at the
-    /// end of this many links drops the packet ([`DropReason::HopLimit`](crate::queue::DropReason)), as a
-    /// router drops a packet with a TTL of 1. 0: switches do not check the TTL. Packets to groups are not
-    /// checked.
+    /// TTL with which the host sent the packet, if the switches of the network are routers. 0 means that switches do
+    /// not check the TTL. The switch at the end of this number of links drops the packet
+    /// ([`DropReason::HopLimit`](crate::queue::DropReason)), like a router that receives a packet with a TTL of 1.
+    /// Packets to groups are never checked.
     pub hop_limit: u8,
-    /// Part of the packet in a handshake.
+    /// Role of the packet in a handshake.
     pub handshake: Handshake,
-    /// Rank for disciplines that order by rank: the lowest rank leaves first. For pFabric it is the number of
-    /// remaining bytes.
+    /// Rank of the packet. Some disciplines send the packet with the lowest rank first. In pFabric, the rank is the
+    /// number of remaining bytes of the flow.
     pub rank: u32,
 }
 
 impl Packet {
-    /// Value of `path` with which the switches choose the path.
+    /// Value of `path` for packets whose path the switches choose.
     pub const ANY_PATH: u16 = u16::MAX;
 
-    /// Returns whether the packet has a payload that may be cut off.
+    /// Returns whether the packet has a payload that a switch may cut off.
     pub const fn is_trimmable(&self) -> bool {
         self.trimmed_size > 0 && !self.trimmed && self.size > self.trimmed_size as u32
     }
 
     /// Cuts off the payload and returns the number of removed bytes.
     pub fn trim(&mut self) -> u32 {
-        // A custom discipline may call this for any packet, so the difference must not wrap.
+        // A custom discipline may call this function for any packet, so the difference must not underflow.
         let cut = self.size.saturating_sub(u32::from(self.trimmed_size));
         self.size -= cut;
         self.trimmed = true;
         cut
     }
 
-    /// Adds headers of this many bytes, which a switch puts before the packet's own.
+    /// Adds the size of headers that a switch puts before the packet's own headers.
     pub(crate) fn add_headers(&mut self, bytes: u16) {
         self.size += u32::from(bytes);
         if self.trimmed_size > 0 {
-            // The added headers remain when the payload is cut off.
+            // The added headers remain if the payload is cut off.
             self.trimmed_size = self.trimmed_size.saturating_add(bytes);
         }
     }
 
-    /// Removes headers that `add_headers` added.
+    /// Removes the size of headers that `add_headers` added.
     pub(crate) fn remove_headers(&mut self, bytes: u16) {
         self.size -= u32::from(bytes);
         self.trimmed_size = self.trimmed_size.saturating_sub(bytes);
     }
 
-    /// Returns whether two packets belong to the same flow, according to their headers.
+    /// Returns whether two packets belong to the same flow. Only their headers are compared.
     pub fn same_flow(&self, other: &Self) -> bool {
         self.flow_hash == other.flow_hash && self.src == other.src && self.dst == other.dst
     }
@@ -104,8 +104,8 @@ impl Packet {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PacketId(pub u32);
 
-/// Pool of all packets in the network. Headers, which every hop uses, are stored apart from bodies, which
-/// only the two ends use. The last freed slot is used first, so that the slots in use stay in the cache.
+/// Pool of all packets in the network. Every hop uses headers, but only the two ends use bodies, so they are stored
+/// separately. The slot that was freed last is used first, so that used slots stay in the cache.
 #[derive(Debug)]
 pub struct Packets<B> {
     headers: Vec<Packet>,
@@ -123,7 +123,7 @@ impl<B: Clone> Packets<B> {
         }
     }
 
-    /// Adds a packet.
+    /// Adds a packet and returns its slot.
     pub fn insert(&mut self, packet: Packet, body: B) -> PacketId {
         if let Some(slot) = self.free.pop() {
             self.headers[slot as usize] = packet;
@@ -138,7 +138,7 @@ impl<B: Clone> Packets<B> {
         }
     }
 
-    /// Removes a packet and returns its body; `None` if the slot is empty.
+    /// Removes a packet and returns its body. Returns `None` if the slot is empty.
     #[inline]
     pub fn remove(&mut self, id: PacketId) -> Option<B> {
         let body = self.bodies.get_mut(id.0 as usize)?;
@@ -148,7 +148,7 @@ impl<B: Clone> Packets<B> {
         body.take()
     }
 
-    /// Adds a copy of a packet; `None` if the slot is empty.
+    /// Adds a copy of a packet and returns its slot. Returns `None` if the slot of the packet is empty.
     pub(crate) fn duplicate(&mut self, id: PacketId) -> Option<PacketId> {
         let body = self.bodies.get(id.0 as usize)?.clone()?;
         let packet = self.headers[id.0 as usize];
@@ -160,18 +160,18 @@ impl<B: Clone> Packets<B> {
         self.headers.len() - self.free.len()
     }
 
-    /// Returns all headers, for queue disciplines.
+    /// Returns the headers of all slots for writing. Queue disciplines use them.
     pub fn headers(&mut self) -> &mut [Packet] {
         &mut self.headers
     }
 
-    /// Returns all headers by id, for reading.
+    /// Returns the headers of all slots for reading. The index is the packet's id.
     #[inline]
     pub fn all(&self) -> &[Packet] {
         &self.headers
     }
 
-    /// Returns a packet and its body, for observers; `None` if the slot is empty.
+    /// Returns the header and the body of a packet for an observer. Returns `None` if the slot is empty.
     #[inline]
     pub fn seen(&self, id: PacketId) -> Option<(&Packet, &B)> {
         let body = self.bodies.get(id.0 as usize)?.as_ref()?;
@@ -208,14 +208,14 @@ impl<B: Clone> Default for Packets<B> {
     }
 }
 
-/// Prefetches an item of a slice into the cache. It is a hint and never changes a result. It has no effect on
-/// processors other than x86-64.
+/// Prefetches an element of a slice into the cache. A prefetch never changes a result. On processors other than x86-64,
+/// this function does nothing.
 #[inline]
 pub(crate) fn prefetch<T>(items: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
     if let Some(item) = items.get(index) {
-        // SAFETY: SSE is part of x86-64. A prefetch reads nothing architecturally, so it cannot fault at any
-        // address, and here the address is the address of a live element.
+        // SAFETY: SSE is part of x86-64. A prefetch changes no registers and no memory, and cannot fault at any
+        // address. Here the address is the address of an existing element.
         unsafe {
             core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(
                 core::ptr::from_ref(item).cast(),

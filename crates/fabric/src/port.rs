@@ -1,50 +1,50 @@
-//! Ports: the sending end of a link, with its state.
+//! Ports: a port is the sending end of a link, with its state.
 
 use crate::queue::{DropTail, Phantom, QueueConfig};
 use tailcut_units::{Duration, Rate};
 
-/// Number of an egress port and of the link behind it: a directed edge of the topology, numbered over the
-/// whole fabric.
+/// Number of an egress port, and of the link behind the port. Ports are numbered over the whole fabric. A port is a
+/// directed edge of the topology.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PortId(pub u32);
 
-/// Directed link, with the queue before it.
+/// Directed link, with the queue of its port.
 #[derive(Clone, Debug)]
 pub struct LinkConfig {
-    /// Line rate.
+    /// Line rate of the link.
     pub rate: Rate,
-    /// Propagation delay: from the last bit sent to the last bit received.
+    /// Propagation delay of the link: the time from the last bit sent to the last bit received.
     pub delay: Duration,
-    /// Queue before the link.
+    /// Queue of the port before the link.
     pub queue: QueueConfig,
-    /// Phantom queue of the port, if any.
+    /// Phantom queue of the port, or `None`.
     pub phantom: Option<Phantom>,
 }
 
-/// Number of events per packet at a port.
+/// Number of events that a port needs for each packet.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum PortEvents {
-    /// One event if the queue is a FIFO with a separate buffer, because the departure is then known at the
-    /// arrival. Other ports have a second event for each packet that others wait behind.
+    /// One event per packet if the queue is a FIFO with a separate buffer, because the departure is then known when the
+    /// packet arrives. A general port has a second event for each packet behind which others wait.
     #[default]
     OneWherePossible,
-    /// The general port everywhere. Results are the same, and tests use it to prove that.
+    /// General port everywhere. Results are the same, and tests use this value to show this.
     Two,
 }
 
-/// Properties that ports of one kind share. A network has few kinds, so they stay in the L1 cache.
+/// Properties that are common to all ports of a class. A network has few classes, so they stay in the L1 cache.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct PortClass {
-    /// Picoseconds per byte; 0 if that is not a whole number, and `rate` must divide.
+    /// Picoseconds per byte. If this is not a whole number, the value is 0, and `rate` is used for a division.
     pub ps_per_byte: u64,
     pub delay_ps: u64,
     pub rate: Rate,
-    /// Queue of a one-event port; `None` if a discipline manages the queue.
+    /// Queue of a port with one event per packet. `None` if a queue discipline manages the queue.
     pub drop_tail: Option<DropTail>,
     pub phantom: Option<Phantom>,
-    /// Drain rate of the phantom queue.
+    /// Rate at which the phantom queue drains.
     pub drain: Rate,
-    /// Whether packets must arrive after earlier packets, because the delay has become shorter
+    /// Whether the delay of the link has become shorter, and packets must still arrive after all earlier packets
     /// ([`Links`](crate::links::Links)).
     pub is_behind: bool,
 }
@@ -62,7 +62,7 @@ impl PortClass {
         }
     }
 
-    /// Returns the class with another rate and delay.
+    /// Returns the same class with another rate and another delay.
     pub fn changed(self, rate: Rate, delay: Duration) -> Self {
         Self {
             ps_per_byte: rate.ps_per_byte().unwrap_or(0),
@@ -83,38 +83,39 @@ impl PortClass {
     }
 }
 
-/// Returns the drain rate of a port's phantom queue. Without one it is the rate of the link.
+/// Returns the drain rate of a port's phantom queue, or the rate of the link if the port has no phantom queue.
 fn drain_rate(phantom: Option<Phantom>, link: Rate) -> Rate {
     phantom.map_or(link, |phantom| phantom.drain_rate(link))
 }
 
-/// Waiting packets of a one-event port: sizes in a ring.
+/// Waiting packets at a port with one event per packet. Their sizes are in a ring.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waiting {
-    /// Position of the head in the ring.
+    /// Position in the ring of the first waiting packet.
     pub head: u32,
     pub packets: u32,
     pub bytes: u32,
 }
 
-/// State of one port: one cache line, which holds all data of a hop except the sizes of waiting packets.
+/// State of one port. Its one cache line contains all data that a hop needs, except the sizes of waiting packets.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct Port {
-    /// Time in picoseconds at which the last bit leaves: of the started packets (general port) or of the
-    /// accepted packets (one-event port).
+    /// Time in picoseconds when the last bit leaves. At a general port, this is the last bit of the packet in service.
+    /// At a port with one event per packet, it is the last bit of all accepted packets.
     pub busy_until_ps: u64,
     pub transmitted_packets: u64,
     pub transmitted_bytes: u64,
     pub marked: u64,
-    /// One-event port: time in picoseconds at which the service of the first waiting packet begins.
+    /// Time in picoseconds at which the service of the first waiting packet begins. Used only at a port with one event
+    /// per packet.
     pub head_starts_ps: u64,
-    /// One-event port: place of its ring of sizes. General port: index of its state.
+    /// At a port with one event per packet, the position of the port's ring. At a general port, the index of its state.
     pub place: u32,
     pub waiting: Waiting,
     pub longest_backlog: u32,
     pub class: u16,
-    /// One-event port: the ring holds `2^ring_bits` sizes.
+    /// At a port with one event per packet, the ring can contain `2^ring_bits` sizes.
     pub ring_bits: u8,
 }
 
@@ -144,7 +145,7 @@ impl Port {
 pub(crate) struct Backlog {
     pub packets: u32,
     pub bytes: u64,
-    /// Time in picoseconds at which the packet in service, if any, has left.
+    /// Time in picoseconds at which the packet in service will have left. In the past if the port is idle.
     pub service_ends_ps: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Uplinks of hosts: the choice among several uplinks, and the time of the next packet.
+//! Uplinks of hosts: the choice among several uplinks, and the time at which a host may send its next packet.
 
 use crate::load_balancer::balancer::ecmp;
 use crate::network::Network;
@@ -7,15 +7,15 @@ use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 use tailcut_units::{mix64, stream_seed};
 
-/// Number of full packets that a NIC accepts ahead for a busy uplink while another uplink is free, since the
-/// next flow may use the free one. With fewer packets, a busy uplink more often keeps a free one idle. With more
-/// packets, more of them wait where their transport cannot change their order.
+/// Number of full packets that a NIC accepts in advance for a busy uplink while another uplink is free. The packets are
+/// accepted because the next flow may use the free uplink. If this number is too small, a busy uplink often keeps a
+/// free uplink idle. If it is too large, many packets wait where their transport can no longer change their order.
 const AHEAD: u64 = 4;
 
-/// Name of the hash over several uplinks, for [`stream_seed`].
+/// Name of the hash that chooses among several uplinks, for [`stream_seed`].
 const BOND_SEED: u64 = 0x626f_6e64;
 
-/// Uplinks of a host: consecutive ports.
+/// Uplinks of a host. They are consecutive ports.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Uplinks {
     pub first: u32,
@@ -35,13 +35,13 @@ impl Uplinks {
     }
 }
 
-/// Choice among the uplinks of a host.
+/// Rule by which a host chooses among its uplinks.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum Bonding {
-    /// The hash of the flow chooses, so that no packet of a flow overtakes another.
+    /// The hash of the flow chooses the uplink, so that packets of a flow do not overtake each other.
     #[default]
     ByFlow,
-    /// The uplink that is free first. For transports that accept packets in any order.
+    /// The uplink that becomes free first is chosen. This is for transports that accept packets in any order.
     FreeFirst,
 }
 
@@ -50,9 +50,9 @@ pub enum Bonding {
 pub(crate) struct Bonds {
     bonding: Bonding,
     seed: u64,
-    /// Size of the largest packet so far.
+    /// Size of the largest packet so far, in bytes.
     full_packet: u32,
-    /// Uplinks that routing reports as down.
+    /// Uplinks that routing has reported as down.
     pub down: Vec<u32>,
 }
 
@@ -66,15 +66,15 @@ impl Bonds {
         }
     }
 
-    /// Returns the uplinks that are not reported as down, or all if all of them are.
+    /// Returns the uplinks that are not reported as down. If all are down, returns all of them.
     fn up(&self, uplinks: Uplinks) -> impl Iterator<Item = u32> + Clone {
         let up = |port: &u32| !self.down.contains(port);
         let any = uplinks.all().any(|port| up(&port));
         uplinks.all().filter(move |port| !any || up(port))
     }
 
-    /// Returns the earliest time at which a host with several uplinks may inject its next packet. At that time one of
-    /// them is idle, and no other has more than [`AHEAD`] full packets left to send.
+    /// Returns the earliest time at which a host with several uplinks may inject its next packet. At that time, one of
+    /// its uplinks is idle, and no other uplink has more than [`AHEAD`] full packets left to send.
     #[cold]
     #[inline(never)]
     pub fn free_at_ps(&self, uplinks: Uplinks, network: &Network, headers: &[Packet]) -> u64 {
@@ -87,11 +87,11 @@ impl Bonds {
             earliest = earliest.min(all_sent);
             not_too_much = not_too_much.max(all_sent.saturating_sub(ahead));
         }
-        // The first uplink must be free, and no uplink may hold too much.
+        // One uplink must be free, and no uplink may have too many packets left.
         earliest.max(not_too_much)
     }
 
-    /// Returns the uplink for a packet.
+    /// Returns the uplink through which a packet leaves its host.
     #[cold]
     #[inline(never)]
     pub fn choose(
@@ -109,7 +109,7 @@ impl Bonds {
                 up.nth(ecmp(packet.flow_hash, self.seed, count) as usize)
             }
             Bonding::FreeFirst => up.min_by_key(|&port| {
-                // The draw decides among equal uplinks, so that the first one has no advantage.
+                // The hash decides among equally good uplinks, so that the first uplink has no advantage.
                 let draw = u64::from(packet.flow_hash) << 32 | u64::from(port);
                 (
                     network.all_sent_at_ps(port, headers),
@@ -117,7 +117,7 @@ impl Bonds {
                 )
             }),
         };
-        // If all uplinks are down, the packet is lost on the first.
+        // If all uplinks are down, the packet is lost on the first uplink.
         chosen.unwrap_or(uplinks.first)
     }
 }

@@ -1,5 +1,5 @@
-//! CoDel and FQ-CoDel against the pseudo-code of RFC 8289 and RFC 8290, under random traffic. A port with
-//! them keeps queues short.
+//! Tests of CoDel and FQ-CoDel: under random traffic, they act like the pseudo-code of RFC 8289 and RFC 8290. A port
+//! with CoDel or FQ-CoDel keeps its queue short.
 
 mod common;
 
@@ -19,7 +19,7 @@ const CONFIG: CoDel = CoDel {
     ecn: false,
 };
 
-/// Pseudo-code of RFC 8289, section 5, line by line, with times in picoseconds.
+/// Line-by-line translation of the pseudo-code of RFC 8289, section 5. Times are in picoseconds.
 #[derive(Default)]
 struct Rfc {
     queue: VecDeque<(PacketId, u64, u64)>,
@@ -56,7 +56,7 @@ impl Rfc {
         t + (CONFIG.interval.as_ps() as f64 / f64::from(count).sqrt()) as u64
     }
 
-    /// Returns the packet that leaves, and the packets that are dropped before it.
+    /// Returns the packet that is sent, and the packets that are dropped before it.
     fn dequeue(&mut self, now: u64) -> (Option<PacketId>, Vec<PacketId>) {
         let mut dropped = Vec::new();
         let (mut p, mut ok) = self.dodequeue(now);
@@ -91,7 +91,7 @@ impl Rfc {
     }
 }
 
-/// The two lists of RFC 8290 over queues of the pseudo-code above.
+/// The two lists of RFC 8290, with queues that follow the pseudo-code of RFC 8289.
 struct FqRfc {
     flows: Vec<(Rfc, i64)>,
     new: VecDeque<usize>,
@@ -142,7 +142,7 @@ impl FqRfc {
     }
 }
 
-/// Step of a test: packets of a flow arrive after a pause, or the link takes a number of packets.
+/// Step of a test: packets of a flow arrive after a pause, or the link sends a number of packets.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Arrive { flow: u16, size: u32 },
@@ -159,8 +159,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..600)
 }
 
-/// Runs a queue. Returns, for each time that the link is free, the packet that leaves and the packets that
-/// are dropped before it.
+/// Runs a queue. For each time at which the link is free, returns the packet that is sent and the packets that are
+/// dropped before it.
 fn serve(
     queue: &mut impl QueueDiscipline,
     now: Time,
@@ -238,8 +238,8 @@ proptest! {
     }
 }
 
-/// Two hosts send 1.2 times the capacity of a third host's link, for 20 ms. Returns the numbers of dropped
-/// and marked packets.
+/// Runs a network for 20 ms, in which two hosts together send 1.2 times the capacity of a third host's link. Returns
+/// the numbers of dropped and marked packets.
 fn overload(codel: CoDel, ecn: Ecn) -> (u64, u64) {
     let topology = SingleSwitch {
         hosts: 3,
@@ -251,7 +251,7 @@ fn overload(codel: CoDel, ecn: Ecn) -> (u64, u64) {
     .expect("a switch");
     let mut fabric: Fabric<u32> = Fabric::new(&topology, &FabricConfig::default());
     let mut marked = 0;
-    // Each sends 60 % of the capacity of the link to host 0.
+    // Each of the two hosts sends 60 % of the capacity of the link to host 0.
     for step in 0..1_000u64 {
         let now = Time::from_ns(step * 20_000);
         while let Some(delivery) = fabric.delivery(now) {
@@ -301,7 +301,7 @@ fn a_new_flow_does_not_wait_behind_a_full_queue() {
     for number in 0..200 {
         queue.enqueue(Time::from_ns(1), PacketId(number), &mut packets);
     }
-    // After its first turn, the long flow is an old flow.
+    // The long flow becomes an old flow after its first turn.
     for _ in 0..3 {
         serve(&mut queue, Time::from_ns(2), &mut packets);
     }

@@ -1,4 +1,4 @@
-//! Tests that compare each discipline with a model. The models are small, so their correctness is obvious.
+//! Tests that compare each queue discipline with a model. The models are so simple that they are clearly correct.
 
 mod common;
 
@@ -18,7 +18,7 @@ enum Step {
     Serve,
 }
 
-/// Packets of a few flows, with ranks and classes, between services.
+/// Generates steps of a test: packets of a few flows, with ranks and classes, arrive or are sent.
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let arrival = (0u32..4, 65u32..1_539, 0u32..9, 0u8..4, any::<bool>()).prop_map(
         |(flow, size, rank, priority, control)| {
@@ -33,8 +33,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(prop_oneof![3 => arrival, 2 => Just(Step::Serve)], 1..300)
 }
 
-/// Runs a discipline and a model in parallel, and returns the packets at the end. `arrive` and `serve`
-/// execute and check one step of the model.
+/// Runs a discipline and its model at the same time, and returns all packets. `arrive` and `serve` execute one step of
+/// the model and compare the results.
 fn beside<Q: QueueDiscipline>(
     steps: Vec<Step>,
     mut queue: Q,
@@ -68,7 +68,7 @@ proptest! {
     #[test]
     fn pfabric_holds_the_best_and_serves_the_earliest_of_the_best_flow(steps in steps()) {
         const MOST: usize = 8;
-        // The model keeps packets in order of arrival. It finds the worst packet by sorting.
+        // The model stores packets in order of arrival. It sorts them to find the worst packet.
         let model: std::cell::RefCell<Vec<PacketId>> = Default::default();
         let queue = PFabricQueue::new(PFabric { limit: Limit::Packets(MOST as u32) });
         beside(
@@ -123,7 +123,7 @@ proptest! {
             let verdict = queue.enqueue(Time::ZERO, id, &mut packets);
             let gone = common::displaced(&mut queue, verdict);
             let of = |id: &PacketId| packets[id.0 as usize];
-            // The model keeps the best packets that fit, unless all worse packets do not suffice.
+            // The model keeps the best packets that fit. If all worse packets are too small, it only drops the arrival.
             let bytes = |ids: &[PacketId]| ids.iter().map(|id| u64::from(of(id).size)).sum::<u64>();
             let mut kept = model.clone();
             kept.push(id);
@@ -207,7 +207,7 @@ proptest! {
             data: Vec<(u8, PacketId)>,
             in_a_row: u32,
         }
-        // Data that counts towards the limit for a packet of this class.
+        // `counted` returns the data that is counted for the limit, for a packet of this class.
         let counted = |model: &Model, class: u8| {
             let counts = |entry: &&(u8, PacketId)| !per_class || entry.0 == class;
             model.data.iter().filter(counts).count()
@@ -230,7 +230,7 @@ proptest! {
                 let packet = &packets[id.0 as usize];
                 let control = packet.trimmed_size == 0;
                 let waiting = counted(&model, packet.priority);
-                // The random draw decides which packet is trimmed. The test checks that the choice is valid.
+                // A random draw decides which packet is trimmed. The model only checks that the decision is allowed.
                 let trimmed = match (verdict.arrival, verdict.displaced) {
                     (Fate::Trimmed { cut }, None) => {
                         assert_eq!(packet.size, 64);
@@ -350,7 +350,7 @@ fn the_coin_of_a_trimming_queue_is_fair() {
             verdict.displaced.is_some()
         })
         .count();
-    // Binomial(10,000, 1/2): four standard deviations are 200.
+    // The number has a binomial distribution with 10,000 trials and probability 1/2. Four standard deviations are 200.
     assert!((4_800..=5_200).contains(&spared), "{spared}");
 }
 
@@ -369,11 +369,12 @@ fn small_packets_of_large_flows_leave_room_for_a_small_flow_under_pfabric() {
         let verdict = queue.enqueue(Time::ZERO, id, &mut packets);
         (verdict.arrival, common::displaced(queue, verdict).len())
     };
-    // 461 probes of 78 B fit, and 42 B are left.
+    // 461 probes of 78 B fit. 42 B of the buffer are left.
     for _ in 0..461 {
         assert_eq!(arrive(&mut queue, 1, 78, 20_000_000), (Fate::Queued, 0));
     }
-    // No probe alone makes room for a packet of the small flow. 20 probes give 1,560 B, and 17 give 1,326 B.
+    // One probe alone is too small to make space for a packet of the small flow. The packet needs 20 probes (1,560 B)
+    // or 17 probes (1,326 B).
     assert_eq!(arrive(&mut queue, 2, 1_538, 10_000), (Fate::Queued, 20));
     assert_eq!(arrive(&mut queue, 2, 1_318, 10_000), (Fate::Queued, 17));
     assert_eq!(queue.backlog_packets(), 461 - 20 - 17 + 2);

@@ -1,4 +1,4 @@
-//! The calendar queue returns events in the same order as the heap, for any sequence of calls.
+//! Tests of the calendar queue: it returns events in the same order as the heap, for any sequence of calls.
 
 use proptest::prelude::*;
 use tailcut_fabric::engine::{Engine, EngineKind, Event};
@@ -6,14 +6,15 @@ use tailcut_units::Time;
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// Push an event. Its time is this span after the last popped event.
+    /// Push an event. Its time is this number of picoseconds after the last popped event.
     Push(u64, u32),
-    /// Pop all events that are due within this span.
+    /// Pop the earliest event, if it is due within this number of picoseconds.
     Pop(u64),
     Peek,
 }
 
-/// Spans from a picosecond to seconds: within a day of the calendar, on its ring, and after the ring.
+/// Generates spans from a picosecond to seconds. The end of a span is within a day of the calendar, on the ring, or
+/// after the ring.
 fn span() -> impl Strategy<Value = u64> {
     (0u32..44).prop_flat_map(|bits| 0..(1u64 << bits))
 }
@@ -67,8 +68,8 @@ fn the_width_of_a_day_follows_the_load_without_losing_an_event() {
     let mut state = 1u64;
     let mut now = 0;
     for round in 0..400_000u32 {
-        // The load is dense for a while, then sparse, then dense. So the calendar narrows and widens its
-        // days.
+        // The load is first dense, then sparse, then dense. The calendar must therefore make its days narrower and
+        // wider.
         let spread = if (100_000..200_000).contains(&round) {
             40
         } else {

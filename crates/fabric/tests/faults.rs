@@ -1,4 +1,4 @@
-//! Links that fail, slow down and recover: lost packets, transmission times, and detours.
+//! Tests of links that fail, slow down and recover: lost packets, transmission times, and detours.
 
 mod common;
 
@@ -25,7 +25,7 @@ fn queue() -> QueueConfig {
     drop_tail(Limit::Packets(1_000), None)
 }
 
-/// Two leaves of two hosts on three spines, all at 10 Gb/s.
+/// Returns a network with two leaves of two hosts each and three spines. All links have 10 Gb/s.
 fn leaf_spine() -> Topology {
     LeafSpine {
         leaves: 2,
@@ -45,7 +45,7 @@ fn fat_tree() -> Topology {
     common::fat_tree(4, wire(10, 100), wire(10, 100), queue())
 }
 
-/// A ring of four switches. Each switch has one host.
+/// Returns a ring of four switches with one host each.
 fn ring() -> Topology {
     let mut links = Vec::new();
     for number in 0..4 {
@@ -101,7 +101,7 @@ fn fabric(topology: &Topology, load_balancer: LoadBalancerConfig) -> Faulty<u32>
     Faulty::new(topology, &config)
 }
 
-/// Returns whether a packet that is sent at `at` arrives.
+/// Returns whether a packet that is sent at `at` reaches its destination.
 fn arrives(fabric: &mut Faulty<u32>, at: Time, src: u32, dst: u32, src_port: u16) -> bool {
     assert!(fabric.delivery(at).is_none());
     fabric.inject(at, HostId(src), packet(src, dst, 1_000, src_port), 0);
@@ -124,7 +124,7 @@ fn choosers() -> [LoadBalancerConfig; 7] {
 
 #[test]
 fn packets_are_lost_on_a_dead_link_until_routing_has_noticed_and_never_after() {
-    // The link is down from 1 ms to 3 ms. Routing notices each change half a millisecond later.
+    // The link is down from 1 ms to 3 ms. Routing reacts to each change half a millisecond later.
     let (leaf, spine) = (Node::Switch(0), Node::Switch(3));
     let fault = down(leaf, spine, us(1_000), us(3_000), Duration::from_us(500));
     let topology = with(leaf_spine(), &[fault]);
@@ -140,15 +140,16 @@ fn packets_are_lost_on_a_dead_link_until_routing_has_noticed_and_never_after() {
         };
         lost[phase] += u32::from(!arrives(&mut fabric, at, n as u32 % 2, 2, 1));
     }
-    // A third of the 50 packets of the second phase: binomial, 16.7 with a deviation of 3.3.
+    // About a third of the 50 packets in the second phase are lost. The mean of this binomial distribution is 16.7,
+    // with a standard deviation of 3.3.
     assert!((5..30).contains(&lost[1]), "{lost:?}");
     assert_eq!([lost[0], lost[2], lost[3]], [0, 0, 0]);
     let drops = fabric.drops();
     assert_eq!(drops.link_down.packets, u64::from(lost[1]));
     let now = us(5_000);
     let sent = |port| fabric.port_report(now, PortId(port)).sent_packets;
-    // Ports 0 to 3 are the uplinks of hosts. The leaf has ports 4 and 5 to its hosts, and then three ports to
-    // spines. After 3.5 ms packets use all three ports.
+    // Ports 0 to 3 are the uplinks of hosts. The leaf has ports 4 and 5 to its hosts, and then three ports to spines.
+    // From 3.5 ms, packets use all three ports to spines.
     assert!(sent(4 + 2) > 0 && sent(4 + 3) > 0 && sent(4 + 4) > 0);
     let injected = fabric.injected();
     let accounted = fabric.delivered().packets + drops.link_down.packets;
@@ -199,7 +200,7 @@ fn on_every_network_a_host_that_is_cut_off_is_given_up_after_a_while() {
         assert_eq!(fabric.drops().link_down.packets, 1);
         assert!(!arrives(&mut fabric, us(310), 0, 3, 1));
         assert_eq!(fabric.drops().no_route.packets, 1);
-        // The link is up again, but routing has not noticed yet.
+        // The link is up again, but routing has not reacted yet.
         assert!(!arrives(&mut fabric, us(650), 0, 3, 1));
         assert_eq!(fabric.drops().no_route.packets, 2);
         assert!(arrives(&mut fabric, us(810), 0, 3, 1));
@@ -217,14 +218,14 @@ fn a_detour_is_taken_where_no_shortest_path_is_left() {
     );
     let mut fabric = fabric(&with(ring(), &[fault]), LoadBalancerConfig::Ecmp);
     assert!(arrives(&mut fabric, us(1), 0, 1, 1));
-    // The packet crosses its own link, three links of the ring, and the last link.
+    // The packet crosses the link of its host, three links of the ring, and the link of the destination.
     assert_eq!(fabric.packet_hops(), 5);
 }
 
 #[test]
 fn a_failure_between_aggregation_and_core_moves_only_what_crossed_it() {
-    // The link between aggregation 8 (the first of pod 0) and core 16. Other pods must not use this core
-    // towards pod 0.
+    // The fault is on the link between aggregation switch 8 (the first of pod 0) and core 16. Other pods must not use
+    // this core to reach pod 0.
     let fault = down(
         Node::Switch(8),
         Node::Switch(16),
@@ -242,7 +243,7 @@ fn a_failure_between_aggregation_and_core_moves_only_what_crossed_it() {
                 "{load_balancer:?}"
             );
         }
-        // Pods 1 and 3 still use the core between themselves.
+        // Pods 1 and 3 still use this core for traffic between each other.
         let names = (0..fabric.port_count()).map(|port| (port, topology.port_name(port)));
         let through: u64 = names
             .filter(|(_, name)| name.as_deref().is_some_and(|name| name.starts_with("s16>")))
@@ -271,7 +272,7 @@ fn a_slow_link_takes_as_long_as_its_rate_says_and_only_while_it_is_slow() {
             ..FabricConfig::default()
         };
         let mut fabric: Faulty<u32> = Faulty::new(&topology, &config);
-        // 1,250 B take 1 us at 10 Gb/s and 10 us at 1 Gb/s. Two links add 100 ns each.
+        // 1,250 B take 1 us at 10 Gb/s, and 10 us at 1 Gb/s. The two links add 100 ns each.
         let mut takes = |at| {
             assert!(fabric.delivery(at).is_none());
             fabric.inject(at, HostId(0), packet(0, 1, 1_250, 1), 0);
@@ -280,7 +281,7 @@ fn a_slow_link_takes_as_long_as_its_rate_says_and_only_while_it_is_slow() {
         };
         assert_eq!(takes(us(10)), 2_200);
         assert_eq!(takes(us(150)), 11_200);
-        // A service that begins before the change ends at the old rate.
+        // A service that has begun before the change ends at the old rate.
         assert_eq!(takes(us(195)), 11_200);
         assert_eq!(takes(us(300)), 2_200);
         let port =
@@ -319,7 +320,7 @@ fn a_port_that_speeds_up_again_never_takes_back_what_it_has_carried() {
     assert_eq!(before, 3_750);
 }
 
-/// Returns two hosts on either side of two switches with four links between them.
+/// Returns a network of two switches with one host each, and four links between the switches.
 fn parallel() -> Topology {
     let (host, switch) = (|h| Node::Host(HostId(h)), Node::Switch);
     let wire = wire(10, 1_000);
@@ -430,7 +431,8 @@ proptest! {
         end in 100u64..700,
     ) {
         let faults = failures.iter().map(|&(pod, core, from, span, reconvergence, is_down)| LinkFault {
-            // The first aggregation of the pod has links to cores 0 and 1, the second to the other cores.
+            // The first aggregation switch of a pod has links to cores 0 and 1. The second has links to the other
+            // cores.
             a: Node::Switch(8 + 2 * pod + core / 2),
             b: Node::Switch(16 + core),
             number: None,

@@ -1,4 +1,4 @@
-//! LetFlow: a flow keeps its port while it sends, and may change it after a pause.
+//! Tests of LetFlow: a flow keeps its port while it sends packets, and may change the port after a pause.
 
 mod common;
 
@@ -24,9 +24,9 @@ fn fabric(seed: u64) -> Fabric<u32> {
     )
 }
 
-/// Returns the spine port of the first leaf for each packet, sent at these times by one flow.
+/// Returns the spine port at the first leaf for each packet. One flow sends the packets at the times `at_ns`.
 fn spines(fabric: &mut Fabric<u32>, src_port: u16, at_ns: impl Iterator<Item = u64>) -> Vec<u32> {
-    // Ports 0 to 11 are the uplinks of hosts. Ports 12 to 15 lead from the leaf to its hosts.
+    // Ports 0 to 11 are the uplinks of hosts. Ports 12 to 15 lead from the first leaf to its hosts.
     let uplinks = [12 + 4, 12 + 5];
     let sent = |fabric: &Fabric<u32>, port| {
         let report = fabric.port_report(Time::MAX, PortId(port));
@@ -53,7 +53,7 @@ fn spines(fabric: &mut Fabric<u32>, src_port: u16, at_ns: impl Iterator<Item = u
 fn a_flow_keeps_its_port_while_no_gap_is_longer_than_the_limit() {
     for src_port in 1..50 {
         let mut fabric = fabric(7);
-        // Each pause equals the gap, and so does not exceed it.
+        // Each pause is equal to the gap, and therefore not longer than the gap.
         let ports = spines(&mut fabric, src_port, (0..40).map(|n| n * 20_000));
         assert!(ports.iter().all(|port| *port == ports[0]), "{ports:?}");
         let now = Time::from_ns(39 * 20_000);
@@ -68,7 +68,7 @@ fn a_longer_gap_draws_a_port_anew_and_evenly() {
     let mut fabric = fabric(7);
     let ports = spines(&mut fabric, 1, (0..2_000).map(|n| n * 30_000));
     let first = ports.iter().filter(|port| **port == ports[0]).count();
-    // Binomial of 2,000 at one half: 1,000 with a standard deviation of 22.4.
+    // The number has a binomial distribution with 2,000 trials. The mean is 1,000, with a standard deviation of 22.4.
     assert!((900..1_100).contains(&first), "{first} of 2,000");
 }
 
@@ -94,7 +94,7 @@ fn a_flow_keeps_its_port_when_another_port_of_the_group_goes_or_returns() {
     };
     let mut topology = network.build().expect("a network");
     let us = |us| Time::ZERO + Duration::from_us(us);
-    // The link from the first leaf to the first spine is down for a while, and its switches know it at once.
+    // The link from the first leaf to the first spine is down for a part of the run. Routing reacts immediately.
     topology
         .add_faults(&[LinkFault {
             number: None,
@@ -132,7 +132,7 @@ fn a_flow_keeps_its_port_when_another_port_of_the_group_goes_or_returns() {
             let after = sent(&fabric);
             taken.push((0..3).find(|&i| after[i] > before[i]).expect("it leaves"));
         }
-        // A flow on another spine stays there. A flow on the first spine moves once, when its link goes.
+        // A flow on another spine stays there. A flow on the first spine moves once, when the link fails.
         let moves = taken.windows(2).filter(|pair| pair[0] != pair[1]).count();
         assert_eq!(moves, usize::from(taken[0] == 0), "{taken:?}");
         stayed += usize::from(taken[0] > 0);

@@ -1,4 +1,4 @@
-//! Switches that are routers: a packet ends at the switch where its hop limit ends, and the switch may
+//! Tests of switches that are routers: a packet is dropped at the switch where its hop limit ends, and the switch may
 //! answer.
 
 mod common;
@@ -26,8 +26,8 @@ fn fabric(load_balancer: LoadBalancerConfig) -> Fabric<u8> {
     Fabric::new(&topology, &config)
 }
 
-/// Returns the end of a packet from host 0 to host 15, and its number of links. The end is a switch, or
-/// `None` for the host.
+/// Returns where a packet from host 0 to host 15 ends, and how many links it has passed. The end is a switch, or `None`
+/// for the destination host.
 fn end(fabric: &mut Fabric<u8>, hop_limit: u8) -> (Option<u32>, u8) {
     let start = fabric.now();
     fabric.inject(start, HostId(0), limited(hop_limit), hop_limit);
@@ -45,7 +45,7 @@ fn end(fabric: &mut Fabric<u8>, hop_limit: u8) -> (Option<u32>, u8) {
 fn a_packet_ends_at_the_switch_that_its_hop_limit_leads_to() {
     let mut fabric = fabric(LoadBalancerConfig::Ecmp);
     let ends: Vec<(Option<u32>, u8)> = (1..=7).map(|limit| end(&mut fabric, limit)).collect();
-    // Five switches: edge, aggregation, core, aggregation, edge. All of them are on one path.
+    // The path has five switches: edge, aggregation, core, aggregation, edge.
     let switches: Vec<u32> = ends.iter().filter_map(|(switch, _)| *switch).collect();
     assert_eq!(switches.len(), 5);
     assert_eq!(switches[0], 0, "the first edge");
@@ -78,7 +78,7 @@ fn a_switch_answers_over_the_links_that_lead_back() {
                 (told.host, told.body, told.packet.hops),
                 (HostId(0), 99, hops)
             );
-            // 84 bytes at 10 Gb/s, and 500 ns, for each link.
+            // Each link takes the transmission time of 84 bytes at 10 Gb/s, and 500 ns of delay.
             let takes = told.time.since(asked);
             assert_eq!(takes.as_ps(), u64::from(hops) * (67_200 + 500_000));
         }

@@ -1,5 +1,6 @@
-//! Limits of queues: no discipline ever holds more than its limit, it drops nothing while everything fits, and it
-//! drops no packet while a packet waits that its rule would rather drop. RED is a FIFO with other marks.
+//! Tests of the limits of queues. No discipline exceeds its limit. A discipline drops no packet while all packets fit.
+//! It drops a packet only if no waiting packet is worse by its rule. RED is not among the cases, because it is a FIFO
+//! with other marks.
 
 mod common;
 
@@ -42,13 +43,13 @@ fn limits() -> impl Strategy<Value = Limit> {
     ]
 }
 
-/// A discipline, and the rule by which it chooses what to drop.
+/// Discipline under test, with the rule by which it chooses the packets to drop.
 struct Case {
     name: &'static str,
     queue: Box<dyn QueueDiscipline>,
     /// Limit of the packets and bytes that wait with their payload.
     limit: Limit,
-    /// Returns whether the second packet is worse than the first, so that it has to be dropped before it.
+    /// Function that returns whether the second packet is worse than the first, so that it must be dropped earlier.
     is_worse: fn(&Packet, &Packet) -> bool,
 }
 
@@ -142,7 +143,7 @@ fn cases(limit: Limit) -> Vec<Case> {
     ]
 }
 
-/// Returns the number and the bytes of some packets.
+/// Returns the number of packets and the sum of their bytes.
 fn total<'a>(packets: impl IntoIterator<Item = &'a Packet>) -> (u32, u64) {
     let add = |(count, bytes), packet: &Packet| (count + 1, bytes + u64::from(packet.size));
     packets.into_iter().fold((0, 0), add)
@@ -151,7 +152,7 @@ fn total<'a>(packets: impl IntoIterator<Item = &'a Packet>) -> (u32, u64) {
 fn check(mut case: Case, steps: &[Step]) -> Result<(), TestCaseError> {
     let name = case.name;
     let mut packets: Vec<Packet> = Vec::new();
-    // Waiting packets as they arrived; `None` for a packet that waits as a header.
+    // `waiting` contains the waiting packets as they arrived, or `None` for a packet that waits as a header.
     let mut waiting: BTreeMap<PacketId, Option<Packet>> = BTreeMap::new();
     let mut now = Time::ZERO;
     for step in steps {
@@ -190,7 +191,7 @@ fn check(mut case: Case, steps: &[Step]) -> Result<(), TestCaseError> {
         for packet in &lost {
             let worse = waiting.values().flatten();
             let worse = worse.filter(|other| (case.is_worse)(packet, other));
-            // If all worse packets together do not make enough room, it is useless to drop them.
+            // If all worse packets together are too small, a drop of these packets would be useless.
             let (worse, worse_bytes) = total(worse);
             let (count, bytes) = total(waiting.values().flatten());
             let rest = bytes - worse_bytes + u64::from(packet.size);

@@ -1,5 +1,5 @@
-//! Multicast: every member receives every packet once, no link carries a packet twice, and an event on one
-//! branch has no effect on other branches.
+//! Tests of multicast. Every member receives every packet exactly once. No link transports a packet twice. An event on
+//! one branch has no effect on other branches.
 
 mod common;
 
@@ -34,7 +34,7 @@ fn fat_tree() -> Topology {
     .expect("a fat-tree")
 }
 
-/// Two racks with three hosts each, connected by a direct link and by a path over two switches.
+/// Returns two racks with three hosts each. A direct link and a path over two switches connect the racks.
 fn custom() -> Topology {
     let switch = Node::Switch;
     let mut ends = vec![
@@ -82,7 +82,7 @@ fn hosts(numbers: &[u32]) -> Vec<HostId> {
     numbers.iter().copied().map(HostId).collect()
 }
 
-/// Returns the hosts that packets reach until no event is left.
+/// Returns the hosts that packets reach until no event is left, in ascending order.
 fn delivered(fabric: &mut Fabric<u32>) -> Vec<HostId> {
     let deliveries = std::iter::from_fn(|| fabric.delivery(Time::MAX));
     let mut hosts: Vec<HostId> = deliveries.map(|delivery| delivery.host).collect();
@@ -136,8 +136,8 @@ proptest! {
 
 #[test]
 fn a_tree_has_as_few_links_as_one_can() {
-    // From rack 0 to two hosts of rack 1 and one host of rack 2: one link up, two links down, and three last
-    // links.
+    // The packet goes from rack 0 to two hosts of rack 1 and one host of rack 2. It crosses one link up, two links
+    // down, and three links to hosts.
     let mut fabric = fabric(
         &leaf_spine(drop_tail(ROOMY, None)),
         LoadBalancerConfig::Spray,
@@ -230,7 +230,7 @@ fn a_branch_is_trimmed_alone() {
         ..packet(src, dst, 1_538, 1)
     };
     let group = fabric.form_group(&hosts(&[1, 2])).expect("two hosts");
-    // Eight unicast senders fill the link to host 1 while as many packets go to the group.
+    // Eight unicast senders fill the link to host 1. The same number of packets goes to the group.
     for n in 0..8 {
         for src in 4..12 {
             fabric.inject(Time::from_ns(n * 1_500), HostId(src), whole(src, 1), 0);
@@ -312,9 +312,9 @@ fn a_switch_passes_packets_on_to_who_leaves_until_the_word_of_it_is_there() {
         assert_eq!(fabric.drops().no_member.packets, u64::from(!arrived));
         arrived
     };
-    // 0.8 us per hop for serialisation. The packet reaches the last switch after 0.8 + 0.5, and twice 0.8 + 1
-    // us, which is 4.9 us. A notification from host 5 arrives there 0.5 us later, and a notification from the
-    // sender 0.5 + 1 + 1 us later.
+    // Each hop needs 0.8 us for the transmission. The packet reaches the last switch after 0.8 + 0.5 us, and two times
+    // 0.8 + 1 us, which is 4.9 us in total. A notification from host 5 needs 0.5 us to this switch. A notification from
+    // the sender needs 0.5 + 1 + 1 us.
     for (told_by, word_takes) in [(5, 500), (0, 2_500)] {
         let just_in_time = 4_900 - word_takes;
         assert!(!arrives(just_in_time, told_by));
@@ -352,7 +352,7 @@ fn a_group_has_one_to_1024_members_each_once() {
     );
 }
 
-/// Fat-tree with 250 hosts.
+/// Returns a fat-tree with 250 hosts.
 fn large_fat_tree() -> Topology {
     FatTree {
         k: 10,
@@ -379,7 +379,7 @@ fn two_hundred_members_get_every_packet_once_also_while_some_leave_and_others_jo
         let group = fabric.form_group(&formed).expect("200 hosts");
         let mut now = Time::ZERO;
         for round in 0..40u32 {
-            // 20 packets at a time reach all members and no other host.
+            // 20 packets are sent at a time. They must reach all members and no other host.
             for n in 0..20 {
                 let sent = Packet {
                     dst: group,
@@ -390,7 +390,8 @@ fn two_hundred_members_get_every_packet_once_also_while_some_leave_and_others_jo
             let got = delivered(&mut fabric);
             let each: Vec<HostId> = members.iter().flat_map(|host| [*host; 20]).collect();
             assert_eq!(got, each, "round {round}");
-            // No event is left, so every switch has the notifications before the next round.
+            // No event is left. Two pauses give the notifications enough time to reach every switch before the next
+            // round.
             now = fabric.now() + Duration::from_us(100);
             while fabric.advance(now).is_some() {}
             for n in 0..30 {
@@ -422,7 +423,7 @@ fn a_group_sees_any_number_of_hosts_and_no_late_packet_goes_to_who_joined_after_
     .expect("a switch");
     let mut fabric = fabric(&topology, LoadBalancerConfig::Ecmp, 1);
     let group = fabric.form_group(&hosts(&[1, 2])).expect("two hosts");
-    // A packet takes 500 ns and 0.8 us to the switch. So two or three packets are in flight while one host
+    // A packet needs 0.8 us and 500 ns to reach the switch. Two or three packets are therefore in flight while one host
     // leaves and the next joins.
     for host in 3..4_000u32 {
         let now = Time::from_ns(u64::from(host) * 1_000);
@@ -435,7 +436,8 @@ fn a_group_sees_any_number_of_hosts_and_no_late_packet_goes_to_who_joined_after_
             dst: group,
             ..packet(0, 0, 1_000, 7)
         };
-        // Hosts join in the order of their numbers, and the body contains the number of the last.
+        // Hosts join in the order of their numbers. The body of a packet is the number of the last host that has
+        // joined.
         fabric.inject(now, HostId(0), sent, host - 1);
         fabric.leave_group(now, group, HostId(host - 2), HostId(host - 2));
         fabric.join_group(group, HostId(host)).expect("room");
@@ -466,7 +468,7 @@ fn of_two_branches_that_share_a_buffer_each_loses_in_about_half_of_the_seeds() {
         hosts: 4,
         host_wire: wire(10, 500),
         queue: drop_tail(ROOMY, None),
-        // Room for one waiting packet.
+        // The shared buffer has space for one waiting packet.
         shared_buffer: Some(SharedBuffer {
             capacity: Bytes(1_538),
             alpha: 1.0,
@@ -477,7 +479,8 @@ fn of_two_branches_that_share_a_buffer_each_loses_in_about_half_of_the_seeds() {
     for seed in 0..40 {
         let mut fabric = fabric(&topology, LoadBalancerConfig::Ecmp, seed);
         let group = fabric.form_group(&hosts(&[1, 2])).expect("two hosts");
-        // The copies of the first packet take the links. Of the second, one copy finds the buffer full.
+        // The copies of the first packet occupy both links. One copy of the second packet waits, and the other finds
+        // the buffer full.
         for source in [0, 3] {
             let packet = Packet {
                 dst: group,

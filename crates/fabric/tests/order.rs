@@ -1,4 +1,5 @@
-//! Designs that choose a path once per flow, or once per flowlet, do not reorder packets within it.
+//! Tests of the order of packets. If a path is chosen once per flow or once per flowlet, packets within it are never
+//! reordered.
 
 mod common;
 
@@ -21,7 +22,7 @@ fn leaf_spine() -> Topology {
         hosts_per_leaf: 4,
         host_links: 1,
         host_wire: wire(10, 100),
-        // These links are slow, so queues build.
+        // The links to spines are slow, so that queues form.
         spine_wire: wire(2, 100),
         queue: drop_tail(Limit::Packets(30), None),
         shared_buffer: None,
@@ -35,10 +36,10 @@ fn fat_tree() -> Topology {
     common::fat_tree(4, wire(10, 100), wire(2, 100), queue)
 }
 
-/// Time (in ns) and flow of each packet. A flow is a pair of hosts and a port.
+/// Packets to send: the time in nanoseconds and the flow of each. A flow has two hosts and a port.
 type Sends = Vec<(u64, (u32, u32, u16))>;
 
-/// Sends the packets, with handshakes before them. Returns the arrivals of each flow, in order.
+/// Sends the packets, after a handshake of each flow. Returns the arrivals of each flow, in order.
 fn arrivals(
     topology: &Topology,
     load_balancer: LoadBalancerConfig,
@@ -100,7 +101,7 @@ fn arrivals(
     arrived
 }
 
-/// Up to 300 packets of a few flows. On average they are twice the capacity of the links between switches.
+/// Generates up to 300 packets of a few flows. The average load is twice the capacity of the links between switches.
 fn sends(hosts: u32) -> impl Strategy<Value = Sends> {
     let flow = (0..hosts, 1..hosts, 0u16..2);
     let packets = proptest::collection::vec((0u64..400, flow), 50..300);
@@ -138,7 +139,7 @@ proptest! {
 
     #[test]
     fn a_flowlet_arrives_in_order_however_its_path_was_chosen(sends in sends(16)) {
-        // All packets are sent within 300 times 400 ns, so no flow pauses for longer than the gap.
+        // All packets are sent within 300 times 400 ns. No flow therefore has a pause that is longer than the gap.
         for load_balancer in [
             LoadBalancerConfig::LetFlow(LetFlowConfig::default()),
             LoadBalancerConfig::Conga(CongaConfig::default()),

@@ -1,4 +1,5 @@
-//! One-event ports, general ports and both event queues give the same packets at the same times.
+//! Tests of ports: with one or two events per packet, and with both event queues, the same packets leave at the same
+//! times.
 
 mod common;
 
@@ -23,7 +24,7 @@ fn injections() -> impl Strategy<Value = Vec<Injection>> {
         let mut at = 0;
         raw.into_iter()
             .map(|(gap, src, offset, size, port)| {
-                // Bursts: a third of the gaps are zero.
+                // A third of the gaps become zero, so that there are bursts.
                 at += gap.saturating_sub(300);
                 (at, packet(src, (src + offset) % 12, size, port))
             })

@@ -1,5 +1,4 @@
-//! Classes that push out lower classes, and packets that are purged from queues because no receiver waits for
-//! them.
+//! Tests of classes that push out lower classes, and of the purge of queued packets for which no receiver waits.
 
 mod common;
 
@@ -24,7 +23,7 @@ fn push_out(limit: Limit) -> PushOut {
     }
 }
 
-/// A packet of a class arrives, or the port serves a packet.
+/// Step of a test: a packet of a class arrives, or the port sends a packet.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Arrive(u8),
@@ -39,8 +38,9 @@ fn steps(classes: u8) -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..300)
 }
 
-/// Returns the result of each arrival of the first `high` classes, and the order of their services, with or
-/// without lower classes in the queue. Services that find no packet of these classes are left out.
+/// Returns the results of all arrivals in the first `high` classes, and the order in which their packets are sent. With
+/// `with_low`, packets of lower classes also arrive. If the port finds no packet of the first classes, nothing is
+/// returned for this step.
 fn high_classes(
     steps: &[Step],
     high: u8,
@@ -104,7 +104,7 @@ proptest! {
         prop_assert_eq!(beside, alone);
     }
 
-    // Flow 3 runs between the same hosts as flow 2, which is purged.
+    // Flow 3 uses the same hosts as flow 2, which is purged.
     #[test]
     fn a_purge_takes_what_waits_of_one_flow_and_leaves_all_others_their_order(
         flows in prop::collection::vec(1u32..5, 1..120),
@@ -113,7 +113,7 @@ proptest! {
         let host_of = |flow: u32| if flow == 3 { 2 } else { flow };
         let topology = leaf_spine(QueueConfig::PushOut(push_out(Limit::Packets(1_000))));
         let mut fabric = Fabric::<Sent>::new(&topology, &FabricConfig::default());
-        // All packets go to one host, so that queues build.
+        // All packets go to the same host, so that queues form.
         for (number, &flow) in (0..).zip(&flows) {
             let priority = (flow % 2) as u8;
             let sent = Packet { priority, ..packet(host_of(flow), 0, 1_500, flow as u16) };
@@ -123,7 +123,7 @@ proptest! {
         while let Some(delivery) = fabric.delivery(Time::from_ns(purge_at_ns)) {
             arrived.push(delivery.body);
         }
-        // The hosts are at one switch.
+        // All hosts are at the same switch.
         let purger = packet(0, 2, 84, 7);
         let of_purger = Sent { flow: 2, number: u32::MAX };
         fabric.inject_with(Time::from_ns(purge_at_ns), purger.src, purger, purges(2), of_purger);
@@ -148,14 +148,14 @@ proptest! {
     }
 }
 
-/// Body of a packet: its flow and its number.
+/// Body of a packet: the number of its flow, and its own number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Sent {
     flow: u32,
     number: u32,
 }
 
-/// Returns the hints of a packet of a flow.
+/// Returns the hints of a packet that belongs to a flow.
 fn of_flow(flow: u32) -> Hints {
     Hints {
         purge_key: u64::from(flow),
@@ -163,7 +163,7 @@ fn of_flow(flow: u32) -> Hints {
     }
 }
 
-/// Returns the hints of a packet that purges a flow.
+/// Returns the hints of a packet that purges the packets of a flow.
 fn purges(flow: u32) -> Hints {
     Hints {
         purges: u64::from(flow),
@@ -173,7 +173,7 @@ fn purges(flow: u32) -> Hints {
 
 #[test]
 fn each_switch_is_purged_when_the_purge_passes_it() {
-    // The chain is h0 - s0 - s1 - h1. Queues build at s1 towards s0, and at s0 towards h0.
+    // The nodes form a chain: h0 - s0 - s1 - h1. Queues form at s1 towards s0, and at s0 towards h0.
     let ends = [
         (Node::Host(HostId(0)), Node::Switch(0), wire(1, 10_000)),
         (Node::Switch(0), Node::Switch(1), wire(2, 10_000)),
@@ -208,8 +208,8 @@ fn each_switch_is_purged_when_the_purge_passes_it() {
         );
         number += 1;
     }
-    // The last packet leaves h1 after 96 us. The purge leaves h0 at 100 us: 84 bytes take 0.672 us to s0 and
-    // 0.336 us more to s1, and each link takes 10 us.
+    // The last packet leaves h1 after 96 us. The purging packet leaves h0 at 100 us. Its 84 bytes need 0.672 us to s0,
+    // and 0.336 us more to s1. Each link has a delay of 10 us.
     let start = Time::from_ns(100_000);
     while fabric.delivery(start).is_some() {}
     let purger = packet(0, 1, 84, 1);

@@ -1,5 +1,5 @@
-//! Guarantees for every driver, whatever its clock: time never goes back, every body leaves once, and no
-//! error of a driver ends the program.
+//! Tests of the guarantees for every driver, with any clock: time never decreases, every body leaves once, and an error
+//! of a driver never ends the program.
 
 mod common;
 
@@ -46,7 +46,7 @@ fn plenty() -> QueueConfig {
     drop_tail(Limit::Packets(10_000), None)
 }
 
-/// Returns the port from the switch to a host.
+/// Returns the port that leads from the switch to a host.
 fn port_to(topology: &Topology, host: u32) -> PortId {
     let to = Node::Host(HostId(host));
     let port = topology.links.iter().position(|link| link.to == to);
@@ -66,7 +66,7 @@ fn a_packet_that_comes_too_late_enters_now_and_is_counted() {
     assert_eq!(delivery.time, us(104));
     let late = fabric.lateness();
     assert_eq!((late.packets, late.longest), (1, Duration::from_us(40)));
-    // A call with an earlier time changes nothing.
+    // A call with an earlier time has no effect.
     assert!(fabric.advance(us(5)).is_none());
     assert_eq!(fabric.now(), us(104));
 }
@@ -96,7 +96,7 @@ fn a_packet_that_comes_ahead_of_time_enters_when_its_time_has_come() {
     let topology = star(3, plenty());
     let mut fabric: Fabric<u32> = Fabric::new(&topology, &general());
     fabric.inject(us(0), HostId(0), packet(0, 2, 1_250, 1), 1);
-    // The first packet is still in flight at this call.
+    // The first packet is still in flight when the second is injected.
     fabric.inject(us(50), HostId(1), packet(1, 2, 1_250, 1), 2);
     assert_eq!(fabric.count_remaining().packets, 2);
     let times: Vec<(u32, Time)> = std::iter::from_fn(|| fabric.delivery(Time::MAX))
@@ -203,7 +203,8 @@ fn a_link_that_is_down_loses_what_is_on_it_and_delivers_again_when_it_is_up() {
     }
 }
 
-/// Sends 100,000 packets over a lossy link. Returns the packets that leave, and the fabric's count of losses.
+/// Sends 100,000 packets over a lossy link. Returns the packets that arrive, and the number of losses that the fabric
+/// has counted.
 fn over_a_lossy_link(config: &FabricConfig, seed: u64, loss: LossRate) -> (Vec<u32>, u64) {
     let topology = star(2, plenty());
     let link = port_to(&topology, 1);
@@ -314,7 +315,7 @@ fn a_port_whose_departures_are_settled_keeps_its_rate_and_says_so() {
 }
 
 proptest! {
-    // The rate and delay of a link change at random while packets are on it.
+    // The rate and the delay of a link change at random times while packets are on the link.
     #[test]
     fn packets_never_overtake_each_other_on_a_link_that_changes(
         changes in prop::collection::vec((1u64..200, 1u64..11, 0u64..30), 1..12),
@@ -357,7 +358,7 @@ proptest! {
         prop_assert_eq!(bodies, (0..body).collect::<Vec<_>>());
     }
 
-    // The bodies are not `Copy`: the network holds each of them until it leaves.
+    // Bodies are not `Copy`, so the network must own each body until it leaves.
     #[test]
     fn every_body_comes_out_once_and_counting_what_is_left_changes_nothing(
         sent in prop::collection::vec((0u64..60, 0u32..4, 0u32..6), 1..200),
@@ -425,7 +426,7 @@ fn a_host_that_joins_a_group_gets_what_enters_from_then_on() {
     assert_eq!(send(&mut fabric, 300), [1, 2]);
 }
 
-/// Discipline that holds every packet back until the next whole millisecond.
+/// Discipline that sends no packet before the next whole millisecond.
 #[derive(Debug, Default)]
 struct Shaper(std::collections::VecDeque<(PacketId, u64)>);
 
@@ -468,7 +469,7 @@ fn a_discipline_that_holds_back_is_asked_again_when_it_said() {
     let times: Vec<Time> = std::iter::from_fn(|| fabric.delivery(Time::MAX))
         .map(|delivery| delivery.time)
         .collect();
-    // Each packet needs 1 us of service and 1 us of delay.
+    // Each packet needs 1 us of transmission and 1 us of delay.
     assert_eq!(times, [us(1_002), us(2_002), us(3_002)]);
 }
 

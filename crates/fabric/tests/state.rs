@@ -1,4 +1,4 @@
-//! Memory cost of choosing paths, measured at the allocator.
+//! Tests of the memory that load balancers need, measured at the allocator.
 
 mod common;
 
@@ -15,20 +15,20 @@ thread_local! {
     static LIVE: Cell<i64> = const { Cell::new(0) };
 }
 
-/// The system's allocator, with a count of the bytes that each thread holds.
+/// Allocator of the system, with a counter of the bytes that each thread has allocated.
 struct Counting;
 
-// SAFETY: all calls are forwarded to the system's allocator.
+// SAFETY: all calls are passed to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         LIVE.with(|live| live.set(live.get() + layout.size() as i64));
-        // SAFETY: the caller's guarantees are passed on.
+        // SAFETY: the caller gives the same guarantees.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
         LIVE.with(|live| live.set(live.get() - layout.size() as i64));
-        // SAFETY: the caller's guarantees are passed on.
+        // SAFETY: the caller gives the same guarantees.
         unsafe { System.dealloc(place, layout) }
     }
 }
@@ -36,7 +36,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// Returns the additional bytes per port that a network needs for a load balancer, compared with ECMP.
+/// Returns how many bytes per port a network needs for a load balancer, in addition to a network with ECMP.
 fn bytes_a_port(k: u32, load_balancer: LoadBalancerConfig) -> f64 {
     let queue = drop_tail(Limit::Packets(100), None);
     let topology = fat_tree(k, wire(1, 100), wire(1, 100), queue);
@@ -55,7 +55,7 @@ fn bytes_a_port(k: u32, load_balancer: LoadBalancerConfig) -> f64 {
     more as f64 / topology.links.len() as f64
 }
 
-/// Returns the factor by which the memory per port grows from 4 pods to 16.
+/// Returns the factor by which the memory per port grows from 4 pods to 16 pods.
 fn growth(load_balancer: LoadBalancerConfig) -> f64 {
     let by_size = [4, 8, 16].map(|k| bytes_a_port(k, load_balancer.clone()));
     assert!(by_size[0] > 0.0);
@@ -69,7 +69,7 @@ fn expeditus_takes_the_same_memory_a_port_in_a_network_of_any_size() {
         LoadBalancerConfig::ExpeditusDeck(ExpeditusDeckConfig::default()),
     ] {
         let growth = growth(form.clone());
-        // Memory that exists once per network has a smaller share in larger networks.
+        // Memory that is needed only once per network has a smaller share in larger networks.
         assert!(growth <= 1.0, "{growth} {form:?}");
     }
 }

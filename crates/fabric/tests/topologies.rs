@@ -1,4 +1,5 @@
-//! Topologies connect all hosts over the documented number of paths, and pins choose among the paths.
+//! Tests of topologies: all hosts are connected by the documented number of paths, and a pinned path selects one of
+//! them.
 
 mod common;
 
@@ -35,7 +36,7 @@ fn fat_tree(k: u32, tiers: u32, edge: u32, core: CoreOversubscription) -> Topolo
     .expect("a fat-tree")
 }
 
-/// Returns the nodes on the path of a packet.
+/// Returns the names of the nodes on the path of a packet.
 fn route(topology: &Topology, packet: Packet) -> Vec<String> {
     let (out, fabric) = run(
         topology,
@@ -84,7 +85,7 @@ fn a_fat_tree_has_the_hosts_and_switches_of_the_paper() {
     assert_eq!(tree.paths, 64);
     let tree = fat_tree(16, 3, 4, CoreOversubscription::None);
     assert_eq!(tree.hosts(), 4_096);
-    // Network of Mininet in the RepNet paper with 6 pods: 54 hosts, 6 cores, 6 paths.
+    // The RepNet paper uses this network in Mininet: 6 pods, 54 hosts, 6 cores, 6 paths.
     let tree = fat_tree(6, 3, 1, CoreOversubscription::CoresPerAggregation(2));
     assert_eq!((tree.hosts(), tree.paths), (54, 6));
     let cores = tree
@@ -105,7 +106,7 @@ fn pinned_paths_of_a_fat_tree_are_all_different_and_as_documented() {
             ..packet(0, 127, 100, 7)
         };
         let route = route(&topology, pinned);
-        // Edges are switches 0 to 31, aggregations 32 to 63, cores 64 to 79.
+        // Edge switches have the numbers 0 to 31, aggregation switches 32 to 63, and cores 64 to 79.
         let aggregation = 32 + path % 4;
         let core = 64 + (path % 4) * 4 + path / 4;
         assert!(route.contains(&format!("s0>s{aggregation}")), "{route:?}");
@@ -113,7 +114,7 @@ fn pinned_paths_of_a_fat_tree_are_all_different_and_as_documented() {
             route.contains(&format!("s{aggregation}>s{core}")),
             "{route:?}"
         );
-        // The topology returns the same path without a packet, switch by switch.
+        // `ports_towards` returns the same path, switch by switch, without a packet.
         for (at, next) in [(0, aggregation), (aggregation, core)] {
             let ports = topology.ports_towards(u32::from(at), HostId(127), Some(path));
             let names: Vec<_> = ports
@@ -166,7 +167,7 @@ fn link(a: Node, b: Node) -> CustomLink {
 #[test]
 fn a_network_of_the_users_own_uses_all_shortest_paths() {
     let (host, switch) = (|h| Node::Host(HostId(h)), Node::Switch);
-    // A diamond from s0 over s1 or s2 to s3, and a detour s0-s4-s5-s3 that no packet takes.
+    // The network has two short paths, s0-s1-s3 and s0-s2-s3, and a detour s0-s4-s5-s3, which no packet takes.
     let custom = CustomTopology {
         hosts: 2,
         switches: 6,
@@ -194,7 +195,7 @@ fn a_network_of_the_users_own_uses_all_shortest_paths() {
     assert!(routes.iter().all(|route| route.len() == 4), "{routes:?}");
 }
 
-/// A leaf-spine network and a fat-tree whose hosts have two links.
+/// Returns a leaf-spine network and a fat-tree, both with two links per host.
 fn two_links_a_host() -> [Topology; 2] {
     let leaf_spine = LeafSpine {
         leaves: 4,
@@ -250,8 +251,8 @@ fn hosts_of_a_rack_share_its_switches_and_reach_every_other() {
         "the first of leaf 3"
     );
     assert_eq!(leaf_spine.racks, [0, 0, 0, 0, 2, 2, 2, 2]);
-    // Each pod has two edges with two uplinks, 2:1. So each edge has four host links, and there are four
-    // hosts per rack.
+    // Each pod has two edge switches with two uplinks each, oversubscribed 2:1. Each edge switch therefore has four
+    // links to hosts, and each rack has four hosts.
     assert_eq!(tree.hosts(), 16);
     assert_eq!(ends(&tree, 7), switches([3, 2]));
     assert_eq!(
@@ -335,7 +336,7 @@ fn a_network_with_a_fault_is_refused_with_the_place() {
 
 #[test]
 fn a_network_of_the_users_own_has_as_many_nodes_as_there_are_numbers_for() {
-    // All hosts are at the first switch. The other switches lead nowhere.
+    // All hosts are at the first switch. The other switches have no links.
     let star = |hosts, switches| {
         let to_first = |h| link(Node::Host(HostId(h)), Node::Switch(0));
         let custom = CustomTopology {
@@ -413,7 +414,7 @@ fn a_network_that_is_too_large_is_refused_before_it_is_built() {
         "k: found 4194304 hosts in total; allowed: at most 65536"
     );
 
-    // Two hosts with many links to one switch.
+    // The network has two hosts with a very large number of links to one switch.
     let links = (0..70_000).map(|n| link(Node::Host(HostId(n % 2)), Node::Switch(0)));
     let custom = CustomTopology {
         hosts: 2,

@@ -1,5 +1,4 @@
-//! Trimming in a network: headers reach their host early or return to their sender, and all packets are
-//! counted.
+//! Tests of trimming in a network: headers arrive early or return to their sender, and all packets are counted.
 
 mod common;
 
@@ -48,7 +47,7 @@ fn an_incast_loses_payload_only_and_what_has_no_room_comes_back() {
     assert_eq!(out.len(), 40, "every packet arrives somewhere");
     let whole = out.iter().filter(|d| !d.packet.trimmed).count();
     let came_back = out.iter().filter(|d| d.packet.returned).count();
-    // One packet is in service and eight wait. Ten headers of 64 B fit, and 21 return.
+    // One packet is in service, and eight packets wait. Ten headers of 64 B fit, and 21 headers return to their sender.
     assert_eq!((whole, came_back), (9, 21));
     for delivery in &out {
         let sender = HostId(delivery.body + 1);

@@ -1,4 +1,4 @@
-//! Hosts with several uplinks: the uplink of a packet, and the packets that a NIC may accept ahead.
+//! Tests of hosts with several uplinks: the uplink of a packet, and the packets that a NIC accepts in advance.
 
 mod common;
 
@@ -10,7 +10,8 @@ use tailcut_fabric::topology::{
 use tailcut_fabric::{Bonding, Fabric, FabricConfig, Output, Packet, PortEvents, PortId};
 use tailcut_units::{Duration, HostId, Time};
 
-/// Two hosts at both of two leaves, and a third host at the second leaf only.
+/// Returns a network in which two hosts are connected to both of two leaves. A third host is connected only to the
+/// second leaf.
 fn two_leaves() -> Topology {
     let (host, switch) = (|h| Node::Host(HostId(h)), Node::Switch);
     let link = |a, b| CustomLink {
@@ -56,8 +57,8 @@ fn fabric_with(topology: &Topology, bonding: Bonding, port_events: PortEvents) -
     Faulty::new(topology, &config)
 }
 
-/// Sends `packets` of host 0 at once. Returns the time of the last arrival, and the number of packets on each
-/// uplink.
+/// Sends `packets` packets of host 0 at the same time. Returns the time of the last arrival, and the number of packets
+/// on each uplink.
 fn sent_at_once(
     topology: &Topology,
     bonding: Bonding,
@@ -84,7 +85,7 @@ fn packets_that_may_overtake_each_other_take_the_uplink_that_is_free_first() {
     assert_eq!(topology.host_capacity_bps(), 50_000_000_000);
     let packets = (0..100).map(|_| packet(0, 1, 1_250, 7));
     let (last, sent) = sent_at_once(&topology, Bonding::FreeFirst, packets);
-    // Two links share 100 packets of 1 us. Then the last packet crosses one more hop.
+    // Two links share 100 packets of 1 us. The last packet then needs one more hop.
     assert_eq!(last, Time::from_ns(50 * 1_000 + 1_000 + 200));
     assert_eq!(sent, [50, 50]);
 }
@@ -97,7 +98,7 @@ fn a_flow_keeps_to_one_uplink_and_many_flows_take_all() {
     assert!(sent == [100, 0] || sent == [0, 100], "{sent:?}");
     let of_many = (0..100).map(|port| packet(0, 1, 1_250, port));
     let (_, sent) = sent_at_once(&topology, Bonding::ByFlow, of_many);
-    // The limits are five standard deviations from the mean of a fair coin.
+    // The limits are five standard deviations of a fair coin from its mean.
     assert!(
         sent.iter().all(|packets| (25..=75).contains(packets)),
         "{sent:?}"

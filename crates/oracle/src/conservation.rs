@@ -1,13 +1,12 @@
-//! Conservation of packets and bytes: each packet or byte that was sent is delivered, dropped, trimmed, queued or on a
-//! link.
+//! Conservation of packets and bytes. Everything that was sent is delivered, dropped, trimmed, in a queue or on a link.
 
 use std::fmt;
 use tailcut_units::{Duration, Rate};
 
-/// Counters of a port, a queue or a whole network, all in packets or all in bytes.
+/// Counters of a port, a queue or a whole network. All count packets, or all count bytes.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Counters {
-    /// Name of the port, queue or network and of the unit, for the error text.
+    /// Text for errors: the name of the port, queue or network, and the unit (packets or bytes).
     pub what: String,
     /// Packets or bytes that entered.
     pub sent: u64,
@@ -15,8 +14,8 @@ pub struct Counters {
     pub delivered: u64,
     /// Packets or bytes that were dropped, by reason.
     pub dropped: Vec<(String, u64)>,
-    /// Bytes of payload that trimming removed. If the counters are packets, this is zero, because the packet is
-    /// forwarded without its payload.
+    /// Bytes of payload that trimming removed. The value is zero if the counters count packets, because a trimmed
+    /// packet is still forwarded.
     pub trimmed: u64,
     /// Packets or bytes in queues.
     pub queued: u64,
@@ -27,9 +26,9 @@ pub struct Counters {
 /// Error of counters that do not balance.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CounterMismatch {
-    /// Counters.
+    /// Counters that do not balance.
     pub counters: Counters,
-    /// Sum of the counters after `sent`, minus `sent`. It is negative if packets or bytes are missing.
+    /// Sum of all other counters, minus `sent`. A negative value means that packets or bytes are missing.
     pub surplus: i128,
 }
 

@@ -1,7 +1,7 @@
 //! Steady state of DCTCP: N long flows with the same round-trip time through one marking queue.
 //!
-//! Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, section 3.3. Windows are in packets, and all flows are
-//! synchronised. The paper approximates the fixed point by sqrt(2 / W*). [`Steady::alpha`] solves it.
+//! Source: Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, section 3.3. Windows are in packets, and all flows
+//! are synchronised. The paper approximates alpha by sqrt(2 / W*). [`Steady::alpha`] solves its equation.
 
 /// Steady state of long flows through one queue that marks above a threshold.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -15,14 +15,16 @@ pub struct Steady {
 }
 
 impl Steady {
-    /// Returns W* = (C RTT + K) / N: the window of each flow, in packets, at which the queue reaches the threshold.
+    /// Returns W* = (C RTT + K) / N, in packets. The queue reaches the threshold when each flow has this window.
     pub fn critical_window(&self) -> f64 {
         (self.bdp_packets + self.threshold) / self.flows
     }
 
-    /// Returns the fixed point of alpha, the share of marked packets. It is the solution of alpha^2 (1 - alpha / 4) =
-    /// (2 W* + 1) / (W* + 1)^2 between 0 and 1. If W* is so small that there is no solution, every packet is marked and
-    /// alpha is 1.
+    /// Returns alpha, the share of marked packets, in the steady state. It is the solution between 0 and 1 of
+    ///
+    /// alpha^2 (1 - alpha / 4) = (2 W* + 1) / (W* + 1)^2.
+    ///
+    /// A very small W* gives no solution. Every packet is then marked, and alpha is 1.
     pub fn alpha(&self) -> f64 {
         let w = self.critical_window();
         let target = (2.0 * w + 1.0) / ((w + 1.0) * (w + 1.0));
@@ -31,7 +33,7 @@ impl Steady {
             return 1.0;
         }
         let (mut low, mut high) = (0.0, 1.0);
-        // Bisection: 60 steps reach the precision of floating-point numbers.
+        // 60 steps of bisection reach the precision of floating-point numbers.
         for _ in 0..60 {
             let middle = f64::midpoint(low, high);
             if excess(middle) < 0.0 {
@@ -48,8 +50,8 @@ impl Steady {
         (2.0 / self.critical_window()).sqrt()
     }
 
-    /// Returns the amplitude of one flow's window, D = (W* + 1) alpha / 2, in packets. It is also the period of the
-    /// sawtooth in round-trip times.
+    /// Returns the amplitude of one flow's window, D = (W* + 1) alpha / 2, in packets. The sawtooth of the window has a
+    /// period of D round-trip times.
     pub fn window_amplitude(&self) -> f64 {
         (self.critical_window() + 1.0) * self.alpha() / 2.0
     }

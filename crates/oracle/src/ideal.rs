@@ -1,8 +1,8 @@
-//! Completion time of a flow alone in a store-and-forward network, exact to the picosecond.
+//! Completion time of a flow that is alone in a store-and-forward network, exact to the picosecond.
 //!
-//! The packets of one flow pass a path in order. A packet leaves a hop one serialisation time after its arrival, or one
-//! serialisation time after the departure of the previous packet, whichever is later. This rule determines all times.
-//! Sender and receiver follow RFC 5681: slow start without loss, with or without delayed ACKs.
+//! The packets of one flow pass a path in order. Each hop sends a packet as soon as the whole packet has arrived and
+//! the previous packet has left. The packet leaves one serialisation time later. This rule determines all times. Sender
+//! and receiver follow RFC 5681: slow start without loss, with or without delayed ACKs.
 
 use std::collections::VecDeque;
 use tailcut_units::{Duration, Rate, Time};
@@ -34,8 +34,7 @@ pub struct Transfer {
     pub backward: Vec<Hop>,
     /// Largest payload of a packet, in bytes.
     pub mss: u64,
-    /// Bytes of line time of a packet in addition to its payload: headers, preamble, gap. SYN and ACK are packets
-    /// without payload.
+    /// Bytes of line time of a packet in addition to its payload: headers, preamble, gap. SYN and ACK have no payload.
     pub overhead: u64,
     /// Whether a SYN and a SYN-ACK precede the data.
     pub handshake: bool,
@@ -58,7 +57,7 @@ pub struct Completion {
     pub acknowledged: Duration,
 }
 
-/// State of a path that packets pass in order.
+/// State of a path. Packets pass the path in order.
 struct PathState<'a> {
     hops: &'a [Hop],
     /// Time when each port is free again.
@@ -82,19 +81,19 @@ impl<'a> PathState<'a> {
     }
 }
 
-/// Acknowledgement logic of the receiver.
+/// State of the receiver: received bytes, and segments that it has not acknowledged.
 struct Receiver {
     policy: Option<DelayedAck>,
     received: u64,
-    /// Number of segments that no ACK covers yet, and the latest time for their ACK.
+    /// Number of segments that no ACK covers yet. `due` is the latest time for their ACK.
     waiting: u32,
     due: Time,
 }
 
 impl Receiver {
-    /// Processes a segment that ends at byte `received` and arrives at `now`. Returns up to two ACKs, each as the time
-    /// of sending and the number of acknowledged bytes. The first is the ACK of the timer, if the timer expired before
-    /// `now`. The second is the ACK that the segment itself causes.
+    /// Processes a segment that ends at byte `received` and arrives at `now`. Returns up to two ACKs. Each has its
+    /// sending time and the number of acknowledged bytes. The first ACK is from the timer, if the timer expired before
+    /// `now`. The second ACK is the answer to this segment.
     fn segment(&mut self, now: Time, received: u64) -> [Option<(Time, u64)>; 2] {
         let by_timer = if self.due < now { self.flush() } else { None };
         self.received = received;
@@ -112,15 +111,15 @@ impl Receiver {
         [by_timer, own]
     }
 
-    /// Returns the ACK that the timer sends.
+    /// Returns the ACK that the timer sends, or `None` if all segments are acknowledged.
     fn flush(&mut self) -> Option<(Time, u64)> {
         (std::mem::take(&mut self.waiting) > 0).then_some((self.due, self.received))
     }
 }
 
 impl Transfer {
-    /// Returns the completion of `bytes` if the window never limits the sender. It is a lower bound for all transports
-    /// with this handshake and this framing.
+    /// Returns the completion times of a flow of `bytes` bytes if the window never limits the sender. No transport with
+    /// this handshake and these headers can be faster.
     pub fn unlimited(&self, bytes: u64) -> Completion {
         let widest = Self {
             initial_window: u64::MAX,
@@ -129,8 +128,8 @@ impl Transfer {
         widest.slow_start(bytes)
     }
 
-    /// Returns the completion of `bytes` under slow start from the initial window, without loss and without any other
-    /// limit on the window.
+    /// Returns the completion times of a flow of `bytes` bytes in slow start. The window starts at the initial window.
+    /// No packet is lost, and nothing else limits the window.
     ///
     /// # Panics
     /// The MSS is zero, the window is smaller than one MSS, there are no bytes, or a path has no hops.
@@ -183,9 +182,10 @@ impl Transfer {
 }
 
 /// Returns the time until the last of `packets` equal packets has passed a path, if the sender sends them without gaps.
-/// The first packet is stored and forwarded at every hop, and the others follow at the rate of the slowest port. The
-/// time is the sum over hops of (s_h + d_h), plus (n - 1) max s_h. s_h is the serialisation time of `bytes` at hop h,
-/// d_h the delay of its link, and n the number of packets.
+/// Every hop stores and forwards the first packet. The other packets follow at the rate of the slowest port.
+///
+/// The time is the sum over hops of (s_h + d_h), plus (n - 1) max s_h. s_h is the serialisation time of `bytes` at hop
+/// h, d_h the delay of its link, and n the number of packets.
 ///
 /// # Panics
 /// There are no packets or no hops.
@@ -196,10 +196,10 @@ pub fn equal_packets(hops: &[Hop], packets: u64, bytes: u64) -> Duration {
     first + times().max().expect("a hop") * (packets - 1)
 }
 
-/// Returns the time until an incast has drained. The senders start at the same time and send `total_bytes` of line time
-/// through one port, `bottleneck`. The port starts when the first packet (`first_bytes` of line time) has passed the
-/// hops `access`. It is never idle afterwards. The time is exact if the senders together are faster than the port, no
-/// packet is lost, and no window limits a sender.
+/// Returns the time until the last bit of an incast reaches the receiver. The senders start at the same time and send
+/// `total_bytes` of line time through one port, `bottleneck`. The port starts when the first packet (`first_bytes` of
+/// line time) has passed the hops `access`. Afterwards it is never idle. The time is exact if the senders together are
+/// faster than the port, no packet is lost, and no window limits a sender.
 pub fn incast_drain(
     access: &[Hop],
     bottleneck: Hop,

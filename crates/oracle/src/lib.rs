@@ -1,15 +1,14 @@
 //! Formulas and checks with which tests compare simulations.
 //!
-//! - [`queueing`]: waiting and sojourn times of M/M/1, M/D/1, M/G/1, processor sharing and strict priorities, and the
-//!   model of RepFlow, the smaller of two waits;
-//! - [`dctcp`]: the steady state of DCTCP's window, alpha and queue;
-//! - [`ideal`]: the completion time of a flow alone, exact to the picosecond;
-//! - [`statistics`]: confidence intervals and distances between distributions;
+//! - [`queueing`]: waiting and sojourn times of M/M/1, M/D/1, M/G/1, processor sharing and strict priorities, and a
+//!   model of RepFlow.
+//! - [`dctcp`]: the steady state of DCTCP's window, alpha and queue.
+//! - [`ideal`]: the completion time of a flow alone, exact to the picosecond.
+//! - [`statistics`]: confidence intervals and distances between distributions.
 //! - [`conservation`]: checks that a run loses no packets and no bytes.
 //!
-//! The crate uses no code of the simulator, so an error in the simulator cannot also be in the crate. It is only a
-//! dev-dependency. Functions panic if an argument is outside its documented range, because this is an error in the
-//! test.
+//! The crate uses no code of the simulator, so it cannot contain the simulator's errors. Only tests depend on it.
+//! Functions panic if an argument is outside its documented range, because the test is then wrong.
 
 pub mod conservation;
 pub mod dctcp;

@@ -1,4 +1,4 @@
-//! Tests of counters that balance, and of the error text if counters do not balance.
+//! Tests of packet and byte counters: the check accepts counters that balance, and describes counters that do not.
 
 use tailcut_oracle::conservation::{Counters, within_line_rate};
 use tailcut_units::{Duration, Rate};

@@ -1,4 +1,4 @@
-//! Tests of DCTCP's steady state: it is compared with a step-by-step simulation of the window's sawtooth.
+//! Tests of DCTCP's steady state: the formulas are compared with a step-by-step simulation of the window's sawtooth.
 
 use tailcut_oracle::dctcp::Steady;
 
@@ -31,7 +31,7 @@ fn alpha_is_the_share_of_packets_that_its_own_sawtooth_marks() {
             threshold,
             flows,
         };
-        // Repeated averaging, as in the sender, converges to the fixed point.
+        // The sender averages alpha in the same way. The repetition converges to the fixed point.
         let mut alpha = 1.0;
         for _ in 0..400 {
             let (sent, marked, _) = sawtooth(steady.critical_window(), alpha);
@@ -83,9 +83,9 @@ fn a_high_enough_threshold_keeps_the_queue_from_emptying_for_any_number_of_flows
             })
             .fold(f64::INFINITY, f64::min)
     };
-    // Section 3.4 of the paper derives K > C RTT / 7 from alpha = sqrt(2 / W*) and W* + 1 ~ W*. In the worst case,
-    // windows have five to eight packets, and both approximations are inaccurate. The exact solution requires K > 0.192
-    // C RTT.
+    // Section 3.4 of the paper derives K > C RTT / 7 from two approximations: alpha = sqrt(2 / W*), and W* + 1 ~ W*.
+    // Both are inaccurate in the worst case, with windows of five to eight packets. The exact solution requires K >
+    // 0.192 C RTT.
     assert!(smallest(0.195 * 700.0) > 0.0);
     assert!(smallest(0.185 * 700.0) < 0.0);
 }

@@ -1,4 +1,4 @@
-//! Tests of the ideal completion time: it is compared with formulas and with numbers computed by hand.
+//! Tests of the ideal completion time: the results are compared with formulas and with numbers computed by hand.
 
 use proptest::prelude::*;
 use tailcut_oracle::ideal::{DelayedAck, Hop, Transfer, equal_packets, incast_drain};
@@ -74,15 +74,15 @@ fn the_handshake_costs_a_round_trip_and_its_ack_a_packet_if_apart() {
     // 100 bytes over a hop take 0.8 us. Each direction has two hops with 10 us each.
     let round_trip = 4 * (800_000 + 10 * US);
     assert_eq!(delivered(&with), delivered(&bare) + round_trip);
-    // The ACK is sent first, and the data immediately after it.
+    // A separate ACK is sent before the data, so the data follows one serialisation time later.
     assert_eq!(delivered(&apart), delivered(&with) + 800_000);
 }
 
 #[test]
 fn slow_start_doubles_each_round_until_the_flow_is_sent() {
-    // There are two hops of 1 Gb/s and 50 us. A packet of 1000 bytes takes 8 us per hop. The three rounds have 2, 4 and
-    // 8 packets. A round begins when the first ACK of the previous round arrives, 16 + 100 + 100 us after the previous
-    // round began. The 8 packets of the last round follow each other without gaps.
+    // The path has two hops of 1 Gb/s and 50 us. A packet of 1000 bytes takes 8 us per hop. The three rounds have 2, 4
+    // and 8 packets. The first ACK of a round returns 16 + 100 + 100 us after the start of the round, and starts the
+    // next round. The 8 packets of the last round follow each other without gaps.
     let path = transfer(&[hop(1, 50), hop(1, 50)]);
     let done = path.slow_start(14_000);
     let round_trip = (16 + 200) * US;
@@ -113,8 +113,8 @@ fn delayed_acks_slow_the_growth_of_the_window_unless_bytes_are_counted() {
         ..transfer(&[hop(1, 50), hop(1, 50)])
     };
     // The receiver sends one ACK for two segments, and each ACK increases the window by one segment. The first round
-    // has 2 segments, the second 3. The receiver sends its first ACK when the second segment arrives, 8 us after the
-    // first.
+    // has 2 segments, and the second has 3. The receiver sends its first ACK when the second segment arrives, 8 us
+    // after the first segment.
     let round_trip = (16 + 8 + 200) * US;
     assert_eq!(
         ps(delayed.slow_start(5_000).delivered),

@@ -1,4 +1,5 @@
-//! Tests of the queueing formulas: they are compared with textbook values and with small simulations in this file.
+//! Tests of the queueing formulas: the results are compared with textbook values and with small simulations in this
+//! file.
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -39,7 +40,8 @@ impl Random {
     }
 }
 
-/// Returns the waits of `customers` customers by Lindley's recursion, W' = max(0, W + S - A), after a warm-up.
+/// Returns the waits of `customers` customers by Lindley's recursion, W' = max(0, W + S - A). The first 10,000
+/// customers are not included, because the queue is empty at the start.
 fn lindley(arrivals: f64, service: &Service, customers: usize, seed: u64) -> Vec<f64> {
     let mut random = Random::new(seed);
     let mut wait = 0.0;
@@ -57,8 +59,8 @@ fn lindley(arrivals: f64, service: &Service, customers: usize, seed: u64) -> Vec
 
 const CUSTOMERS: usize = 2_000_000;
 
-/// Asserts that `expected` is in the 99.9 % confidence interval of the series' mean, and that this interval is narrow
-/// enough for the check.
+/// Asserts that the 99.9 % confidence interval of the series' mean contains `expected`, and that the interval is
+/// narrow.
 fn assert_mean(what: &str, series: &[f64], expected: f64) {
     let interval: Interval = batch_means(series, 40, 0.999);
     assert!(
@@ -72,7 +74,7 @@ fn assert_mean(what: &str, series: &[f64], expected: f64) {
 }
 
 fn web_search() -> Service {
-    // This is the table of the DCTCP paper in packets, divided by 1,000, so that the mean is near one.
+    // The table of the DCTCP paper in packets, divided by 1,000 so that the mean is near one.
     let table = [
         (6.0, 0.15),
         (13.0, 0.2),
@@ -92,7 +94,7 @@ fn web_search() -> Service {
 #[test]
 fn the_forms_give_the_values_of_the_textbook() {
     let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-12, "{a} against {b}");
-    // At half load and mean service 1, the mean wait is 1 for M/M/1 and half of it for M/D/1.
+    // At half load and mean service time 1, the mean wait is 1 in M/M/1 and 0.5 in M/D/1.
     close(mm1::mean_wait(0.5, 1.0), 1.0);
     close(mm1::mean_sojourn(0.5, 1.0), 2.0);
     close(md1::mean_wait(0.5, 1.0), 0.5);
@@ -101,7 +103,7 @@ fn the_forms_give_the_values_of_the_textbook() {
     close(mm1::sojourn_quantile(0.9, 1.0, 0.99), 10.0 * 100f64.ln());
     close(processor_sharing::mean_sojourn(0.8, 1.0), 5.0);
     close(processor_sharing::probability_of_number(2, 0.5, 1.0), 0.125);
-    // Pollaczek-Khinchine agrees with the special cases.
+    // For exponential and constant service times, Pollaczek-Khinchine gives the same results as M/M/1 and M/D/1.
     let exponential = Service::Exponential(1.0);
     close(mg1::mean_wait(0.7, &exponential), mm1::mean_wait(0.7, 1.0));
     close(mg1::mean_number(0.75, &exponential), 3.0);
@@ -169,8 +171,8 @@ fn erlangs_formula_agrees_with_lindleys_recursion() {
 
 #[test]
 fn erlangs_formula_keeps_its_digits_up_to_twenty_services() {
-    // For large w, the tail is exponential: P(W > w) ~ C exp(-theta w). theta is the root of lambda (exp(theta) - 1) =
-    // theta. So if the wait grows by one service time, P(W > w) changes by the factor exp(-theta).
+    // For large w, P(W > w) is almost C exp(-theta w), where theta is the root of lambda (exp(theta) - 1) = theta. One
+    // more service time multiplies P(W > w) by exp(-theta).
     let (mut low, mut high) = (0.1f64, 5.0f64);
     for _ in 0..80 {
         let theta = f64::midpoint(low, high);
@@ -227,8 +229,8 @@ fn a_near_horizon_widens_the_bounds_but_keeps_the_truth_inside() {
     assert!(near.upper - near.lower > 4.0 * (far.upper - far.lower));
 }
 
-/// Returns the waits of a mouse and its copy in simulated queues: for each customer, the smaller of two sums of waits.
-/// Each sum has `rounds` terms, which come from independent queues.
+/// Returns, for each customer, the smaller of two sums of simulated waits: the wait of a mouse and the wait of its
+/// copy. Each sum has `rounds` waits from independent queues.
 fn smaller_sums(arrivals: f64, service: &Service, rounds: usize) -> Vec<f64> {
     let queues: Vec<Vec<f64>> = (0..2 * rounds)
         .map(|queue| lindley(arrivals, service, CUSTOMERS / 4, 100 + queue as u64))
@@ -315,7 +317,7 @@ fn in_the_model_replication_helps_mice_and_costs_what_its_load_costs() {
     let charged = mouse.mean_replicated(0.4, 0.0105, &service, lattice);
     assert!(charged.lower > free.lower && charged.upper > free.upper);
     assert!(charged.upper < alone, "{charged:?} against {alone}");
-    // If copies of all flows double the load of 0.4, the additional load costs more time than the second copy saves.
+    // Copies of all flows double the load from 0.4 to 0.8. This costs more time than the second copy saves.
     let all_doubled = mouse.mean_replicated(0.4, 1.0, &service, lattice);
     assert!(all_doubled.lower > alone, "{all_doubled:?} against {alone}");
 }
@@ -376,11 +378,11 @@ fn processor_sharing_slows_every_size_alike_whatever_the_distribution() {
 fn priorities_agree_with_the_queues_that_they_contain() {
     let (fast, slow) = (Service::Exponential(1.0), Service::deterministic(2.0));
     let classes = [(0.3, &fast), (0.2, &slow)];
-    // With preemption, the highest class behaves as if it were alone.
+    // With preemption, the other classes do not affect the highest class.
     let alone = mm1::mean_sojourn(0.3, 1.0);
     assert!((priority::preemptive_sojourn(&classes, 0) - alone).abs() < 1e-12);
-    // The queue always works if it has work. The sum of the waits, weighted by load, therefore does not depend on the
-    // order of the classes (Kleinrock, volume 2, 3.19).
+    // The queue is never idle while a customer waits. The sum of the waits, weighted by load, therefore does not depend
+    // on the order of the classes (Kleinrock, volume 2, 3.19).
     let weighted = 0.3 * priority::non_preemptive_wait(&classes, 0)
         + 0.4 * priority::non_preemptive_wait(&classes, 1);
     let residual: f64 = (0.3 * 2.0 + 0.2 * 4.0) / 2.0;

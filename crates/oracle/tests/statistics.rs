@@ -1,5 +1,5 @@
-//! Tests of the statistics: confidence intervals have their nominal coverage, and distances have their known
-//! distributions.
+//! Tests of the statistics: confidence intervals contain the true value as often as they promise, and distances have
+//! their known distributions.
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -31,7 +31,7 @@ fn mean(samples: &mut [f64]) -> f64 {
     samples.iter().sum::<f64>() / samples.len() as f64
 }
 
-/// Asserts that `covered` is true in the share `nominal` of `runs`. The tolerance is four standard deviations of the
+/// Asserts that `covered` is true for the share `nominal` of all runs. The tolerance is four standard deviations of the
 /// binomial distribution, plus `slack` for the known error of the method.
 fn assert_coverage(nominal: f64, slack: f64, runs: u64, covered: impl Fn(u64) -> bool) {
     let hits = (0..runs).filter(|&run| covered(run)).count() as f64;
@@ -72,7 +72,7 @@ fn the_interval_of_a_mean_is_the_one_worked_out_by_hand() {
 
 #[test]
 fn batch_means_cover_the_mean_of_a_correlated_series_where_plain_samples_do_not() {
-    // The series x' = 0.9 x + e has mean 0. About twenty consecutive samples are correlated.
+    // The series x' = 0.9 x + e has mean 0. The correlation extends over about twenty samples.
     let series = |seed| -> Vec<f64> {
         let mut x = 0.0;
         uniforms(seed, 20_000)
@@ -107,7 +107,7 @@ fn percentile_intervals_cover_at_least_as_often_as_they_say() {
                 .contains(exact)
         })
         .count();
-    // The coverage is at least 95 %. It is a little more, because ranks are whole numbers.
+    // The coverage is at least 95 %. It is a little higher, because ranks are whole numbers.
     assert!((935..=985).contains(&covered), "{covered} of 1000");
 }
 
@@ -127,7 +127,7 @@ fn too_few_samples_have_no_percentile_interval() {
     let samples: Vec<f64> = (0..300).map(f64::from).collect();
     assert_eq!(percentile_interval(&samples, 0.99, 0.95), None);
     assert_eq!(percentile_interval(&[], 0.5, 0.95), None);
-    // The interval needs 0.99^n <= 0.025, which is true for at least 368 samples.
+    // The interval exists if 0.99^n <= 0.025, so for at least 368 samples.
     let samples: Vec<f64> = (0..400).map(f64::from).collect();
     assert!(percentile_interval(&samples, 0.99, 0.95).is_some());
 }
@@ -155,8 +155,8 @@ fn the_bootstrap_is_the_same_for_one_seed() {
 
 #[test]
 fn distances_are_those_worked_out_by_hand() {
-    // The samples are compared with the uniform distribution. The largest distance is at 0.5: all samples are at most
-    // 0.5, but the uniform distribution gives 0.5.
+    // The largest distance to the uniform distribution is at 0.5. All samples are at most 0.5, and the uniform
+    // distribution gives the probability 0.5.
     assert_eq!(kolmogorov_distance(&[0.25, 0.5], |x| x), 0.5);
     assert_eq!(smirnov_distance(&[1.0, 2.0, 3.0], &[2.5, 3.5]), 2.0 / 3.0);
     assert_eq!(smirnov_distance(&[1.0, 2.0], &[1.0, 2.0]), 0.0);

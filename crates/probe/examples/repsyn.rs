@@ -1,9 +1,8 @@
-//! Comparison of a probe's prediction with real RepSYN connections. While volleys are sent, plain connections
-//! and RepSYN connections to the same RepNet server take turns. So all of them meet the same network.
+//! Compares a probe's prediction with real RepSYN connections. The program sends volleys. At the same time, it opens
+//! plain connections and RepSYN connections to one RepNet server in turn, so that all of them meet the same network.
 //!
-//! Run `repsyn serve 0.0.0.0:7000` on one host and `repsyn compare 10.0.0.8:7000 300` on another
-//! one. On further pairs of hosts, run `repsyn load 10.0.0.7:9 80` to load the network
-//! (docs/probe.md has the whole procedure).
+//! Run `repsyn serve 0.0.0.0:7000` on one host and `repsyn compare 10.0.0.8:7000 300` on another host. To load the
+//! network, run `repsyn load 10.0.0.7:9 80` on further pairs of hosts. docs/probe.md has the whole procedure.
 
 use anyhow::{Context, Result, bail};
 use std::net::{SocketAddr, UdpSocket};
@@ -16,10 +15,9 @@ use tokio::task::JoinSet;
 
 /// Ports in a volley.
 const PORTS: usize = 24;
-/// Interval at which connections start while volleys are sent. Plain and RepSYN connections take turns.
+/// Interval between two connections. Plain and RepSYN connections take turns.
 const EVERY: Duration = Duration::from_millis(10);
-/// Time in microseconds above which a handshake counts as one that has lost a SYN. The kernel repeats a SYN
-/// after 1 s.
+/// Time in microseconds above which a handshake must have lost a SYN. The kernel repeats a SYN after 1 s.
 const LATE_US: f64 = 900_000.0;
 
 #[tokio::main]
@@ -34,8 +32,8 @@ async fn main() -> Result<()> {
     }
 }
 
-/// Returns settings of RepSYN. With them, a connection is open as soon as the faster handshake is complete. It
-/// does not wait for a hello.
+/// Returns the settings of RepSYN. A connection is open as soon as the faster handshake is complete, without waiting
+/// for a hello.
 fn settings() -> Settings {
     Settings {
         flow: FlowSettings {
@@ -141,7 +139,7 @@ async fn compare(to: SocketAddr, volleys: usize) -> Result<()> {
     Ok(())
 }
 
-/// Returns the mean time of the faster of two handshakes whose SYNs were sent one after the other.
+/// Returns the mean time of the faster of two handshakes, over pairs whose SYNs were sent one after the other.
 fn neighbours(volley: &Volley) -> Option<f64> {
     let mut sent: Vec<Handshake> = volley.handshakes.iter().flatten().copied().collect();
     sent.sort_by(|a, b| a.sent_us.total_cmp(&b.sent_us));
@@ -152,7 +150,7 @@ fn neighbours(volley: &Volley) -> Option<f64> {
     (!faster.is_empty()).then(|| mean(&faster))
 }
 
-/// Returns the time that a connection needs, in microseconds. It is at most the time limit of a volley.
+/// Waits for a connection. Returns its time in microseconds, at most the time limit of a volley, and the connection.
 async fn within<T>(connecting: impl Future<Output = std::io::Result<T>>) -> (f64, Option<T>) {
     let began = Instant::now();
     let connected = tokio::time::timeout(PATIENCE, connecting).await;
@@ -163,8 +161,8 @@ async fn within<T>(connecting: impl Future<Output = std::io::Result<T>>) -> (f64
     )
 }
 
-/// Connects once. Returns the time, and the part of it that this process adds to the kernel's measurement of
-/// the same handshake.
+/// Opens one plain connection. Returns its time, and the extra time that this process adds to the kernel's measurement
+/// of the handshake.
 async fn plain_connection(to: SocketAddr) -> (f64, Option<f64>) {
     let (took, stream) = within(tokio::net::TcpStream::connect(to)).await;
     let Some(stream) = stream else {
@@ -174,7 +172,7 @@ async fn plain_connection(to: SocketAddr) -> (f64, Option<f64>) {
         Some(Handshake { us, resent: 0, .. }) => Some(took - us),
         _ => None,
     };
-    // An error means that the connection is closed already.
+    // An error means that the connection is closed already, so it is ignored.
     let _ = stream.set_zero_linger();
     (took, added)
 }
@@ -192,8 +190,7 @@ fn mean(times: &[f64]) -> f64 {
     times.iter().sum::<f64>() / times.len().max(1) as f64
 }
 
-/// Returns the mean and half the width of its 95 % interval. The interval is computed from the means of 20
-/// batches.
+/// Returns the mean, and half the width of its 95 % interval. The interval comes from the means of 20 batches.
 fn with_interval(times: &[f64]) -> (f64, f64) {
     let batches: Vec<f64> = times
         .chunks(times.len().div_ceil(20).max(1))
@@ -214,7 +211,7 @@ fn with_interval(times: &[f64]) -> (f64, f64) {
 fn load(to: SocketAddr, mbps: f64) -> Result<()> {
     const DATAGRAM: [u8; 1_400] = [0; 1_400];
     let mut state = u64::from(std::process::id()) | 1;
-    // Returns an exponential random time with a mean of 20 ms (xorshift, Marsaglia 2003).
+    // Each call returns an exponential random time with a mean of 20 ms (xorshift, Marsaglia 2003).
     let mut draw = move || {
         state ^= state << 13;
         state ^= state >> 7;
@@ -228,7 +225,7 @@ fn load(to: SocketAddr, mbps: f64) -> Result<()> {
         let until = Instant::now() + draw();
         let mut next = Instant::now();
         while Instant::now() < until {
-            // No program listens at the port, so the call may return an ICMP error.
+            // No program listens at the port. So the call may fail with an earlier ICMP error, which is ignored.
             let _ = socket.send_to(&DATAGRAM, to);
             next += gap;
             std::thread::sleep(next.saturating_duration_since(Instant::now()));

@@ -1,4 +1,4 @@
-//! `tailcut probe`.
+//! Command `tailcut probe`.
 
 use crate::mda::{Limits, Map, StoppingRule, Walk};
 use crate::measurement::{Findings, Measurement};
@@ -46,14 +46,14 @@ pub struct Probe {
     span: Option<Duration>,
 }
 
-/// Progress of a probe.
+/// Progress of a probe, for the user.
 #[derive(Clone, Copy, Debug)]
 pub enum Progress {
-    /// The next hops behind this TTL are being found. The second number counts the probes sent.
+    /// The probe searches the next hops behind this TTL. The second number counts the probes sent.
     Paths(u8, u64),
     /// Number of volleys sent, and number of volleys in the round.
     Volleys(usize, usize),
-    /// Pause until the round with this number. The second field is the time left.
+    /// The probe pauses until the round with this number. The second field is the time left.
     Resting(u32, Duration),
 }
 
@@ -104,8 +104,8 @@ fn resolve(target: &str) -> Result<SocketAddr> {
         .with_context(|| format!("HOST:PORT: '{target}' has no address"))
 }
 
-/// Measures until all rounds have ended or `stop` is true. `told` is called with the progress. If a directory
-/// `out` is given, the results are written into it.
+/// Measures until all rounds have ended or `stop` is true. Each step of the progress is passed to `told`. The results
+/// are written into the directory `out`, if there is one.
 ///
 /// # Errors
 /// The input is wrong, or nothing could be measured.
@@ -125,7 +125,7 @@ pub fn run(
     let address = resolve(&arguments.target)?;
     let mut files = out.map(Files::create).transpose()?;
     let mut ports = Ports::new(address, std::process::id());
-    // This reports an unreachable target at once. A walk would report it only after many probes.
+    // An unreachable target is reported here at once. The walk would need many probes to notice it.
     reach(address, &mut ports, stop)?;
     let map = paths(arguments, address, &mut ports, stop, told)?;
     let count = usize::from(arguments.ports);

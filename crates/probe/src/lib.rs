@@ -1,9 +1,9 @@
-//! Prediction of RepNet's gain on a network, before RepNet is deployed. An ordinary user can run the probe. It
-//! finds next hops by TCP traceroute. Then it measures volleys of handshakes. The kernel reports their
-//! round-trip times.
+//! Predicts the gain of RepNet on a network before RepNet is deployed. The probe needs no administrator rights. It
+//! finds next hops by TCP traceroute. Then it measures volleys of handshakes: many TCP handshakes that start at nearly
+//! the same time. The kernel reports their round-trip times.
 //!
-//! [`mda`], [`stats`], [`pace`] and [`verdict`] are sans-I/O. On Linux `net` sends over real sockets, and
-//! `command` is `tailcut probe`.
+//! [`mda`], [`stats`], [`pace`] and [`verdict`] do no I/O. On Linux, `net` sends over real sockets, and `command` is
+//! the program `tailcut probe`.
 //!
 //! This crate opens no raw socket, needs no privilege, and sends only to the given target.
 

@@ -1,4 +1,4 @@
-//! Data of a measurement, and its findings: results and recommendation.
+//! Data of a measurement, and the findings: results and a recommendation.
 
 use crate::mda::Map;
 use crate::stats::{Groups, Prediction, Volley, groups, predict};
@@ -13,17 +13,17 @@ pub struct Measurement {
     pub target: String,
     /// Address of the target.
     pub address: SocketAddr,
-    /// Source ports. A port's index is its number.
+    /// Source ports. Port number `n` is the entry with index `n`.
     pub ports: Vec<u16>,
     /// Paths to the target.
     pub map: Map,
     /// Volleys in order of time.
     pub volleys: Vec<Volley>,
-    /// Median, over the volleys, of the microseconds between the first and the last SYN.
+    /// Median time between the first and the last SYN of a volley, in microseconds.
     pub span_us: f64,
 }
 
-/// Handshakes of the ports on one path.
+/// Delays of all handshakes whose ports use the same path.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct PathDelays {
     /// Routers, first to last. `?` stands for a router that did not answer.
@@ -32,11 +32,11 @@ pub struct PathDelays {
     pub ports: Vec<u16>,
     /// Number of handshakes.
     pub handshakes: usize,
-    /// Mean of the handshakes in microseconds.
+    /// Mean time of the handshakes in microseconds.
     pub mean_us: f64,
-    /// Median in microseconds.
+    /// Median time of the handshakes in microseconds.
     pub p50_us: f64,
-    /// 99th percentile in microseconds.
+    /// 99th percentile of the handshakes' times in microseconds.
     pub p99_us: f64,
 }
 
@@ -49,7 +49,7 @@ pub struct Findings {
     pub target: String,
     /// Address of the target.
     pub address: SocketAddr,
-    /// Paths.
+    /// Paths to the target.
     pub paths: Map,
     /// Number of volleys.
     pub volleys: usize,
@@ -57,26 +57,27 @@ pub struct Findings {
     pub ports: usize,
     /// Seconds from the first volley to the last.
     pub seconds: f64,
-    /// Number of answered handshakes. Handshakes with a repeated SYN are included.
+    /// Number of answered handshakes, including those whose SYN was repeated.
     pub answered: usize,
-    /// Number of answered handshakes with a repeated SYN. Their SYN or its answer was lost.
+    /// Number of answered handshakes whose SYN was repeated, because the SYN or the answer was lost.
     pub resent: usize,
-    /// Number of handshakes without an answer within 3.5 s. In all figures, their time is 3.5 s.
+    /// Number of handshakes without an answer within 3.5 s. All statistics count them with a time of 3.5 s.
     pub unanswered: usize,
     /// Number of handshakes that failed for another reason, such as a port in use or a reset.
     pub failed: usize,
-    /// Median, over the volleys, of the microseconds between the first and the last SYN.
+    /// Median time between the first and the last SYN of a volley, in microseconds.
     pub span_us: f64,
-    /// Comparison of the faster of two handshakes with one handshake. `null`: too few volleys.
+    /// Predicted time of the faster of two handshakes, compared with one handshake. `null` if there are too few
+    /// volleys.
     pub prediction: Option<Prediction>,
-    /// Groups of ports with correlated delays. `null`: too few volleys.
+    /// Groups of ports with correlated delays. `null` if there are too few volleys.
     pub groups: Option<Groups>,
     /// Delays by path.
     pub by_path: Vec<PathDelays>,
 }
 
 impl Measurement {
-    /// Evaluates the measurement.
+    /// Computes the statistics and the recommendation.
     pub fn findings(&self) -> Findings {
         let prediction = predict(&self.volleys);
         let groups = groups(&self.volleys);
@@ -108,7 +109,7 @@ impl Measurement {
         }
     }
 
-    /// Returns the ports grouped by the routers that their SYNs pass, sorted by router.
+    /// Groups the ports by the routers on their paths. Returns each path as text with its ports, sorted by the text.
     pub fn ways(&self) -> Vec<(String, Vec<usize>)> {
         let mut ways: Vec<(String, Vec<usize>)> = Vec::new();
         for number in 0..self.ports.len() {

@@ -1,4 +1,4 @@
-//! Rate control of SYNs. It does no I/O. Its times may start at any fixed moment.
+//! Rate control of SYNs. This module does no I/O. Times may count from any fixed moment.
 
 use tailcut_units::{Time, TokenBucket};
 
@@ -8,12 +8,12 @@ pub const MOST: f64 = 640.0;
 const FEWEST: f64 = 4.0;
 /// Number of SYNs that may be sent at once after a pause. It is low, so that routers do not get bursts.
 const BURST: f64 = 4.0;
-/// Share of missing answers above which the rate is halved.
+/// Share of missing answers above which the rate is halved, 0 to 1.
 const TOO_MANY: f64 = 0.1;
 /// Number of answers and missing answers between two changes of the rate.
 const WINDOW: u32 = 20;
 
-/// Rounding error that a token may lack, because times are not exact.
+/// Part of a token that may be missing when a SYN is sent. Rounded times cause such small errors.
 const ROUNDING: f64 = 1e-6;
 
 /// Token bucket whose rate is halved if answers are missing, and recovers slowly.
@@ -49,7 +49,7 @@ impl Pace {
         Ok(())
     }
 
-    /// Records an answer, or a missing answer of a router that has answered other probes.
+    /// Counts one probe as answered or unanswered. Call it only for a router that has answered other probes.
     pub fn hear(&mut self, is_answer: bool) {
         match is_answer {
             true => self.answered += 1,
@@ -61,7 +61,7 @@ impl Pace {
         }
         let is_too_fast = f64::from(self.missed) > TOO_MANY * f64::from(heard);
         self.rate = match is_too_fast {
-            // The rate that the user sets may be below the smallest rate.
+            // The user may set a rate below `FEWEST`. The rate must then stay at or below the user's value.
             true => (self.rate / 2.0).max(FEWEST.min(self.most)),
             false => (self.rate * 1.25).min(self.most),
         };

@@ -26,7 +26,7 @@ impl Findings {
         text
     }
 
-    /// Returns the notes that complement the tables.
+    /// Returns the notes below the tables.
     fn notes(&self) -> Vec<String> {
         let mut notes = vec![format!(
             "{} volleys of {} ports in {:.0} s: {} handshakes, {} with a SYN sent again, {} unanswered, {} \

@@ -1,27 +1,26 @@
-//! Recommendation whether to deploy RepSYN, as a sentence.
+//! Recommendation for or against RepSYN, as a sentence.
 
 use crate::mda::Map;
 use crate::stats::{FEWEST_VOLLEYS, Groups, LEVEL, Prediction};
 use serde::Serialize;
 
-/// Smallest reduction of the handshakes' p99 that justifies the second SYN of RepSYN, as a share.
+/// Smallest reduction of the handshakes' p99 that justifies the second SYN of RepSYN. 0.1 means 10 %.
 pub const WORTH: f64 = 0.10;
-/// Largest number of volleys of a practical measurement.
+/// Largest number of further volleys that a user can be expected to measure.
 const TOO_MANY: f64 = 100_000.0;
 
-/// Recommendation.
+/// Kind of the recommendation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Decision {
-    /// Deploy: RepSYN reduces the p99 of handshakes by at least a tenth, with statistical
-    /// confidence.
+    /// Deploy: RepSYN reduces the p99 of handshakes by at least 10 %. The 95 % interval supports this.
     Deploy,
-    /// Do not deploy: RepSYN does not reduce the p99 of handshakes by a tenth, with statistical confidence.
+    /// Do not deploy: RepSYN reduces the p99 of handshakes by less than 10 %. The 95 % interval supports this.
     DoNotDeploy,
     /// Do not deploy, because there is only one path.
     OnePath,
-    /// Do not deploy for now: the faster of two handshakes needs less time than one handshake, but ports do not
-    /// differ. On a single path, the effect would be the same.
+    /// Do not deploy for now. The faster of two handshakes needs less time than one handshake, but all ports have
+    /// similar delays. A single path would look the same.
     NoDifference,
     /// More volleys are needed for a decision.
     Undecided,
@@ -30,12 +29,12 @@ pub enum Decision {
 /// Recommendation with its reasons.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Verdict {
-    /// Recommendation.
+    /// Kind of the recommendation.
     pub decision: Decision,
     /// Recommendation as a sentence, with the figure that it is based on.
     pub sentence: String,
-    /// Estimated number of further volleys that a decision needs. `None`: the recommendation is decided, or no
-    /// practical number is enough.
+    /// Estimated number of further volleys that a decision needs. `None` if the decision is final, or if it would need
+    /// too many volleys.
     pub more_volleys: Option<u64>,
 }
 
@@ -62,7 +61,7 @@ impl Verdict {
         }
     }
 
-    /// Creates the recommendation. `ports` is the number of handshakes in a volley.
+    /// Creates the recommendation. `volleys` is the number of volleys, and `ports` is the number of handshakes in each.
     pub fn new(
         map: &Map,
         volleys: usize,
@@ -97,8 +96,8 @@ impl Verdict {
             let half = (change.high - change.low) / 2.0;
             let apart = (change.value + WORTH).abs();
             let n = prediction.volleys as f64;
-            // The width of an interval falls with the square root of the number of volleys. It must become smaller
-            // than the distance to the limit.
+            // Half the width of the interval must become smaller than the distance to the limit. The width falls with
+            // the square root of the number of volleys.
             let more = n * (half / apart).powi(2) - n;
             return Self::undecided(&words, more.max(n / 10.0));
         }
@@ -116,7 +115,7 @@ impl Verdict {
     }
 }
 
-/// Returns a share as a whole number of percent.
+/// Converts a share to a whole number of percent.
 fn percent(share: f64) -> i64 {
     (share * 100.0).round() as i64
 }
@@ -190,7 +189,7 @@ mod tests {
 
     #[test]
     fn one_address_where_ports_differ_is_more_than_one_path() {
-        // A bundle of links below IP has one address and several paths.
+        // Several parallel links may look like one router, with one address. So there may be more than one path.
         let (decision, _) = decide(&map(1, &[]), 0.005, (-0.3, -0.35, -0.25));
         assert_eq!(decision, Decision::Deploy);
         let unsure = map(1, &[Doubt::SilentHop { ttl: 2 }]);

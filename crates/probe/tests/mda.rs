@@ -1,4 +1,4 @@
-//! Tests of the walk over model networks with known next hops.
+//! Tests of walks over model networks whose next hops are known.
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -6,14 +6,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 use tailcut_probe::mda::{Answer, Doubt, Flow, Limits, Map, Probe, StoppingRule, Walk};
 
-/// Model network of stages of routers. Each router of a stage has `widths[stage]` next hops in the next stage,
-/// which it does not share with other routers. If the width is 0, all routers of the stage share one next hop.
+/// Model network with stages of routers. Each router of a stage has `widths[stage]` next hops in the next stage, and no
+/// two routers share a next hop. If the width is 0, all routers of the stage have the same next hop.
 struct Model {
     widths: Vec<u32>,
     seed: u64,
-    /// Share of probes that a router does not answer.
+    /// Share of unanswered probes, 0 to 1.
     loss: f64,
-    /// Hop that never answers.
+    /// Number of the hop that never answers.
     silent: Option<u8>,
     /// Whether each packet takes a random path.
     sprays: bool,
@@ -36,7 +36,7 @@ impl Model {
         }
     }
 
-    /// Returns the router at a TTL on a flow's path, as its index in its stage.
+    /// Returns the router that a flow reaches at a TTL, as an index within the stage.
     fn place(&self, flow: Flow, ttl: u8) -> u32 {
         let widths = self.widths.iter().take(usize::from(ttl)).enumerate();
         widths.fold(0, |at, (stage, width)| {
@@ -105,8 +105,8 @@ fn router(ttl: u8, place: u32) -> Answer {
 
 #[test]
 fn next_hops_are_exact_in_all_but_one_of_a_hundred_runs() {
-    // The networks have one or two branching stages between single routers, as leaf-spine networks and networks
-    // of pods have.
+    // The networks have one or two stages with several routers, between single routers. Leaf-spine networks and
+    // networks of pods look like this.
     for paths in [1, 2, 4, 8] {
         for widths in [vec![1, paths, 0], vec![1, paths, paths, 1, 0]] {
             let runs = 300;
@@ -151,7 +151,7 @@ fn a_hop_that_never_answers_leaves_a_lower_bound() {
     model.silent = Some(2);
     let map = model.walk(Limits::default(), 0);
     assert_eq!(map.doubts, [Doubt::SilentHop { ttl: 2 }]);
-    // The hops around the silent hop have 4 and 2 routers, so there are 8 paths.
+    // The hops before and after the silent hop have 4 and 2 routers, so 4 * 2 paths are possible.
     assert_eq!((map.paths, map.count()), (8, "at least 8".to_owned()));
 }
 

@@ -1,4 +1,4 @@
-//! Tests of the statistics of volleys, on networks whose true values are known.
+//! Tests of the statistics of volleys. They use model networks whose true values are known.
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -7,10 +7,10 @@ use tailcut_probe::stats::{Figure, Handshake, Volley, groups, predict};
 /// Model of a network and two hosts. The queues of the paths grow and shrink. The hosts' kernels add noise.
 struct Model {
     random: Xoshiro256PlusPlus,
-    /// Mean queue of each path, in microseconds.
+    /// Mean waiting time in the queue of each path, in microseconds.
     loads: Vec<f64>,
     queues: Vec<f64>,
-    /// Share of a queue that remains at the next volley, 0 to 1.
+    /// Share of a queue that remains until the next volley, 0 to 1.
     memory: f64,
 }
 
@@ -32,8 +32,8 @@ impl Model {
         -mean * self.uniform().ln()
     }
 
-    /// Draws the time that a handshake spends in both hosts' kernels. As measured on an idle machine, it is about
-    /// 50 us, often a few microseconds more, and rarely includes the time slice of another program.
+    /// Draws the time that a handshake spends in the kernels of both hosts. On an idle machine, about 50 us were
+    /// measured, often a few microseconds more. In rare cases, the time slice of another program is added.
     fn kernel(&mut self) -> f64 {
         let seldom = match self.uniform() < 0.01 {
             true => self.exponential(400.0),
@@ -101,7 +101,7 @@ fn the_faster_of_two_is_that_of_all_pairs_of_a_volley() {
         })
         .collect();
     let prediction = predict(&volleys).expect("enough");
-    // The pairs of 10, 20, 40 have the faster times 10, 10, 20. The pairs of 30, 50, 100 have 30, 30, 50.
+    // The pairs of (10, 20, 40) have the faster times 10, 10, 20. The pairs of (30, 50, 100) have 30, 30, 50.
     within(prediction.mean.single, 41.6, 41.7);
     within(prediction.mean.pair, 25.0, 25.0);
     within(prediction.p50.pair, 20.0, 20.0);
@@ -111,19 +111,19 @@ fn the_faster_of_two_is_that_of_all_pairs_of_a_volley() {
 
 #[test]
 fn delays_that_depend_on_each_other_are_not_taken_for_independent_ones() {
-    // All paths share one queue half of the time.
+    // All ports use one path, so all handshakes of a volley wait in the same queue.
     let mut model = Model::new(1, &[800.0], 0.0);
     let volleys = model.volleys(400, 48);
     let prediction = predict(&volleys).expect("enough");
     let change = prediction.p99.expect("enough").change;
-    // With two independent draws, the mean would be half as large.
+    // With two independent queues, the faster handshake would wait half as long.
     assert!(change.value > -0.15, "{change:?}");
-    // With two paths, each has its own queue, and the faster one wins.
+    // The two paths have separate queues, so the faster of two handshakes waits less.
     let mut model = Model::new(1, &[800.0, 800.0], 0.0);
     let volleys = model.volleys(400, 48);
     let prediction = predict(&volleys).expect("enough");
     let mean = prediction.mean;
-    // Half of the pairs share a path. For the other pairs the mean is halved.
+    // Half of the pairs share a path. For the other pairs, the mean waiting time is halved.
     let truth = (850.0 * 0.49 + (850.0 - 400.0) * 0.51) / 850.0 - 1.0;
     assert!(
         (mean.change.value - truth).abs() < 0.05,
@@ -142,14 +142,13 @@ fn intervals_hold_where_volleys_follow_each_other() {
         let change = predict(&volleys).expect("enough").mean.change;
         held += u32::from(change.low <= truth && truth <= change.high);
     }
-    // 57 intervals should contain the true value. The probability of 50 or fewer is about one in a thousand.
+    // On average, 57 of the 60 intervals contain the true value. The probability of 50 or fewer is about 0.001.
     assert!(held >= 51, "{held} of {runs} intervals hold {truth}");
 }
 
 #[test]
 fn one_path_or_an_idle_network_has_groups_in_one_run_of_twenty_at_most() {
-    // The networks have one path with a changing queue, one path without a queue, and four idle
-    // paths.
+    // The networks are: one path with a changing queue, one path without a queue, and four idle paths.
     for loads in [vec![300.0], vec![0.0], vec![0.0; 4]] {
         let runs = 200;
         let falsely = (0..runs).filter(|seed| {

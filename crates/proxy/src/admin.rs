@@ -11,15 +11,15 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-/// Maximum size of a request's head in bytes. A client that never ends its head must not fill the memory.
+/// Maximum size of a request's head in bytes. Without a limit, a client that never ends its head could fill the memory.
 const MOST_BYTES: usize = 8_192;
-/// Time limit for reading a request and writing its response. Without a limit, a few silent clients would
-/// block the pages.
+/// Time limit for reading a request and writing its response. Without this limit, a few silent clients could use up all
+/// permits for requests.
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum number of concurrent requests. Each request builds a page in memory.
 const MOST_REQUESTS: usize = 64;
 
-/// Contents of the served pages.
+/// Contents of the pages that the admin server serves.
 pub trait Pages: Send + Sync + 'static {
     /// Whether the process accepts new work.
     fn is_healthy(&self) -> bool;
@@ -27,7 +27,7 @@ pub trait Pages: Send + Sync + 'static {
     fn metrics(&self) -> String;
 }
 
-/// Server of health and metrics. Dropping it closes its port.
+/// HTTP server for health and metrics. Dropping it closes its port.
 #[derive(Debug)]
 pub struct Admin {
     endpoint: Endpoint,
@@ -83,8 +83,8 @@ impl Drop for Admin {
 async fn serve(listener: TcpListener, pages: Arc<dyn Pages>) {
     let permits = Arc::new(tokio::sync::Semaphore::new(MOST_REQUESTS));
     loop {
-        // The permit comes before the connection, so further clients wait in the kernel and use no memory
-        // here.
+        // A permit is acquired before the connection is accepted, so that further clients wait in the kernel and use no
+        // memory of this process.
         let Ok(permit) = Arc::clone(&permits).acquire_owned().await else {
             return;
         };

@@ -1,4 +1,4 @@
-//! TCP addresses as text.
+//! TCP addresses and their text form.
 
 use std::fmt;
 use std::io;
@@ -6,12 +6,12 @@ use std::net::{Ipv6Addr, SocketAddr};
 use std::ops::RangeInclusive;
 use tokio::net::{TcpListener, lookup_host};
 
-/// Host of an address that contains only a port.
+/// Host that is used if an address contains only a port.
 const LOOPBACK: &str = "127.0.0.1";
 /// All ports to which a client can connect.
 pub const PORTS: RangeInclusive<u16> = 1..=65_535;
 
-/// TCP address. With port 0 the kernel chooses a port, which only listeners may use.
+/// TCP address. Only listeners may use port 0, for which the kernel chooses a port.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Endpoint {
     /// Host name or IP address, without brackets.

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use std::future::Future;
 
-/// Functions that open and close listening sockets.
+/// Functions that open and close the listening sockets of one kind of listener.
 pub trait ListenerFactory: Sync {
     /// Description of a listener to open.
     type Plan: Send + Sync;
@@ -13,7 +13,7 @@ pub trait ListenerFactory: Sync {
     /// Whether the open listener already matches the plan and can stay open.
     fn serves(open: &Self::Open, plan: &Self::Plan) -> bool;
 
-    /// Whether both use the same port number, so that the listener must close before the plan can be opened.
+    /// Returns whether both use the same port number. The listener must then close before the plan can be opened.
     fn collide(open: &Self::Open, plan: &Self::Plan) -> bool;
 
     /// Opens a listener.
@@ -26,7 +26,7 @@ pub trait ListenerFactory: Sync {
     fn close(open: Self::Open) -> impl Future<Output = Self::Plan> + Send;
 }
 
-/// Opens the planned listeners that are not open yet, and closes the open listeners that are not planned.
+/// Makes the open listeners match the plans: it opens planned listeners, and closes open listeners that have no plan.
 ///
 /// # Errors
 /// An address cannot be opened for listening. All old listeners then stay open, or are opened again. If another process
@@ -41,7 +41,7 @@ pub async fn exchange<F: ListenerFactory>(
     let fresh = plans
         .into_iter()
         .filter(|plan| !kept.iter().any(|old| F::serves(old, plan)));
-    // Plans whose port is free are opened before any listener closes. If one fails, no connection is lost.
+    // Plans whose port is free are opened before any listener closes. If one of them fails, no connection is lost.
     let takes_over = |plan: &F::Plan| leaving.iter().any(|old| F::collide(old, plan));
     let (late, early): (Vec<_>, Vec<_>) = fresh.partition(takes_over);
     *open = kept;

@@ -53,7 +53,7 @@ pub trait Running: Sized {
 /// The configuration is not valid, an address cannot be opened for listening, standard output cannot be written, or a
 /// second signal aborted open work.
 pub fn run<R: Running>(flags: &Flags, read: impl Fn() -> Result<R::Config>) -> Result<()> {
-    // The state is recorded before the file is read, so that no change is missed.
+    // The states of the files are recorded before the files are read, so that no change is missed.
     let watched = WatchedFiles::new(flags.config.clone());
     let config = read()?;
     if flags.check {
@@ -65,7 +65,7 @@ pub fn run<R: Running>(flags: &Flags, read: impl Fn() -> Result<R::Config>) -> R
         .enable_all()
         .build()?;
     runtime.block_on(async {
-        // The handlers come before the start, so that a signal during the start is not lost.
+        // Signal handlers are installed before the start, so that no signal during the start is lost.
         let signals = Signals::new()?;
         let running = R::start(&config).await?;
         for line in running.addresses(&config) {
@@ -139,7 +139,7 @@ async fn handle_events<R: Running>(
             }
             Event::Reload(why) => why,
         };
-        // The states are recorded before the files are read, so that a change during the reload starts
+        // The states of the files are recorded before the files are read. A change during the reload then starts
         // another reload.
         let before = WatchedFiles::new(files(&config));
         if files(&config).is_empty() {

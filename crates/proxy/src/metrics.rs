@@ -26,7 +26,7 @@ impl EncodeMetric for Untyped {
     }
 }
 
-/// Samples of one metric family, in the order of the page.
+/// Samples of one metric family, in the order in which the page shows them.
 #[derive(Debug)]
 struct Samples<L, M>(Vec<(L, M)>);
 

@@ -1,4 +1,5 @@
-//! TLS for servers and clients, with rustls and ring: certificates and keys in PEM, ALPN, and client certificates.
+//! TLS for servers and clients, with the libraries rustls and ring: certificates and keys in PEM, ALPN, and client
+//! certificates.
 
 use crate::config::{File, Table};
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -51,12 +52,12 @@ fn provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())
 }
 
-/// TLS settings of a listener: the key `tls`.
+/// TLS settings of a listener. The key of the configuration is `tls`.
 #[derive(Deserialize, Clone, PartialEq, Eq, Debug)]
 pub struct ServerTls {
     certificate: File,
     key: File,
-    /// Certificate authorities of clients. `None`: clients need no certificate.
+    /// Certificate authorities that may sign client certificates. `None`: clients need no certificate.
     #[serde(default)]
     client_ca: Option<File>,
 }
@@ -115,11 +116,11 @@ fn refused(at: &Table<'_>, key: &str, cause: &anyhow::Error) -> anyhow::Error {
 /// ALPN names of HTTP.
 pub const HTTP: [&str; 2] = ["h2", "http/1.1"];
 
-/// TLS settings for connections to servers: the key `replica_tls`.
+/// TLS settings for connections to servers. The key of the configuration is `replica_tls`.
 #[derive(Deserialize, Clone, PartialEq, Eq, Debug, Default)]
 #[serde(default)]
 pub struct ClientTls {
-    /// Certificate authorities of servers. `None`: the authorities that the operating system trusts.
+    /// Certificate authorities that may sign server certificates. `None`: all authorities that the system trusts.
     ca: Option<File>,
     /// Name that the certificate of each server must contain. `None`: the server's host.
     pub server_name: Option<String>,
@@ -148,7 +149,7 @@ impl ClientTls {
         {
             return Err(inner.refuse("server_name", "a host's name or an address"));
         }
-        // The files are the same for both versions of HTTP, so one of them is enough for the check.
+        // HTTP/1.1 and HTTP/2 use the same files, so a check with HTTP/1.1 is enough.
         let client = Client::new(self, false);
         client
             .map(drop)
@@ -225,7 +226,7 @@ impl Client {
 /// Parses the name of a server in TLS: a host name or an IP address.
 ///
 /// # Errors
-/// The text is neither.
+/// The text is neither a host name nor an IP address.
 pub fn server_name(host: &str) -> Result<ServerName<'static>> {
     let name = ServerName::try_from(host.to_owned());
     name.with_context(|| format!("{host:?} is neither a host name nor an IP address"))
@@ -320,10 +321,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Stream<S> {
     }
 }
 
-/// Performs the TLS handshake with a client if there is a configuration. The second value is true for TLS.
+/// Performs the TLS handshake with a client, or returns the plain stream if `config` is `None`. The second value is
+/// true if TLS is used.
 ///
 /// # Errors
-/// The client does not use TLS, or it sends no valid certificate although one is required.
+/// The client does not use TLS, or it does not send the valid certificate that the configuration requires.
 pub async fn accept<S: AsyncRead + AsyncWrite + Unpin>(
     config: Option<Arc<ServerConfig>>,
     stream: S,

@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-/// Interval between two checks. Polling also detects replaced files and changed symbolic links, which is how container
-/// orchestrators update configurations.
+/// Interval between two checks. Container orchestrators update configurations by replaced files and changed symbolic
+/// links. Polling also detects these changes.
 const EVERY: Duration = Duration::from_secs(1);
 
 type State = Option<(SystemTime, u64)>;
 
-/// Files that are watched, with their states when they were last read.
+/// Watched files, each with its state at the time of the last read.
 #[derive(Clone, Default, Debug)]
 pub struct WatchedFiles {
     files: Vec<(PathBuf, State)>,
@@ -32,8 +32,8 @@ impl WatchedFiles {
         }
     }
 
-    /// Replaces the set of files. Files that were already watched keep their recorded states; the current states of the
-    /// other files are recorded.
+    /// Replaces the set of files. A file that was already watched keeps its recorded state. For every other file, the
+    /// present state is recorded.
     #[must_use]
     pub fn with(mut self, files: impl IntoIterator<Item = PathBuf>) -> Self {
         let mut now = Self::new(files);
@@ -46,11 +46,11 @@ impl WatchedFiles {
         now
     }
 
-    /// Waits for a changed file and returns it when it was the same in two checks, so that a file is not read while it
-    /// is written. A missing file does not count as changed, because it is probably being replaced.
+    /// Waits for a changed file. Returns the file when it was the same in two checks, so that no file is read while
+    /// another process writes it. A missing file does not count as changed, because it is probably being replaced.
     pub async fn changed(&mut self) -> PathBuf {
         let mut every = tokio::time::interval(EVERY);
-        // After a delay, one check is enough.
+        // After a delay, one check is enough to replace the missed ones.
         every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut moving: Option<(usize, State)> = None;
         loop {

@@ -12,11 +12,11 @@ const HOP_BY_HOP: [HeaderName; 7] = [
     header::UPGRADE,
 ];
 
-/// Removes these fields. The field `te: trailers` stays, because a proxy forwards trailers.
+/// Removes the fields that concern one connection. The field `te: trailers` stays, because a proxy forwards trailers.
 pub(crate) fn remove(headers: &mut HeaderMap) {
-    // Both lists are read before their fields are removed.
+    // The lists of `TE` and `Connection` are read before these fields are removed.
     let takes_trailers = has_member(headers, &header::TE, "trailers");
-    // `Connection` lists further fields of the connection.
+    // `Connection` names further fields that concern the connection.
     let names: Vec<HeaderName> = members(headers, &header::CONNECTION)
         .filter_map(|name| name.parse().ok())
         .collect();
@@ -38,7 +38,7 @@ pub(crate) fn members<'h>(
     texts.flat_map(|text| text.split(',')).map(str::trim)
 }
 
-/// Whether a list has a member. Upper and lower case are equal.
+/// Returns whether a list field has this member. Upper and lower case are equal.
 pub(crate) fn has_member(headers: &HeaderMap, name: &HeaderName, member: &str) -> bool {
     members(headers, name).any(|found| {
         let found = found.split(';').next().unwrap_or_default();

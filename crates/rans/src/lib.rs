@@ -1,15 +1,15 @@
-//! Duplicate-aware HTTP, after "Towards a Redundancy-Aware Network Stack for Data Centers" (Iftikhar, Dogar, Qazi;
-//! HotNets 2014). Each request goes to two servers, the second time at low priority. The first answer purges the
-//! other copy, even if it already runs. There is no new protocol: `Priority` (RFC 9218) carries the class, and a
-//! client purges a request when it leaves (RST_STREAM, or the end of the connection).
+//! Duplicate-aware HTTP, after the paper "Towards a Redundancy-Aware Network Stack for Data Centers" (Iftikhar, Dogar,
+//! Qazi; HotNets 2014). Each request is sent to two servers, the second time at low priority. The first answer purges
+//! the other copy, even if that copy already runs. There is no new protocol: `Priority` (RFC 9218) contains the class,
+//! and a client purges a request by cancelling it (RST_STREAM, or the end of the connection).
 //!
-//! - [`guard`]: a tower layer before a service, with bounded concurrency, three strict classes and purges.
+//! - [`guard`]: a tower layer in front of a service, with bounded concurrency, three strict classes and purges.
 //! - [`client`]: a tower service over several replicas, with a primary, a copy and the first good answer.
-//! - [`ranges`]: downloads of one object from two replicas at once, from both ends until they meet.
+//! - [`ranges`]: downloads of one object from two replicas at the same time, from both ends until they meet.
 //! - `gateway` (a feature): the client as an HTTP service in front of replicas.
 //! - `connections` (a feature): connections to replicas, which are opened again when they end.
 //!
-//! All modules take their decisions from [`tailcut_requests`], which the simulator runs too.
+//! The decisions of all modules come from [`tailcut_requests`], which the simulator also runs.
 //!
 //! ```
 //! use http::{Request, Response};
@@ -40,7 +40,7 @@
 //! let guard = || GuardLayer::new(GuardConfig { workers: 8, ..GuardConfig::default() });
 //! let servers = [guard().layer(Hello), guard().layer(Hello)];
 //!
-//! // Here the client uses the services themselves. Usually it uses connections to them.
+//! In this example the client calls the services directly. Usually it uses connections to servers.
 //! let replicas = servers.map(|server| Replica {
 //!     primary: server.clone(),
 //!     copy: server,

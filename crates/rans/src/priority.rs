@@ -1,9 +1,9 @@
-//! Class of a request: the urgency in its `Priority` field (RFC 9218, section 4.1).
+//! Class of a request, which is the urgency in its `Priority` field (RFC 9218, section 4.1).
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use tailcut_requests::Class;
 
-/// Name of the field.
+/// Name of the field with the urgency.
 pub const PRIORITY: HeaderName = HeaderName::from_static("priority");
 /// Urgency of a request without the field, 0 to 7 (RFC 9218, section 4.1).
 const DEFAULT_URGENCY: u8 = 3;
@@ -17,7 +17,7 @@ pub const fn urgency(class: Class) -> u8 {
     }
 }
 
-/// Returns the class of an urgency: 0 to 5 are primaries.
+/// Returns the class for an urgency. 0 to 5 are primaries.
 pub const fn class(urgency: u8) -> Class {
     match urgency {
         0..=5 => Class::Primary,
@@ -29,11 +29,11 @@ pub const fn class(urgency: u8) -> Class {
 /// Returns the class of a request from its `Priority` field. A field that cannot be parsed is ignored, as RFC 9218
 /// requires.
 pub fn class_of(headers: &HeaderMap) -> Class {
-    // Several fields form one list.
+    // Several fields with this name form one list.
     let fields = headers.get_all(PRIORITY).iter();
     let texts = fields.filter_map(|field| field.to_str().ok());
     let urgencies = texts.flat_map(members).filter_map(urgency_in);
-    // The last urgency counts (RFC 8941, section 3.2).
+    // If the list contains several urgencies, the last one counts (RFC 8941, section 3.2).
     class(urgencies.last().unwrap_or(DEFAULT_URGENCY))
 }
 
@@ -61,7 +61,7 @@ fn urgency_in(member: &str) -> Option<u8> {
     value.parse().ok().filter(|urgency| *urgency <= 7)
 }
 
-/// Returns the field for a copy of a class.
+/// Returns the field for a copy with this class.
 pub fn field(class: Class) -> HeaderValue {
     match class {
         Class::Primary => HeaderValue::from_static("u=3"),

@@ -1,5 +1,5 @@
-//! Options of the TCP sockets of guards and clients: the bytes that wait in the kernel, which a purge cannot remove,
-//! and the class that switches see.
+//! Options of the TCP sockets of guards and clients. They control the number of bytes that wait in the kernel, which a
+//! purge cannot remove, and the class that switches see.
 
 use crate::priority::class_of;
 use http::{Request, Version};
@@ -14,9 +14,9 @@ use tailcut_requests::Class;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// Largest number of bytes that wait in the kernel (`TCP_NOTSENT_LOWAT`). All other bytes can still be
-/// purged. With a smaller number, the socket may become idle between two writes. With a larger number, a
-/// purge saves fewer bytes.
+/// Largest number of unsent bytes that wait in the kernel (`TCP_NOTSENT_LOWAT`). A purge can remove all other bytes.
+/// With a smaller number, the socket may become idle between two writes. With a larger number, a purge saves fewer
+/// bytes.
 pub const LOW_WATER: u32 = 16 << 10;
 
 /// Differentiated services code point (RFC 2474): the class that switches see in IP headers.
@@ -24,9 +24,9 @@ pub const LOW_WATER: u32 = 16 << 10;
 pub struct Dscp(u8);
 
 impl Dscp {
-    /// Best effort: the DSCP of packets that no program marks.
+    /// Best effort. Packets have this DSCP if no program marks them.
     pub const DEFAULT: Self = Self(0);
-    /// Lower effort (RFC 8622): behind all other traffic.
+    /// Lower effort (RFC 8622). Switches send these packets behind all other traffic.
     pub const LOWER_EFFORT: Self = Self(1);
 
     /// Returns a code point, 0 to 63.
@@ -52,15 +52,15 @@ impl FromStr for Dscp {
     }
 }
 
-/// Options of a socket. An option that the system rejects is left out, because the connection works without it.
+/// Options of a socket. If the system rejects an option, the connection still works, so the error is ignored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SocketOptions {
     /// DSCP of sent packets. `None`: the system's default.
     pub dscp: Option<Dscp>,
     /// Priority in the queues of this host (`SO_PRIORITY`, 0 to 6 without privileges). `None`: the system's default,
-    /// which follows the DSCP.
+    /// which depends on the DSCP.
     pub priority: Option<u32>,
-    /// Largest number of bytes that wait in the kernel (`TCP_NOTSENT_LOWAT`). `None`: the system's default.
+    /// Largest number of unsent bytes that wait in the kernel (`TCP_NOTSENT_LOWAT`). `None`: the system's default.
     pub low_water: Option<u32>,
 }
 
@@ -76,17 +76,17 @@ impl Default for SocketOptions {
 
 impl SocketOptions {
     /// Sets the options on a socket, and switches Nagle's algorithm off. Call it before the socket connects, so that
-    /// its SYN has the DSCP, too: a server with `tcp_reflect_tos` copies the DSCP of the SYN.
+    /// the SYN also has the DSCP: a server with `tcp_reflect_tos` copies the DSCP of the SYN.
     pub fn set<'socket>(&self, socket: impl Into<SockRef<'socket>>) {
         let socket = socket.into();
-        // With Nagle's algorithm, the end of a small request or answer would wait for an acknowledgement.
+        // With Nagle's algorithm, the end of a small request or answer would wait for an acknowledgment.
         let _ = socket.set_tcp_nodelay(true);
         if let Some(dscp) = self.dscp {
             mark(&socket, dscp);
         }
         #[cfg(target_os = "linux")]
         {
-            // The DSCP also sets the priority, so the priority comes second.
+            // Setting the DSCP also changes the priority, so the priority is set after it.
             if let Some(priority) = self.priority {
                 let _ = socket.set_priority(priority);
             }
@@ -99,14 +99,14 @@ impl SocketOptions {
 
 /// Sets the DSCP of the packets that a socket sends, over IPv4 and IPv6. TCP keeps control of the ECN bits.
 fn mark(socket: &SockRef<'_>, dscp: Dscp) {
-    // The DSCP is the upper six bits of the byte. A socket has only one of the two IP versions, so one of
-    // the calls fails.
+    // The DSCP is in the upper six bits of the byte. A socket uses only one of the two IP versions, so one of the two
+    // calls fails.
     let field = u32::from(dscp.0) << 2;
     let _ = socket.set_tos_v4(field);
     let _ = socket.set_tclass_v6(field);
 }
 
-/// DSCP of each class: primaries, duplicates, optional work.
+/// DSCP of each class, in the order: primaries, duplicates, optional work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ClassMarks(pub [Dscp; 3]);
 
@@ -130,9 +130,9 @@ impl FromStr for ClassMarks {
     }
 }
 
-/// DSCP of the packets that an accepted connection sends next. With HTTP/1.1 it is the DSCP of the request that is
-/// answered. HTTP/2 interleaves answers. There it is the DSCP of the most urgent class that has arrived on the
-/// connection, so a client keeps one connection for each class.
+/// DSCP of the next packets that an accepted connection sends. With HTTP/1.1 it is the DSCP of the request that is
+/// answered. With HTTP/2, answers are interleaved, and it is the DSCP of the most urgent class that has arrived on the
+/// connection. So a client uses a separate connection for each class.
 #[derive(Clone, Debug)]
 pub struct ConnectionMark {
     marks: ClassMarks,
@@ -146,7 +146,7 @@ impl ConnectionMark {
         let class = class_of(request.headers());
         let class = match request.version() {
             Version::HTTP_2 => {
-                // A lower number is a more urgent class.
+                // A lower number means a more urgent class.
                 let before = self.most_urgent.fetch_min(class as u8, Ordering::Relaxed);
                 match before < class as u8 {
                     true => return,
@@ -160,7 +160,7 @@ impl ConnectionMark {
     }
 }
 
-/// Accepted TCP stream whose DSCP follows its requests.
+/// Accepted TCP stream. Its DSCP follows the class of its requests.
 #[derive(Debug)]
 pub struct MarkedStream {
     stream: TcpStream,
@@ -169,8 +169,8 @@ pub struct MarkedStream {
 }
 
 impl MarkedStream {
-    /// Creates a stream, and the handle that sets the class of its requests. Packets before the first request have
-    /// the system's DSCP.
+    /// Creates a stream, and the handle that sets the class of its requests. Packets before the first request have the
+    /// system's default DSCP.
     pub fn new(stream: TcpStream, marks: ClassMarks) -> (Self, ConnectionMark) {
         let requested = Arc::new(AtomicU8::new(Dscp::DEFAULT.value()));
         let mark = ConnectionMark {
@@ -190,10 +190,10 @@ impl MarkedStream {
         Pin::new(&mut self.get_mut().stream)
     }
 
-    /// Returns the stream after its DSCP was updated. Every write starts here.
+    /// Returns the stream after its DSCP was updated. Every write calls this function first.
     fn marked(mut self: Pin<&mut Self>) -> Pin<&mut TcpStream> {
         let requested = self.requested.load(Ordering::Relaxed);
-        // A system call for each write would be needless, because the class rarely changes.
+        // The class rarely changes, so a system call for each write would be a waste.
         if requested != self.set {
             self.set = requested;
             mark(&SockRef::from(&self.stream), Dscp(requested));

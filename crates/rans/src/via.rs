@@ -1,20 +1,20 @@
-//! Field `Via` (RFC 9110, section 7.6.3): a guard adds its name there, and a client detects guards by it.
+//! Field `Via` (RFC 9110, section 7.6.3). A guard adds its name to the field, and a client detects guards by this name.
 
 use http::{HeaderMap, HeaderValue, header};
 
 /// Name of the guard in the field.
 const NAME: &str = "tailcut-guard";
 
-/// Adds the guard's name: a request that is dropped at this proxy is purged.
+/// Adds the guard's name. It means that a request which is dropped at this proxy is purged.
 pub fn add_guard(headers: &mut HeaderMap) {
     headers.append(header::VIA, HeaderValue::from_static("1.1 tailcut-guard"));
 }
 
-/// Whether a guard was on the path.
+/// Returns whether a guard was on the path.
 pub fn names_guard(headers: &HeaderMap) -> bool {
     let fields = headers.get_all(header::VIA).iter();
     let texts = fields.filter_map(|field| field.to_str().ok());
-    // Each member has a protocol and a name, and may have a comment.
+    // Each member of the list consists of a protocol and a name, and may have a comment.
     let mut members = texts.flat_map(|text| text.split(','));
     members.any(|member| member.split_whitespace().nth(1) == Some(NAME))
 }

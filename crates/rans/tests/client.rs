@@ -1,4 +1,4 @@
-//! Tests of the client with real servers: which copies are sent, which answer wins, and how the slower copy ends.
+//! Tests of the client with real servers: which copies it sends, which answer wins, and how the slower copy ends.
 
 mod common;
 #[path = "common/plain_client.rs"]
@@ -86,7 +86,7 @@ async fn an_application_that_leaves_purges_both_copies() {
     }
 }
 
-/// Service that answers at once with one status, and records its requests.
+/// Service that answers every request at once with one status, and records its requests.
 #[derive(Clone)]
 struct Says {
     status: StatusCode,
@@ -168,7 +168,7 @@ async fn what_changes_something_is_not_copied_unless_told() {
 #[tokio::test]
 async fn copies_tell_which_they_are_and_the_second_one_is_low() {
     let config = ClientConfig {
-        // Both replicas receive the request before either answers.
+        // With this policy, both replicas receive the request before one of them answers.
         purging: Policy::DAS,
         ..ClientConfig::default()
     };

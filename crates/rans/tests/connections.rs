@@ -1,4 +1,4 @@
-//! Connections to servers: they are kept, replaced and reopened, and no request is lost with them.
+//! Tests of connections to servers: they are kept, replaced and reopened, and no request is lost when one ends.
 #![cfg(feature = "connections")]
 
 mod common;
@@ -45,7 +45,7 @@ async fn text(answer: Result<Response<ConnectionBody<Body>>, ConnectionError>) -
     String::from_utf8(body.to_bytes().to_vec()).expect("text")
 }
 
-/// Starts a server on a free port that counts its connections.
+/// Starts a server on a free port. Returns its address and the number of its connections.
 async fn counted(version: Version, service: BlockingService) -> (SocketAddr, Arc<AtomicUsize>) {
     let behind = serve(version, service).await;
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
@@ -79,7 +79,7 @@ async fn a_connection_is_kept_for_the_next_request() {
     }
 }
 
-/// Reads a request from a connection, and returns its path.
+/// Reads a request from a connection, and returns the request's path.
 fn asked_for(stream: &mut BufReader<std::net::TcpStream>) -> String {
     let mut lines = stream.lines().map(|line| line.expect("a line"));
     let first = lines.next().expect("a request");
@@ -120,13 +120,13 @@ async fn a_second_answer_that_came_meanwhile_is_not_taken_for_the_next_ones() {
             .get_mut()
             .write_all(answer_to(&path).as_bytes())
             .expect("sent");
-        // The first connection receives no further request.
+        // The first connection must receive no second request.
         assert_eq!(first.read(&mut [0; 1]).unwrap_or(0), 0);
     });
     let mut client = client(Version::One, address, ConnectionConfig::default());
     assert_eq!(text(client.call(get("/first")).await).await, "/first");
     again.send(()).expect("a server");
-    // This waits without an `await`, so no task can read the connection meanwhile.
+    // The receiver blocks this thread without an `await`, so no task can read from the connection meanwhile.
     has_written.recv().expect("a word");
     assert_eq!(text(client.call(get("/second")).await).await, "/second");
     assert_eq!(client.counts().opened, 2);
@@ -153,7 +153,7 @@ async fn two_answers_at_once_are_told_apart_at_once() {
                     .await
                     .expect("sent");
                 number += 1;
-                // The connection stays open.
+                // The task keeps the connection open.
                 tokio::spawn(async move { stream.read(&mut [0; 1_000]).await });
             }
         });
@@ -267,7 +267,7 @@ async fn a_request_that_is_purged_while_the_connection_opens_leaves_it_to_others
     assert_eq!(connections.load(Ordering::Relaxed), 1);
 }
 
-/// Starts a server that sends a GOAWAY after `each` requests, and answers the requests before it.
+/// Starts a server that answers `each` requests on a connection and then sends a GOAWAY.
 async fn forgetful(each: usize) -> (SocketAddr, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -401,7 +401,7 @@ impl http_body::Body for Unfinished {
 
 #[tokio::test]
 async fn a_server_may_answer_before_it_has_the_whole_request() {
-    // The longer body exceeds the window that a server grants before it reads.
+    // The longer body is larger than the window that a server grants before it reads.
     for length in [1, 1 << 20] {
         let work = BlockingService::new();
         work.allow(1);
@@ -436,7 +436,7 @@ async fn nobody_there_is_an_error_and_the_next_request_tries_again() {
     }
 }
 
-/// Service that answers with the host of its request.
+/// Service that answers with the host name in the request.
 #[derive(Clone)]
 struct Host;
 

@@ -1,4 +1,4 @@
-//! Tests of a client whose replicas change.
+//! Tests of a client whose set of replicas changes.
 
 mod common;
 #[path = "common/plain_client.rs"]
@@ -37,7 +37,7 @@ async fn held(key: &'static str) -> (BlockingService, ReplicaChange) {
     (work, Ok(Change::Insert(key, replica)))
 }
 
-/// Whether the client accepts a request now.
+/// Returns whether the client accepts a request at this moment.
 async fn is_ready(client: &mut Client) -> Result<bool, String> {
     poll_fn(|cx| {
         Poll::Ready(match client.poll_ready(cx) {
@@ -58,7 +58,7 @@ async fn requests_go_to_the_replicas_of_the_moment_and_end_where_they_began() {
     let first = tokio::spawn(client.call(get("/first")));
     one.until(|seen| seen.began == ["/first"]).await;
 
-    // Requests are copied as soon as there are two replicas.
+    // As soon as there are two replicas, requests have copies.
     let (two, change) = held("two").await;
     changes.send(change).expect("a client");
     assert_eq!(is_ready(&mut client).await, Ok(true));
@@ -69,7 +69,7 @@ async fn requests_go_to_the_replicas_of_the_moment_and_end_where_they_began() {
     second.await.expect("no panic").expect("an answer");
     one.until(|seen| seen.dropped == ["/second"]).await;
 
-    // A replica that is removed still finishes its requests.
+    // A replica that is removed still finishes its open requests.
     changes.send(Ok(Change::Remove("one"))).expect("a client");
     assert_eq!(is_ready(&mut client).await, Ok(true));
     let third = tokio::spawn(client.call(get("/third")));

@@ -1,4 +1,4 @@
-//! Floods at `tailcut guard`: memory and queues stay bounded, and other clients receive answers meanwhile.
+//! Tests of floods at `tailcut guard`: memory and queues stay bounded, and other clients still receive answers.
 #![cfg(feature = "guard")]
 
 mod common;
@@ -45,7 +45,7 @@ impl Stage {
         ];
         let flags = Flags::parse_from([&flags, more].concat());
         std::thread::spawn(move || execute(&flags.guard));
-        // The guard opens its admin address before its listener, and either may come late.
+        // The guard opens its admin address before its listener. Each may need some time.
         for at in [admin, guard] {
             while TcpStream::connect(at).await.is_err() {
                 tokio::task::yield_now().await;
@@ -63,7 +63,7 @@ impl Stage {
         page
     }
 
-    /// Resolves when the metrics contain a line.
+    /// Resolves when the metrics page contains this line.
     async fn until(&self, line: &str) {
         while !self.metrics().await.contains(line) {}
     }
@@ -77,7 +77,7 @@ impl Stage {
     }
 }
 
-/// Returns the memory of this process in MB, the guard's memory included.
+/// Returns the memory of this process in MB. The guard runs in this process, too.
 fn memory() -> f64 {
     let text = std::fs::read_to_string("/proc/self/statm").expect("/proc");
     let pages = text
@@ -87,8 +87,9 @@ fn memory() -> f64 {
     pages.expect("pages") * 4096.0 / 1e6
 }
 
-/// CVE-2023-44487: 40,000 streams on eight connections, each reset as soon as it is open. They are duplicates, so
-/// primaries displace them when the queue is full. Other clients receive answers meanwhile.
+/// Flood as in CVE-2023-44487: 40,000 streams on eight connections, and each is reset as soon as it is open. The
+/// streams are duplicates, so primaries displace them when the queue is full. Other clients receive answers during the
+/// flood.
 async fn flood_of_resets(stage: &Stage) {
     let mut floods = tokio::task::JoinSet::new();
     for _ in 0..8 {
@@ -135,7 +136,8 @@ async fn flood_of_resets(stage: &Stage) {
 async fn a_flood_of_resets_leaves_nothing_behind_and_others_are_answered() {
     let stage = Stage::new(&["--workers", "2", "--queue", "100"]).await;
     stage.work.allow(1_000_000);
-    // The next flood reuses memory that the allocator keeps, so only leaks add up over two floods.
+    // The allocator keeps memory, which the next flood uses again. So only a leak makes the memory grow from flood to
+    // flood.
     flood_of_resets(&stage).await;
     let before = memory();
     flood_of_resets(&stage).await;
@@ -168,7 +170,7 @@ async fn a_head_that_is_too_long_is_refused_and_never_asked() {
     let mut stream = TcpStream::connect(stage.guard).await.expect("the guard");
     let long = "x".repeat(1 << 20);
     let head = format!("GET / HTTP/1.1\r\nhost: x\r\nlong: {long}\r\n\r\n");
-    // The guard may refuse the head before all of it was sent.
+    // The guard may refuse the head before it has received all of it.
     let _ = stream.write_all(head.as_bytes()).await;
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer).await;

@@ -1,4 +1,4 @@
-//! Downloads of files in ranges from two real nginx.
+//! Test of downloads of files in ranges from two real nginx servers.
 
 mod common;
 #[allow(dead_code, reason = "the other tests use the rest of it")]
@@ -23,7 +23,7 @@ use tower_service::Service;
 
 const OBJECT: usize = 5_000_000;
 
-/// An nginx with one file. Dropping it ends the process.
+/// Process of nginx with one file. Dropping this value ends the process.
 struct Nginx {
     child: Child,
     folder: TempDir,
@@ -48,7 +48,7 @@ impl Nginx {
         );
         let path = folder.path().join("nginx.conf");
         fs::write(&path, config).expect("a file");
-        // Daemons may be outside the user's path.
+        // nginx may be outside the user's `PATH`.
         let inherited = std::env::var("PATH").unwrap_or_default();
         let mut child = Command::new("nginx")
             .env("PATH", format!("{inherited}:/usr/sbin"))
@@ -76,7 +76,7 @@ impl Nginx {
 }
 
 fn put(folder: &Path, bytes: &[u8], changed: SystemTime) {
-    // The file is replaced, as a deployment does. Open descriptors still refer to the old file.
+    // The file is replaced as in a deployment: open descriptors still refer to the old file.
     let new = folder.join("new");
     fs::write(&new, bytes).expect("a file");
     let file = File::options().append(true).open(&new).expect("the file");
@@ -98,7 +98,7 @@ fn bytes(seed: usize) -> Bytes {
 async fn ranges(servers: &[Nginx; 2]) -> Ranges<PlainClient> {
     let mut replicas = Vec::new();
     for server in servers {
-        // HTTP/1.1: one connection for each range.
+        // With HTTP/1.1, each range has its own connection.
         let client = PlainClient::to(Version::One, server.address).await;
         replicas.push(Replica {
             primary: client.clone(),
@@ -136,7 +136,7 @@ async fn a_file_comes_from_two_nginx_and_from_one_where_their_tags_differ() {
     assert_eq!((counts.objects, counts.given_up), (2, 0));
     assert!(counts.parts >= 200, "{counts:?}");
 
-    // The file is replaced at one nginx during a download. The other one delivers the rest.
+    // One nginx gets a new file during the download. The other nginx delivers the rest of the old file.
     let mut body = ranges
         .call(get("/object"))
         .await
@@ -152,7 +152,7 @@ async fn a_file_comes_from_two_nginx_and_from_one_where_their_tags_differ() {
     assert_eq!(hash.finalize(), Sha256::digest(&object));
     assert_eq!(ranges.counts().given_up, 1);
 
-    // Now the files differ, so one nginx sends the whole object.
+    // The files now differ, so one nginx has to send the whole object.
     let answer = ranges.call(get("/object")).await.expect("an answer");
     let read = answer
         .into_body()

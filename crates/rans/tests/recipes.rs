@@ -1,5 +1,5 @@
-//! HAProxy and nginx before a real service, with the configurations of the docs. HAProxy replaces a guard.
-//! nginx only aborts requests of clients that leave.
+//! Tests of HAProxy and nginx in front of a real service, with the configurations of the docs. HAProxy replaces a
+//! guard. nginx only aborts requests that their client cancels.
 
 mod common;
 #[path = "common/plain_client.rs"]
@@ -26,7 +26,7 @@ struct Stage {
     work: BlockingService,
     program: Program,
     version: Version,
-    /// Connections that stay open after their request was dropped, as connections of clients do.
+    /// Connections that stay open after their request was dropped, like connections of real clients.
     clients: Mutex<Vec<PlainClient>>,
 }
 
@@ -43,7 +43,7 @@ impl Stage {
         }
     }
 
-    /// Sends a request on a new connection. Ending the task closes the request.
+    /// Sends a request on a new connection. Aborting the returned task drops the request.
     async fn send(&self, path: &str, class: Class) -> JoinHandle<Response<Incoming>> {
         let at = match self.version {
             Version::One => self.program.one,
@@ -54,7 +54,7 @@ impl Stage {
         let mut request = get(path);
         request.headers_mut().insert(PRIORITY, field(class));
         if self.version == Version::Two {
-            // The address has the host already, and nginx rejects both.
+            // The address of the request already contains the host, and nginx rejects requests with both.
             request.headers_mut().remove(http::header::HOST);
         }
         tokio::spawn(async move { client.call(request).await.expect("an answer") })

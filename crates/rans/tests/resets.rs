@@ -1,5 +1,5 @@
-//! One second of duplicated requests at each of some real servers. The program `resets` of `bench/rans` runs minutes
-//! of it.
+//! Test with one second of duplicated requests at each kind of real server. The program `resets` of `bench/rans` runs
+//! the same test for minutes.
 #![cfg(feature = "connections")]
 
 #[path = "common/resets/load.rs"]
@@ -21,7 +21,7 @@ async fn real_servers_bear_the_resets_of_losers_and_no_request_is_lost() {
             Vec::<String>::new(),
             "{kind:?}: {outcome:#?}"
         );
-        // More resets than Node's HTTP/2 accepts on one connection, and few unused copies that ran to their end.
+        // There were more resets than Node's HTTP/2 accepts on one connection, and few unused copies ran to their end.
         assert!(outcome.client.purged > 1_000, "{kind:?}: {outcome:#?}");
         assert!(outcome.purged() > 0.5, "{kind:?}: {outcome:#?}");
     }

@@ -1,4 +1,4 @@
-//! Ten seconds of the soak test. `make soak` runs an hour of it.
+//! Ten seconds of the soak test. `make soak` runs the test for an hour.
 #![cfg(feature = "guard")]
 
 #[path = "common/soak/load.rs"]

@@ -89,7 +89,7 @@ pub(crate) fn remove_all(dir: &Path) -> Result<(), Error> {
     for path in files(dir)? {
         fs::remove_file(&path).map_err(Error::io("remove", &path))?;
     }
-    // This fails if the directory contains other files. These files and the directory stay.
+    // The removal fails if the directory contains other files. These files and the directory then stay.
     let _ = fs::remove_dir(dir.join(CAPTURES));
     Ok(())
 }

@@ -20,13 +20,13 @@ pub enum Value<'a> {
 /// Type of a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// [`Value::Integer`].
+    /// Column of whole numbers ([`Value::Integer`]).
     Integer,
-    /// [`Value::Real`].
+    /// Column of numbers ([`Value::Real`]).
     Real,
-    /// [`Value::Text`].
+    /// Column of texts ([`Value::Text`]).
     Text,
-    /// [`Value::Class`].
+    /// Column of class names ([`Value::Class`]).
     Class,
 }
 
@@ -44,7 +44,7 @@ pub trait Cell<T = Self> {
     fn field(value: Value<'_>, ps: u64) -> Option<T>;
 }
 
-/// Conversion of the number of a class. Tables contain the name of the class instead.
+/// Conversion of a class: rows contain its number, and tables contain its name.
 pub(crate) struct Class;
 
 macro_rules! integers {
@@ -152,7 +152,7 @@ macro_rules! words {
             /// All variants.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// Returns the name that files contain.
+            /// Returns the name of the variant in files.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $word,)*

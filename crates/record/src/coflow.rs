@@ -1,4 +1,5 @@
-//! Coflows: groups of flows whose last one an application waits for. Queries are coflows to one host.
+//! Coflows: groups of flows. An application waits until the last flow of the group has ended. Queries are coflows to
+//! one host.
 
 use crate::FctStats;
 use crate::cell::{Class, words};
@@ -27,11 +28,11 @@ table! {
         "coflow" coflow: u32,
         /// Kind of the coflow.
         "kind" kind: CoflowKind,
-        /// Host that asks the query; `None`: a coflow of a file.
+        /// Host that sends the query and receives the answers; `None`: a coflow of a file.
         "receiver" receiver: Option<HostId>,
         /// Number of flows, without the questions of a query.
         "flows" flows: u32,
-        /// Payload bytes of these flows.
+        /// Payload bytes of the coflow's flows, without the questions of a query.
         "bytes" bytes: Bytes,
         /// Start of the query, or arrival of the coflow.
         "start_ns" start: Time,
@@ -43,7 +44,7 @@ table! {
     }
 }
 
-/// Returns the completion times of the coflows of this kind. Returns `None` if there are none.
+/// Returns statistics of the completion times of the coflows of this kind. Returns `None` if there are no such coflows.
 pub(crate) fn completion_of(rows: &[CoflowRecord], kind: CoflowKind) -> Option<FctStats> {
     let mut of_kind = rows.iter().filter(|row| row.kind == kind).peekable();
     of_kind.peek()?;

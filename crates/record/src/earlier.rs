@@ -32,9 +32,9 @@ pub struct Found {
     pub taken: Vec<Option<RunSummary>>,
     /// Number of reused runs that another executable wrote.
     pub of_other_builds: usize,
-    /// Number of planned runs that only another executable has executed. They are not reused.
+    /// Number of planned runs that are not reused, because only other executables have executed them.
     pub left_of_other_builds: usize,
-    /// Number of runs that the study does not plan. They were moved from `runs/` to `kept/`.
+    /// Number of runs that the study does not plan. These runs were moved from `runs/` to `kept/`.
     pub set_aside: usize,
     /// Error texts of existing runs that are not reused because their files were changed after writing.
     pub damaged: Vec<String>,
@@ -49,11 +49,11 @@ impl Found {
 
 /// Run directory that an earlier study left. The run may be unfinished.
 struct Known {
-    /// Name of the directory within `place`.
+    /// Name of the run's directory within its parent directory.
     name: String,
-    /// [`RUNS`] or [`KEPT`].
+    /// Parent directory of the run: [`RUNS`] or [`KEPT`].
     place: &'static str,
-    /// `None` if `run.json` is missing or names no origin.
+    /// Origin of the run. `None` if `run.json` is missing or contains no origin.
     origin: Option<Origin>,
     /// Time at which `run.json` was written; `None` if the run has not finished.
     finished_at: Option<SystemTime>,
@@ -72,8 +72,8 @@ struct OriginOnly {
     origin: Option<Origin>,
 }
 
-/// Reuses the existing runs of `dir` that `manifest` plans. Afterwards these runs are in `runs/` and marked as finished
-/// in the manifest, and all other runs are in `kept/`.
+/// Reuses the existing runs of `dir` that `manifest` plans. Afterwards the reused runs are in `runs/`, and the manifest
+/// marks them as finished. All other runs are in `kept/`.
 pub(crate) fn take(dir: &Path, manifest: &mut Manifest, earlier: Earlier) -> Result<Found, Error> {
     let mut known = directories(dir, RUNS)?;
     known.extend(directories(dir, KEPT)?);
@@ -156,7 +156,8 @@ pub(crate) fn remove_runs(dir: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns the run directories in `dir/place`. Removes the incomplete directories that killed programs left.
+/// Returns the run directories in the directory `place` of `dir`. Removes the incomplete directories that killed
+/// programs left.
 fn directories(dir: &Path, place: &'static str) -> Result<Vec<Known>, Error> {
     let path = dir.join(place);
     let entries = match fs::read_dir(&path) {

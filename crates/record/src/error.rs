@@ -12,13 +12,13 @@ pub enum Error {
     Io {
         /// Failed action, such as "write".
         action: &'static str,
-        /// The file or directory.
+        /// The file or directory on which the action failed.
         path: PathBuf,
         /// Error of the operating system.
         #[source]
         cause: io::Error,
     },
-    /// The directory contains files but no study. It is not changed.
+    /// The directory contains files but no study, so it is not changed.
     #[error(
         "{} is not empty and has no manifest.json, so it is left alone; use a new or empty directory",
         .path.display()

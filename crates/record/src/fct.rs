@@ -53,13 +53,13 @@ pub fn quantile_rank(n: usize, p: f64) -> Option<usize> {
 pub struct FctStats {
     /// Number of finished flows.
     pub n: u64,
-    /// Mean.
+    /// Mean completion time, in microseconds.
     pub mean_us: Option<f64>,
-    /// Median.
+    /// Median completion time, in microseconds.
     pub p50_us: Option<f64>,
-    /// 99th percentile.
+    /// 99th percentile of the completion time, in microseconds.
     pub p99_us: Option<f64>,
-    /// 99.9th percentile.
+    /// 99.9th percentile of the completion time, in microseconds.
     pub p999_us: Option<f64>,
     /// Number of unfinished flows. The times above do not include them.
     pub unfinished: u64,

@@ -1,11 +1,11 @@
-//! Hash of the fields of rows. The hash of a run consists of these fields.
+//! Hash of a sequence of fields of rows. The hash of a run is such a hash.
 
 use crate::cell::{Cell, Value};
 use twox_hash::XxHash3_128;
 
 /// Row that the hash of a run includes.
 pub(crate) trait Hashed {
-    /// Adds the fields to `hash`, exact to the picosecond, in the order of the hash's definition.
+    /// Adds the fields of the row to `hash`, exact to the picosecond, in the order in which the hash is defined.
     fn hash(&self, hash: &mut Fields);
 }
 

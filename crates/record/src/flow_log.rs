@@ -23,7 +23,7 @@ pub struct FlowLog {
     free: Vec<u32>,
     /// Packed rows. A row is never in two chunks. To grow, the log adds a chunk and copies nothing. Each chunk is twice
     /// as large as the previous chunk, because the allocator returns large chunks to the operating system when they are
-    /// freed, but keeps small ones in the process.
+    /// freed, but keeps small chunks in the process.
     chunks: Vec<Vec<u8>>,
     /// Used bytes of the last chunk.
     taken: usize,
@@ -97,7 +97,7 @@ impl FlowLog {
         }
     }
 
-    /// Returns the row of a flow, or of the flow that it is part of.
+    /// Returns the row of a flow. For a part of a flow, returns the row of the whole flow.
     pub fn get(&self, flow: FlowId) -> Option<FlowRecord> {
         let (flow, location) = self.find(flow);
         match location {
@@ -107,8 +107,8 @@ impl FlowLog {
         }
     }
 
-    /// Changes the row of a flow, or of the flow that it is part of. Returns `None` if there is no row. The change must
-    /// keep the flow's number.
+    /// Changes the row of a flow. For a part of a flow, changes the row of the whole flow. Returns `None` if there is
+    /// no row. The change must keep the flow's number.
     pub fn change<T>(
         &mut self,
         flow: FlowId,
@@ -158,7 +158,7 @@ impl FlowLog {
         }
     }
 
-    /// Packs a changed row again. It overwrites the old row if it has the same length.
+    /// Packs a changed row again. The new row replaces the old row if both have the same length.
     fn pack_again(&mut self, before: &FlowRecord, after: &FlowRecord, (high, low): (u16, u32)) {
         let [mut old, mut new] = [[0; codec::LONGEST]; 2];
         let length = codec::write(after, &mut new);

@@ -1,10 +1,10 @@
 //! Schema of a run's results, with readers and writers.
 //!
-//! A run fills a [`RunRecord`]. [`OutputDir`] writes it as tables (Parquet or CSV) with a [`RunSummary`] and a
+//! A run fills a [`RunRecord`]. [`OutputDir`] writes the record as tables (Parquet or CSV) with a [`RunSummary`] and a
 //! [`Manifest`]. [`StoredStudy`] reads a directory. `docs/output.md` describes every file, column and unit.
 //!
 //! Times in memory are exact picoseconds, and [`RunRecord::hash`] includes them. Times in files are whole nanoseconds.
-//! The only statistics that the crate computes are those in a run's [`RunSummary`].
+//! The crate computes statistics only for the [`RunSummary`] of a run.
 
 mod capture_file;
 mod cell;

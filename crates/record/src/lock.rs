@@ -1,5 +1,5 @@
-//! Lock that allows one writing process per directory. The operating system releases it when the process ends for any
-//! reason.
+//! Lock that allows one writing process per directory. When the process ends for any reason, the operating system
+//! releases the lock.
 
 use crate::Error;
 use fs4::{FileExt, TryLockError};

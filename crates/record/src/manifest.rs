@@ -50,7 +50,7 @@ impl HostInfo {
     }
 }
 
-/// Inputs that determine a run's result. A later study compares them to find an existing run.
+/// Inputs that determine a run's result. A later study compares these inputs to find an existing run.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Origin {
     /// Hash of the run's complete configuration: all parameters, the seed, the flows of a trace, and the format of its
@@ -61,7 +61,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Returns 12 digits that depend on both hashes. They make the names of run directories unique.
+    /// Returns 12 digits that depend on both hashes. The digits make the names of run directories unique.
     fn digits(&self) -> String {
         let mut both = Fingerprint::new();
         // Writing to a fingerprint never fails.

@@ -4,10 +4,11 @@ use std::fmt;
 use tailcut_units::Duration;
 use tailcut_units::quantity;
 
-/// Start or end of the measured part of a run. Everything that starts in this part is measured, whenever it ends.
+/// Start or end of the measured part of a run. Flows, requests and sessions that start in this part are measured, even
+/// if they end after it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum MeasureBound {
-    /// The answer finds the start: the end of the warm-up.
+    /// Automatic bound: the answer finds the end of the warm-up.
     Auto,
     /// No bound: the end of the run.
     End,
@@ -39,7 +40,7 @@ impl MeasureBound {
     }
 }
 
-/// The text that [`MeasureBound::read`] parses.
+/// Writes the text that [`MeasureBound::read`] parses.
 impl fmt::Display for MeasureBound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 /// Kind of a node.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum NodeKind {
-    /// Sends and receives packets.
+    /// Host, which sends and receives packets.
     #[default]
     Host,
-    /// Forwards packets.
+    /// Switch, which forwards packets.
     Switch,
 }
 

@@ -4,9 +4,9 @@ use crate::{FlowRows, RequestRecord};
 use serde::{Deserialize, Serialize};
 use tailcut_units::{Duration, Time};
 
-/// Load that a workload offers to each tier of links. It is computed before the run from the traffic matrix and the
-/// topology. It includes data packets with headers, preamble and gap, spread evenly over all shortest paths. It does
-/// not include acknowledgements, handshakes, copies and retransmissions.
+/// Load that a workload offers to each tier of links, computed before the run from the traffic matrix and the topology.
+/// It includes data packets with headers, preamble and gap, spread evenly over all shortest paths. It does not include
+/// acknowledgements, handshakes, copies and retransmissions.
 #[derive(Clone, Default, PartialEq, Debug, Serialize, Deserialize)]
 pub struct OfferedLoad {
     /// Tiers, from the hosts up to the core and down again.
@@ -23,7 +23,7 @@ pub struct OfferedLoad {
 pub struct TierLoad {
     /// Name of the links, such as `leaf uplinks`.
     pub tier: String,
-    /// Offered rate divided by the capacity of all links that traffic may use. The tier is overloaded above 1.
+    /// Offered rate divided by the capacity of all links that traffic may use. Above 1, the tier is overloaded.
     pub load: f64,
     /// Part of `load` that is proportional to the run's load. The rest comes from parts with a fixed rate.
     pub in_proportion: f64,
@@ -59,14 +59,14 @@ impl OfferedLoad {
 /// until it has finished.
 #[derive(Clone, Copy, Default, PartialEq, Debug, Serialize, Deserialize)]
 pub struct UnfinishedBytes {
-    /// Mean over the middle third of the time between the first and the last start.
+    /// Mean over the middle third of the time between the first and the last start, in bytes.
     pub middle: f64,
-    /// Mean over the last third of this time.
+    /// Mean over the last third of the time between the first and the last start, in bytes.
     pub last: f64,
 }
 
 impl UnfinishedBytes {
-    /// Computes the means for these flows and requests. Returns `None` if all start at the same time.
+    /// Computes the means for these flows and requests. Returns `None` if all of them start at the same time.
     pub fn of(flows: &(impl FlowRows + ?Sized), requests: &[RequestRecord]) -> Option<Self> {
         let spans = || {
             let of_flows = flows.rows().map(|f| (f.start, f.fct, f.bytes));

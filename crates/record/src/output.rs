@@ -11,7 +11,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// Directory to which a study is written. Threads share it. A lock excludes other processes.
+/// Directory to which a study is written. The threads of a process share the directory. A lock excludes other
+/// processes.
 ///
 /// A run is written under a temporary name and renamed when it is complete. The directory therefore contains only
 /// complete runs, even if the program is killed. The next study that plans one of these runs reuses it.

@@ -22,9 +22,9 @@ pub struct Parameter {
 pub enum ParameterValue {
     /// A whole number.
     Integer(u64),
-    /// A number.
+    /// Number that need not be whole.
     Real(f64),
-    /// Text. A sweep of both numbers and words also uses it.
+    /// Text. A sweep of both numbers and words also uses this variant.
     Text(String),
 }
 

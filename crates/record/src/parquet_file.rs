@@ -154,7 +154,7 @@ pub(crate) fn read(
     Ok(())
 }
 
-/// Checks the position of a column in the file. The library panics if it is negative.
+/// Checks the position of a column in the file. If the position is negative, the Parquet library panics.
 fn check_range(name: &str, column: &ColumnChunkMetaData) -> Result<()> {
     let start = column
         .dictionary_page_offset()

@@ -34,8 +34,8 @@ table! {
         "service_ns" service: Duration,
         /// Number of copies that were purged before their response was sent completely.
         "purged" purged: u32,
-        /// Time from the end of the request until no server had a copy of it; `None`: at the end of the request, no
-        /// server had a copy.
+        /// Time from the end of the request until no server had a copy of it. `None`: no server had a copy when the
+        /// request ended.
         "purge_ns" purge: Option<Duration>,
     }
     hash: request client server copies purged bytes sent wasted start service winner latency purge

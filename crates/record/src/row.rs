@@ -1,5 +1,5 @@
-//! Definition of a table's row. All other forms of a row follow from it: files, hashes, the log of flows, and columns
-//! in other programs.
+//! Definition of a table's row. All other forms of a row follow from this definition: files, hashes, the log of flows,
+//! and columns in other programs.
 
 use crate::cell::{Cell, Kind, Value};
 
@@ -9,7 +9,7 @@ pub(crate) const NS: u64 = 1_000;
 /// Name and type of a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Heading {
-    /// Name of the column. It ends with the unit.
+    /// Name of the column, with the unit at its end.
     pub name: &'static str,
     /// Type of the column.
     pub kind: Kind,
@@ -32,7 +32,7 @@ pub trait Row: Sized {
     /// Columns of the table, in the order in which a file has them.
     const COLUMNS: &'static [Heading];
 
-    /// Passes the values to `put`, column by column. Times are multiples of `ps` picoseconds.
+    /// Passes the values of the row to `put`, column by column. Times are multiples of `ps` picoseconds.
     fn each<'a>(&'a self, ps: u64, put: impl FnMut(Value<'a>));
 
     /// Returns the row with the values that `next` returns, column by column. Returns `None` at the first value that is

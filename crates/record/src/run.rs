@@ -17,9 +17,9 @@ pub type PackedRun = RunRecord<FlowLog>;
 /// Number of packets, and number of bytes in these packets, including headers.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct PacketCount {
-    /// Packets.
+    /// Number of packets.
     pub packets: u64,
-    /// Bytes.
+    /// Number of bytes in the packets, including headers.
     pub bytes: u64,
 }
 
@@ -54,7 +54,7 @@ impl DropCounts {
 pub struct RunTotals {
     /// Number of links that a packet crossed, summed over all packets.
     pub packet_hops: u64,
-    /// Number of events that the engine processed. It depends on the engine, so the hash does not include it.
+    /// Number of events that the engine processed. The number depends on the engine, so the hash does not include it.
     pub events: u64,
     /// Packets that hosts sent on their first link.
     pub sent: PacketCount,
@@ -77,7 +77,7 @@ pub struct RunTotals {
     pub simulated: Duration,
 }
 
-/// Time and memory that a run needed. The hash does not include them.
+/// Time and memory that a run needed. The hash of the run does not include them.
 #[derive(Clone, Copy, Default, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunCost {
     /// CPU time of the thread that executed the run, in seconds; `None`: unknown.
@@ -94,7 +94,7 @@ pub struct RunCost {
 pub struct RunRecord<F = Vec<FlowRecord>> {
     /// Key of the run.
     pub key: RunKey,
-    /// Counters.
+    /// Counters of the run.
     pub totals: RunTotals,
     /// Time and memory that the run needed.
     pub cost: RunCost,
@@ -185,7 +185,7 @@ impl<F> RunRecord<F> {
 }
 
 impl<F: FlowRows> RunRecord<F> {
-    /// Returns the hash of the run: 32 hexadecimal digits (XXH3-128). It includes the flows in the order of their
+    /// Returns the hash of the run: 32 hexadecimal digits (XXH3-128). The hash includes the flows in the order of their
     /// numbers, the totals except `events`, and the requests. It does not depend on the platform, the engine or the
     /// number of threads.
     pub fn hash(&self) -> String {
@@ -269,7 +269,7 @@ impl Sums {
 /// default.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunSummary {
-    /// `design`, `topology`, `workload`, `load`, `seed`, and `parameters` if the study sweeps keys.
+    /// Key of the run: `design`, `topology`, `workload`, `load`, `seed`, and `parameters` if the study sweeps keys.
     #[serde(flatten)]
     pub key: RunKey,
     /// Number of started flows.
@@ -278,15 +278,15 @@ pub struct RunSummary {
     pub unfinished: u64,
     /// Number of links that a packet crossed, summed over all packets.
     pub packet_hops: u64,
-    /// Events that the engine processed.
+    /// Number of events that the engine processed.
     pub events: u64,
-    /// CPU time in seconds.
+    /// CPU time of the run in seconds; `None`: unknown.
     pub cpu_seconds: Option<f64>,
-    /// [`RunRecord::hash`].
+    /// Hash of the record ([`RunRecord::hash`]).
     pub record_hash: String,
     /// Completion times of finished flows for each size group.
     pub fct: FctSummary,
-    /// Wall time in seconds.
+    /// Wall time of the run in seconds; `None`: unknown.
     pub wall_seconds: Option<f64>,
     /// Peak resident memory of the process until the end of this run, in bytes; `None`: unknown.
     pub peak_rss_bytes: Option<u64>,
@@ -344,7 +344,7 @@ pub struct RunSummary {
     /// Completion times of the queries; `None`: the workload has no queries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queries: Option<FctStats>,
-    /// Completion times of the coflows of files; `None`: the workload has none.
+    /// Completion times of the coflows of files; `None`: the workload has no such coflows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coflows: Option<FctStats>,
     /// Load that the workload offers to the links; `None`: an earlier version wrote the file.

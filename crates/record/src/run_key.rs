@@ -15,7 +15,7 @@ pub struct RunKey {
     /// Offered load as a share of the capacity, above 0 and at most 10; `None`: the workload has no configured load,
     /// such as a trace.
     pub load: Option<f64>,
-    /// Seed.
+    /// Seed of the run.
     pub seed: u64,
     /// Swept keys in the order of the study, with the values of this run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -51,7 +51,7 @@ table! {
         "dropped" dropped: u64,
         /// Packets that left with a congestion mark from this port.
         "marked" marked: u64,
-        /// Longest backlog.
+        /// Longest backlog of the port's queue during the run.
         "max_backlog_bytes" max_backlog: Bytes,
     }
 }
@@ -77,8 +77,8 @@ table! {
     }
 }
 
-/// Returns the end of each link's name: `#0`, `#1` for several links between the same two nodes, in the order of
-/// `topology`, and an empty text for all others.
+/// Returns the suffix of each link's name. If several links connect the same two nodes, their suffixes are `#0`, `#1`
+/// and so on, in the order of `topology`. All other links have an empty suffix.
 pub fn link_numbers(topology: &[TopologyLink]) -> Vec<String> {
     let mut of_ends: HashMap<(&str, &str), Vec<usize>> = HashMap::new();
     for (place, link) in topology.iter().enumerate() {

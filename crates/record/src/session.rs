@@ -54,16 +54,16 @@ table! {
         "session" session: u32,
         /// Kind of the session.
         "operation" operation: SessionOperation,
-        /// The client.
+        /// Client of the session.
         "client" client: HostId,
         /// Receiving host.
         "receiver" receiver: HostId,
-        /// Size of the session in bytes. Each receiver gets all of them.
+        /// Size of the session in bytes. Each receiver gets all these bytes.
         "bytes" bytes: Bytes,
         /// Time of the client's request.
         "start_ns" start: Time,
-        /// Time from `start` until this receiver had all bytes; `None`: the run ended first. In a daisy chain, it ends
-        /// when all earlier receivers of the chain also have all bytes.
+        /// Time from `start` until this receiver had all bytes; `None`: the run ended first. In a daisy chain, this
+        /// time ends when all earlier receivers of the chain also have all bytes.
         "completion_ns" completion: Option<Duration>,
         /// Symbols, complete or trimmed, that arrived before the receiver had all bytes; 0 in transfers with one sender
         /// and one receiver.
@@ -97,8 +97,8 @@ pub struct SessionOutcome {
     pub start: Time,
     /// Size of the session in bytes.
     pub bytes: Bytes,
-    /// Time from the client's request until all receivers had all bytes, except receivers that were removed from the
-    /// transfer; `None`: a receiver did not get all bytes, or all were removed.
+    /// Time from the client's request until all receivers had all bytes. Receivers that were removed from the transfer
+    /// do not count. `None`: a receiver did not get all bytes, or all receivers were removed.
     pub completion: Option<Duration>,
     /// Number of unneeded symbols at the receiver that received most of them.
     pub in_vain: u32,
@@ -117,7 +117,7 @@ impl SessionOutcome {
         let first = rows.first()?;
         let wanted = rows
             .iter()
-            // A receiver that was removed from the transfer may have received all bytes before.
+            // A receiver that was removed from the transfer may have received all bytes before its removal.
             .filter(|row| row.straggling != Straggling::LeftOut || row.completion.is_some());
         let completions: Option<Vec<Duration>> = wanted.map(|row| row.completion).collect();
         let last = completions.and_then(|all| all.into_iter().max());

@@ -99,8 +99,8 @@ impl StoredRun {
 
     /// Writes a run to the directory `dir`, completely or not at all. The files are first written to a temporary
     /// directory next to it, whose name contains `mark` and ends in `.partial`. When all files are on disk, that
-    /// directory is renamed. If several processes write the same run, the first one wins and the files of the others
-    /// are removed.
+    /// directory is renamed. If several processes write the same run, the files of the first process stay, and the
+    /// files of all other processes are removed.
     ///
     /// # Errors
     /// [`Error::Io`] if the operating system reports an error.

@@ -1,4 +1,4 @@
-//! File of a table. It is written and read in pieces, so that the whole table is never in memory.
+//! File of a table. The file is written and read in pieces, so that the whole table is never in memory.
 
 use crate::layout::{TableFile, TableFormat};
 use crate::row::Heading;

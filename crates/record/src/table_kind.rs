@@ -8,33 +8,33 @@ use crate::{FlowRows, ParameterValue, RunKey, RunRecord, TopologyLink, link_numb
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Columns with the names of links. They follow the columns of the row type.
+/// Columns with the names of links, which follow the columns of the row type.
 pub(crate) const LINK_NAMES: [&str; 2] = ["port.name", "link.name"];
 
 /// Kind of a run's table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TableKind {
-    /// [`RunRecord::flows`].
+    /// Table of the flows: [`RunRecord::flows`].
     Flows,
-    /// [`RunRecord::requests`].
+    /// Table of the requests: [`RunRecord::requests`].
     Requests,
-    /// [`RunRecord::sessions`].
+    /// Table of the sessions: [`RunRecord::sessions`].
     Sessions,
-    /// [`RunRecord::coflows`].
+    /// Table of the coflows: [`RunRecord::coflows`].
     Coflows,
-    /// [`RunRecord::ports`].
+    /// Table of the ports: [`RunRecord::ports`].
     Ports,
-    /// [`RunRecord::nodes`].
+    /// Table of the nodes: [`RunRecord::nodes`].
     Nodes,
-    /// [`RunRecord::topology`].
+    /// Table of the topology: [`RunRecord::topology`].
     Topology,
-    /// [`RunRecord::failures`] of links that are slow or down.
+    /// Table of slow links and links that are down, from [`RunRecord::failures`].
     Failures,
-    /// [`RunRecord::failures`] of links that lose packets at random.
+    /// Table of links that lose packets at random, from [`RunRecord::failures`].
     Losses,
-    /// [`RunRecord::queues`].
+    /// Table of queue samples: [`RunRecord::queues`].
     Queues,
-    /// [`RunRecord::links`].
+    /// Table of link samples: [`RunRecord::links`].
     Links,
 }
 
@@ -84,8 +84,8 @@ impl TableKind {
     /// values.
     pub(crate) fn complete(self, run: &RunKey, mut table: Table) -> Table {
         let rows = table.rows();
-        // The position of the column `design` is part of the documented layout: second in these tables, otherwise after
-        // the columns of the row.
+        // The documentation fixes the position of the column `design`: second in these tables, and after the columns of
+        // the row in all other tables.
         let design = match self {
             Self::Flows | Self::Requests => 1,
             _ => table.columns.len(),

@@ -32,7 +32,8 @@ pub struct CoarseChunk {
     pub of: u64,
 }
 
-/// Gap of flowlets that is outside the range that the round trip and the queues of the network give.
+/// Gap of flowlets that is outside the range of good gaps. The round-trip time and the queues of the network determine
+/// this range.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct FlowletGap {
     /// Key that sets the gap, such as `letflow.gap`.
@@ -49,9 +50,9 @@ pub struct FlowletGap {
 /// network's delays.
 #[derive(Clone, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Timers {
-    /// Timeout before the first RTT sample; `None`: the transport has no handshake.
+    /// Timeout before the first round-trip sample; `None`: the transport has no handshake.
     pub initial: Option<Timer>,
-    /// Shortest timeout after the first RTT sample.
+    /// Shortest timeout after the first round-trip sample.
     pub least: Option<Timer>,
     /// Codec of the transport; `None`: no codec, or it is at least as fast as the links of the hosts.
     pub codec: Option<SlowCodec>,

@@ -9,15 +9,15 @@ use std::collections::BTreeMap;
 pub struct WaitStats {
     /// Packets that left the ports, including packets that did not wait.
     pub packets: u64,
-    /// Mean in microseconds.
+    /// Mean waiting time in microseconds.
     pub mean_us: f64,
-    /// Median in microseconds.
+    /// Median waiting time in microseconds.
     pub p50_us: f64,
-    /// 99th percentile in microseconds.
+    /// 99th percentile of the waiting time in microseconds.
     pub p99_us: f64,
-    /// 99.9th percentile in microseconds.
+    /// 99.9th percentile of the waiting time in microseconds.
     pub p999_us: f64,
-    /// Maximum in microseconds.
+    /// Maximum waiting time in microseconds.
     pub max_us: f64,
 }
 
@@ -32,7 +32,8 @@ pub struct SwitchWaits {
     pub between_switches: WaitStats,
     /// Name of the switch port that carried the most bytes.
     pub busiest_port: String,
-    /// Waiting times at the busiest port. Its percentiles are exact to 1 %, all others to 0.1 %.
+    /// Waiting times at the busiest port. The percentiles of this port are exact to 1 %, all other percentiles to 0.1
+    /// %.
     pub busiest: WaitStats,
 }
 
@@ -41,14 +42,14 @@ pub struct SwitchWaits {
 pub struct BurstStats {
     /// Number of bursts.
     pub bursts: u64,
-    /// Mean length in bytes on the wire.
+    /// Mean length of a burst in bytes on the wire.
     pub mean_bytes: f64,
-    /// Mean length in bytes, weighted by length: for each byte, the length of the burst that contains it, as a mean
-    /// over all bytes.
+    /// Mean length of a burst in bytes, weighted by length: for each byte, the length of the burst that contains it, as
+    /// a mean over all bytes.
     pub byte_mean_bytes: f64,
-    /// 99th percentile of the length in bytes.
+    /// 99th percentile of the length of a burst in bytes.
     pub p99_bytes: u64,
-    /// Maximum length in bytes.
+    /// Maximum length of a burst in bytes.
     pub max_bytes: u64,
 }
 

@@ -9,7 +9,7 @@ pub struct WallClock {
     pub slowdown: u32,
     /// Number of packets that reached their hosts.
     pub packets: u64,
-    /// Mean lateness: time from the planned to the actual delivery of a packet to a host.
+    /// Mean lateness. The lateness is the time from the planned to the actual delivery of a packet to a host.
     pub late_mean_us: f64,
     /// Median lateness.
     pub late_p50_us: f64,

@@ -45,7 +45,7 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns the temporary path of a file or directory. The file or directory has this path until it is complete.
+/// Returns the temporary path of a file or directory, which it has until it is complete.
 pub(crate) fn beside(path: &Path) -> PathBuf {
     let mut partial = path.as_os_str().to_owned();
     partial.push(PARTIAL);
@@ -69,8 +69,8 @@ pub(crate) fn copy_through(from: &mut File, to: &Path) -> io::Result<()> {
     copy.sync_all()
 }
 
-/// Waits until the names in a directory are on disk. Errors are ignored, because some systems do not support this
-/// operation, and the contents of the files are already on disk.
+/// Waits until the names in a directory are on disk. Errors are ignored. Some systems do not support this operation,
+/// and the contents of the files are already on disk.
 pub(crate) fn keep_names(dir: &Path) {
     let dir = match dir.as_os_str().is_empty() {
         true => Path::new("."),

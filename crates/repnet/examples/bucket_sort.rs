@@ -1,7 +1,8 @@
-//! Application of the RepNet paper (section IV-C) on one host of its cluster. The host is the master of its jobs,
-//! and a slave for the jobs of all other hosts. A master distributes integers from 0 to 65535 over the slaves by
-//! value, in chunks of 20, with one short flow for each chunk. A slave sorts its bucket by counting, and sends it
-//! back as one long flow, which is never replicated. The Node example is compatible.
+//! Distributed sort of the RepNet paper (section IV-C), on one host of its cluster. The host is the master of the jobs
+//! that it starts, and a slave for the jobs of all other hosts. A master distributes integers from 0 to 65535 over the
+//! slaves by value, in chunks of 20, with one short flow for each chunk. A slave sorts its bucket by counting, and
+//! sends the bucket back as one long flow, which is never replicated. The Node example of the npm package is
+//! compatible.
 //!
 //! ```sh
 //! TRANSPORT=repflow cargo run --release -p tailcut-repnet --example bucket_sort -- \
@@ -25,12 +26,12 @@ use tokio::net;
 use tokio::task::JoinSet;
 
 const VALUES: usize = 65_536;
-/// Numbers in one short flow, as in the paper.
+/// Numbers in one short flow, the same as in the paper.
 const CHUNK: usize = 20;
 /// Largest number of open short flows.
 const WINDOW: usize = 64;
 
-/// Counts in the bucket of each job.
+/// For each job, how often each number of this slave's bucket arrived.
 type Buckets = Arc<Mutex<HashMap<String, Vec<u32>>>>;
 
 fn wrong(what: impl Into<String>) -> io::Error {
@@ -85,7 +86,7 @@ impl Arguments {
     }
 }
 
-/// Returns the connector of short flows; `None`: plain connections of tokio.
+/// Returns the connector of short flows, or `None` for plain connections of tokio.
 fn connector() -> io::Result<Option<Connector>> {
     let kind = std::env::var("TRANSPORT").unwrap_or_else(|_| "repflow".to_owned());
     let mode = match kind.as_str() {
@@ -109,7 +110,7 @@ fn connector() -> io::Result<Option<Connector>> {
     })?))
 }
 
-/// Serves a short flow at its slave: reads a line, and answers "ok".
+/// Serves a short flow at a slave: reads a line, and answers "ok".
 async fn serve(
     mut stream: impl AsyncRead + AsyncWrite + Unpin,
     buckets: Buckets,
@@ -124,7 +125,7 @@ async fn serve(
     stream.shutdown().await
 }
 
-/// Processes a message of a master: a chunk of numbers, or the request for the bucket.
+/// Processes a message of a master: a chunk of numbers, or the request for the sorted bucket.
 fn receive(message: &Value, buckets: &Buckets) -> io::Result<()> {
     let job = message["job"].as_str().ok_or_else(|| wrong("no job"))?;
     let mut buckets = buckets.lock().unwrap_or_else(PoisonError::into_inner);
@@ -149,7 +150,7 @@ fn receive(message: &Value, buckets: &Buckets) -> io::Result<()> {
     Ok(())
 }
 
-/// Sends a bucket in a long flow, which is never replicated.
+/// Sends a sorted bucket to the master in a long flow, which is never replicated.
 async fn send_bucket(finish: &Value, counts: &[u32]) -> io::Result<()> {
     let host = finish["host"].as_str().unwrap_or_default();
     let port = finish["port"].as_u64().unwrap_or_default() as u16;
@@ -162,7 +163,7 @@ async fn send_bucket(finish: &Value, counts: &[u32]) -> io::Result<()> {
     stream.shutdown().await
 }
 
-/// Sends a message of the master as a short flow.
+/// Sends a message from a master to a slave as a short flow.
 async fn tell(connector: Option<Connector>, to: (String, u16), message: Value) -> io::Result<()> {
     match connector {
         None => say(net::TcpStream::connect(to).await?, &message).await,
@@ -205,7 +206,7 @@ async fn collect(listener: net::TcpListener, slaves: usize) -> io::Result<Vec<u1
     Ok(all.map(|number| number as u16).collect())
 }
 
-/// Master, with the state that its jobs share.
+/// State that all jobs of a master share.
 struct Master {
     slaves: Vec<String>,
     address: String,
@@ -214,7 +215,7 @@ struct Master {
 }
 
 impl Master {
-    /// Sorts numbers with the slaves. Returns the sorted numbers, and the number of short flows.
+    /// Sorts `numbers` with the help of the slaves. Returns the sorted numbers, and the number of short flows.
     async fn sort(&self, job: usize, numbers: &[u16]) -> io::Result<(Vec<u16>, usize)> {
         let listener = net::TcpListener::bind((self.address.as_str(), 0)).await?;
         let results = listener.local_addr()?.port();
@@ -256,7 +257,7 @@ impl Master {
         Ok((results_of_all.await.map_err(io::Error::other)??, flows))
     }
 
-    /// Starts a short flow when fewer than the window are open.
+    /// Starts a short flow. Waits first if the maximum number of short flows is open.
     async fn start(
         &self,
         mice: &mut JoinSet<io::Result<()>>,
@@ -273,7 +274,7 @@ impl Master {
         Ok(())
     }
 
-    /// Runs a job: reads a file, sorts, and writes the other file.
+    /// Runs a job: reads a file of numbers, sorts them, and writes another file.
     async fn job(&self, number: usize, count: usize, folder: &Path) -> io::Result<()> {
         let mut bytes = vec![0; 2 * count];
         getrandom::fill(&mut bytes).map_err(io::Error::from)?;

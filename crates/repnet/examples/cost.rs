@@ -1,12 +1,12 @@
-//! Cost of a flow at both ends together: its CPU time, and its completion time when it is the only flow (RepNet
-//! paper, figure 10). A flow sends 1 KB and receives 1 KB over a separate connection to the same host. All cases run
-//! in turns within each round, on one thread of this process.
+//! Cost of a flow: the CPU time of both ends together, and the completion time when no other flow is open (RepNet
+//! paper, figure 10). A flow sends 1 KB and receives 1 KB over a separate connection to the same host. Each round runs
+//! all cases in turn, on one thread of this process.
 //!
 //! ```sh
 //! cargo run --release -p tailcut-repnet --example cost -- [ROUNDS] [FLOWS]
 //! ```
 //!
-//! A third argument, the name of a case, runs only this case and prints nothing. Use it for tools that count, such as
+//! A third argument, the name of a case, runs only this case and prints nothing. Use it with tools that count, such as
 //! `strace -c` and `valgrind --tool=callgrind`.
 
 use std::io;
@@ -35,7 +35,7 @@ async fn serve(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> io::Result<()
     let mut bytes = [0; BYTES];
     stream.read_exact(&mut bytes).await?;
     stream.write_all(&bytes).await?;
-    // The client ends first, so no further bytes arrive.
+    // The client closes its direction first, so no further bytes arrive.
     match stream.read(&mut bytes).await? {
         0 => Ok(()),
         more => Err(io::Error::other(format!("{more} bytes more"))),
@@ -64,7 +64,7 @@ async fn plain_server() -> io::Result<SocketAddr> {
     Ok(address)
 }
 
-/// Starts a server that first exchanges as many bytes as a hello has.
+/// Starts a server that first exchanges as many bytes as a hello contains.
 async fn greeting_server() -> io::Result<SocketAddr> {
     let listener = net::TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
@@ -109,7 +109,7 @@ fn connector(mode: Option<Mode>, counters: &Counters) -> io::Result<Connector> {
 #[derive(Clone)]
 enum Case {
     Plain(SocketAddr),
-    /// Two connections with hellos. Both carry the flow, or one does.
+    /// Two connections with hellos, without this library. One or both carry the flow, as the mode says.
     Bare(SocketAddr, Mode),
     RepNet(Connector, SocketAddr),
 }
@@ -154,7 +154,7 @@ impl Case {
     }
 }
 
-/// Measures the CPU time of a flow in nanoseconds.
+/// Measures the mean CPU time of a flow in nanoseconds.
 async fn measure(case: &Case, flows: usize, counters: &Counters) -> io::Result<f64> {
     let before = cpu();
     let mut workers = JoinSet::new();
@@ -170,7 +170,7 @@ async fn measure(case: &Case, flows: usize, counters: &Counters) -> io::Result<f
     while let Some(worker) = workers.join_next().await {
         worker.expect("a worker")?;
     }
-    // Work after the end of a flow belongs to its cost.
+    // The measurement includes work that continues after the end of a flow.
     loop {
         let stats = counters.snapshot();
         if stats.live + stats.lingering + stats.pending_hellos == 0 {
@@ -181,7 +181,7 @@ async fn measure(case: &Case, flows: usize, counters: &Counters) -> io::Result<f
     Ok((cpu() - before) as f64 / flows as f64)
 }
 
-/// Measures the mean time of a flow in microseconds, when it is the only flow.
+/// Measures the mean completion time of a flow in microseconds, when no other flow is open.
 async fn alone(case: &Case, flows: usize) -> io::Result<f64> {
     let began = Instant::now();
     for _ in 0..flows {
@@ -203,7 +203,7 @@ async fn main() -> io::Result<()> {
     let repnet = repnet_server((*counters).clone()).await?;
     let (plain, greeting) = (plain_server().await?, greeting_server().await?);
     let own = |mode| connector(mode, &counters);
-    // Each case has its baseline: the same work without this library.
+    // Each case has a baseline: the same work without this library.
     let cases = [
         ("one connection", Case::Plain(plain), 0),
         ("mode off", Case::RepNet(own(None)?, plain), 0),
@@ -234,7 +234,7 @@ async fn main() -> io::Result<()> {
     }
     let mut taken = vec![Vec::new(); cases.len()];
     let mut times = taken.clone();
-    // The first round warms up and is not counted.
+    // The first round only warms up, and is not counted.
     for round in 0..=rounds {
         for (((_, case, _), taken), times) in cases.iter().zip(&mut taken).zip(&mut times) {
             let cost = measure(case, flows, &counters).await?;
@@ -270,7 +270,7 @@ async fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the median of the rounds' ratios, with the minimum and the maximum.
+/// Returns the median of the ratios of all rounds, with the minimum and the maximum.
 fn ratio(own: &[f64], other: &[f64]) -> String {
     let ratios = own.iter().zip(other).map(|(own, other)| own / other);
     let mut ratios: Vec<f64> = ratios.collect();

@@ -1,5 +1,5 @@
-//! HTTP over RepNet: a server of hyper behind a `TcpListener`, and the pooled client of hyper-util with its own
-//! `Connector`. A pooled connection that was idle races again with its next request.
+//! HTTP over RepNet: a hyper server behind a `TcpListener`, and hyper-util's pooled client with a RepNet `Connector`.
+//! If a pooled connection was idle, its next request races on two connections again.
 //!
 //! ```sh
 //! cargo run -p tailcut-repnet --example http
@@ -20,7 +20,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use tailcut_repnet::{Connector, FlowSettings, Settings, TcpListener, TcpStream};
 
-/// Connector for the client of hyper-util.
+/// Connector that gives RepNet connections to hyper-util's client.
 #[derive(Clone)]
 struct OverRepNet(Connector);
 
@@ -43,7 +43,7 @@ impl tower_service::Service<Uri> for OverRepNet {
     }
 }
 
-/// Connection in the form that hyper needs.
+/// Connection with the traits that hyper needs.
 struct Io(TokioIo<TcpStream>);
 
 impl Connection for Io {
@@ -90,7 +90,7 @@ async fn serve(listener: TcpListener) {
         tokio::spawn(async move {
             let service = hyper::service::service_fn(hello);
             let server = hyper::server::conn::http1::Builder::new();
-            // If a client closes its connection, only this connection ends.
+            // An error ends only this client's connection, so it is ignored.
             let _ = server.serve_connection(TokioIo::new(stream), service).await;
         });
     }

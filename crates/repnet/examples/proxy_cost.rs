@@ -1,6 +1,6 @@
 //! CPU time of a sidecar for each flow: `tailcut proxy repnet` compared with the npm package's `repnet-proxy`. A flow
-//! sends 1 KB and receives 1 KB over a separate connection through two proxies. Both kinds run in turns within each
-//! round. Only the processes of the proxies count.
+//! sends 1 KB and receives 1 KB over a separate connection through two proxies. Each round measures both kinds of proxy
+//! in turn. Only the CPU time of the proxies' processes counts.
 //!
 //! ```sh
 //! cargo run --release -p tailcut-repnet --features proxy --example proxy_cost -- [ROUNDS] [FLOWS]
@@ -39,7 +39,7 @@ enum Role {
     Proxy(ProxyCommand),
 }
 
-/// Proxy in a separate process.
+/// Proxy that runs in a separate process.
 struct Running {
     child: Child,
     port: u16,
@@ -66,7 +66,7 @@ impl Running {
         })
     }
 
-    /// Returns the CPU time of all its threads in nanoseconds.
+    /// Returns the CPU time of all threads of the process in nanoseconds.
     fn cpu(&self) -> io::Result<u64> {
         let mut all = 0;
         for task in std::fs::read_dir(format!("/proc/{}/task", self.child.id()))? {
@@ -89,7 +89,7 @@ impl Drop for Running {
     }
 }
 
-/// Both proxies of one kind: behind a client, and in front of a server.
+/// Two proxies of one kind: one behind a client, and one in front of a server.
 struct Pair([Running; 2]);
 
 impl Pair {
@@ -105,7 +105,7 @@ impl Pair {
         Ok(Self([outer, inner]))
     }
 
-    /// Measures the CPU time of a flow in nanoseconds.
+    /// Measures the mean CPU time of a flow in nanoseconds.
     async fn measure(&self, flows: usize) -> io::Result<f64> {
         let cpu = || Ok::<_, io::Error>(self.0[0].cpu()? + self.0[1].cpu()?);
         let (before, port) = (cpu()?, self.0[0].port);
@@ -191,7 +191,7 @@ async fn compare(arguments: &Arguments) -> io::Result<()> {
     for mode in ["off", "repsyn", "repflow"] {
         let (rust, node) = (Pair::start(own, mode, to)?, Pair::start(npm, mode, to)?);
         let mut taken = Vec::new();
-        // The first round warms up and is not counted.
+        // The first round only warms up, and is not counted.
         for round in 0..=rounds {
             let both = (rust.measure(flows).await?, node.measure(flows).await?);
             if round > 0 {

@@ -1,19 +1,19 @@
-//! Budget of second legs for each target: a limit that the user sets, and below it an adaptive share. The share is
-//! halved when this target's legs often fail, and raised slowly otherwise. Many live RepFlow flows count as an
-//! incast, where a second copy of every answer makes the congestion worse. New flows then use RepSYN (RepNet paper,
-//! section II-C).
+//! Budget of second connections: the share of the flows to a target that may open two connections. The user sets an
+//! upper limit of the share. Below the limit the share adapts: it is halved when connections to the target often fail,
+//! and raised slowly otherwise. Many open RepFlow flows count as an incast, where a second copy of every answer makes
+//! the congestion worse. New flows then use RepSYN (RepNet paper, section II-C).
 
 use std::collections::{BTreeMap, VecDeque};
 use tailcut_transport::repnet::Mode;
 use tailcut_units::TokenBucket;
 
-/// Number of legs between two adaptations.
+/// Number of connections between two changes of a target's share.
 const WINDOW: u32 = 32;
-/// Share of failed legs in a window above which the share of flows is halved.
+/// Share of failed connections, 0 to 1, above which the share of flows with a second connection is halved.
 const TOO_MANY: f64 = 0.25;
 const FLOOR: f64 = 1.0 / 32.0;
 const RAISE: f64 = 1.0 / 8.0;
-/// Largest number of second legs in a row after a time without second legs.
+/// Largest number of second connections in a row after a time without second connections.
 const BURST: f64 = 16.0;
 /// Largest number of remembered targets. If there are more, the oldest one is removed.
 const MOST_TARGETS: usize = 4_096;
@@ -23,11 +23,11 @@ pub(crate) type Target = (String, u16);
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BudgetLimits {
-    /// Largest share of flows with a second leg, 0 to 1.
+    /// Largest share of flows with a second connection, 0 to 1.
     pub budget: f64,
-    /// Number of live RepFlow flows at which new flows use RepSYN.
+    /// Number of open RepFlow flows at which new flows use RepSYN.
     pub incast_limit: u64,
-    /// Whether the share depends on the failures of legs.
+    /// Whether failed connections lower the share.
     pub adaptive: bool,
 }
 
@@ -50,7 +50,7 @@ impl Default for Budget {
     }
 }
 
-/// Permission for a flow.
+/// Modes that a new flow may use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Allowed {
     /// The flow may use the wanted mode.
@@ -82,7 +82,7 @@ impl Budgets {
         self.targets.get_mut(target).expect("it was put there")
     }
 
-    /// Returns the permission for a new flow, while `live` flows with two legs are open.
+    /// Returns the modes that a new flow to `target` may use, while `live` flows with two connections are open.
     pub fn ask(
         &mut self,
         target: &Target,
@@ -109,7 +109,7 @@ impl Budgets {
         }
     }
 
-    /// Records whether a leg was established or failed by itself.
+    /// Records whether a connection to `target` was established. Call it also if the connection failed by itself.
     pub fn outcome(&mut self, target: &Target, established: bool) {
         let budget = self.of(target);
         budget.outcomes += 1;

@@ -1,6 +1,6 @@
-//! Capabilities of replica ports: whether a RepNet server listens on a port. Probes and the hellos of flows report
-//! it. A capable target stays capable after the lifetime of the entry, because each hello checks it again before any
-//! byte of the application is sent.
+//! Capabilities of replica ports: whether a RepNet server listens on a port. A port's capability is learned from probes
+//! and from the hellos of flows. A capable target stays capable after the lifetime of the entry, because each hello
+//! checks the capability again before any byte of the application is sent.
 
 use std::collections::{BTreeMap, HashSet};
 use std::net::SocketAddr;
@@ -14,7 +14,7 @@ const LIMIT: usize = 4_096;
 pub(crate) enum Capability {
     Capable,
     Incapable,
-    /// The port has answered with a banner before, but did not answer the last time.
+    /// The port answered with a banner before, but did not answer the last connection.
     Doubtful,
     Unknown,
 }
@@ -54,7 +54,7 @@ impl Capabilities {
         );
     }
 
-    /// Marks a target that did not answer in time: flows run plain until a probe gets an answer.
+    /// Marks a target that did not answer in time. Its flows use one plain connection until a probe gets an answer.
     pub fn doubt(&mut self, now: Time, at: SocketAddr) {
         self.note(now, at, Capability::Doubtful);
     }
@@ -70,7 +70,8 @@ impl Capabilities {
             .insert(at, (known, now.saturating_add(self.lifetime)));
     }
 
-    /// Returns whether no probe of this port is running. A caller that gets `true` starts one, and reports its end.
+    /// Marks that a probe of this port is running. Returns false if one is running already, or if too many
+    /// probes run. A caller that gets `true` starts the probe and reports its end.
     pub fn start_probe(&mut self, at: SocketAddr) -> bool {
         self.probing.len() < LIMIT && self.probing.insert(at)
     }

@@ -17,7 +17,7 @@ pub(crate) fn now() -> Time {
 
 /// Converts a time to an instant of the runtime's clock.
 pub(crate) fn instant(at: Time) -> tokio::time::Instant {
-    // One nanosecond is added, because `as_ns` rounds down and a timer must not be early.
+    // `as_ns` rounds down, so one nanosecond is added. Otherwise a timer could expire too early.
     let since = std::time::Duration::from_nanos(at.as_ns() + 1);
     tokio::time::Instant::from_std(start() + since)
 }

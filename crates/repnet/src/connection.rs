@@ -1,4 +1,4 @@
-//! Connection of one leg, beginning with the attempt to connect.
+//! TCP connection of a flow with its hello. A flow has up to two connections.
 
 use std::future::Future;
 use std::io::{self, IoSlice};
@@ -11,38 +11,38 @@ use tailcut_wire::repnet::{
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// Attempt to connect.
+/// Attempt to establish a TCP connection.
 pub(crate) type Connecting = Pin<Box<dyn Future<Output = io::Result<TcpStream>> + Send>>;
 
-/// State of a leg's connection.
+/// State of one of a flow's two connections.
 #[derive(Default)]
 pub(crate) enum Slot {
     #[default]
     Empty,
     Connecting(Connecting),
     Open(Connection),
-    /// The leg lost its race. Its bytes are discarded until the server ends it.
+    /// Connection that lost the race. Received bytes are discarded until the server closes it.
     Draining(TcpStream),
 }
 
-/// Established connection.
+/// Established connection of a flow.
 #[derive(Debug)]
 pub(crate) struct Connection {
     tcp: TcpStream,
     hello: Option<Box<Hello>>,
-    /// Banner of a server, and the number of its bytes that were sent.
+    /// Banner that a server sends, and the number of its bytes that were sent.
     banner: Option<([u8; HELLO_BYTES], usize)>,
-    /// Error of a write. Received bytes are read before the leg counts as failed.
+    /// Error of a write. The connection counts as failed only after all received bytes were read.
     broken: Option<io::Error>,
-    /// Whether the end of the peer's direction was read.
+    /// Whether the peer's FIN was read.
     ended: bool,
     finished: bool,
     /// Byte of the application that was read together with the hello.
     early: Option<u8>,
     /// Wanted value of `TCP_NODELAY`; `None`: the system's default.
     nodelay: Option<bool>,
-    /// Last value of the option. It is set with the first bytes of the application: a hello is sent at once in any
-    /// case, and a leg that loses its race carries nothing else.
+    /// Value of `TCP_NODELAY` that was set last. The option is set with the first bytes of the application, which saves
+    /// a system call on a connection that loses its race. A hello is sent at once in any case.
     applied: Option<bool>,
 }
 
@@ -51,13 +51,13 @@ struct Hello {
     preamble: [u8; MAX_PREAMBLE_BYTES],
     length: usize,
     sent: usize,
-    /// Buffer with room for one byte more than a banner: a read that does not fill it shows that no more bytes are
+    /// Buffer for a banner and one more byte. A read that does not fill the buffer shows that no more bytes are
     /// available, which saves the next read.
     banner: [u8; HELLO_BYTES + 1],
     received: usize,
 }
 
-/// Result of a hello.
+/// Answer of the server to a hello.
 #[derive(Debug)]
 pub(crate) enum Answer {
     Banner(Banner),
@@ -81,7 +81,7 @@ impl Connection {
         Self::accepted(tcp, None, None)
     }
 
-    /// Creates a connection on which the banner is sent first, and from which the byte `early` was read already.
+    /// Creates a connection of a server. It sends `banner` first. `early` is a byte that was already read.
     pub fn accepted(tcp: TcpStream, banner: Option<[u8; HELLO_BYTES]>, early: Option<u8>) -> Self {
         Self {
             tcp,
@@ -117,7 +117,7 @@ impl Connection {
         &self.tcp
     }
 
-    /// Returns the connection, and whether the end of the sending direction was sent.
+    /// Returns the connection, and whether its FIN was sent.
     pub fn into_parts(self) -> (TcpStream, bool) {
         (self.tcp, self.finished)
     }
@@ -141,7 +141,7 @@ impl Connection {
         }));
     }
 
-    /// Sends the preamble and reads the banner. Without a hello, the result is `None` at once.
+    /// Sends the preamble and reads the banner. Returns `None` at once if the connection has no hello.
     pub fn poll_hello(&mut self, cx: &mut Context<'_>) -> Poll<Option<Answer>> {
         let Some(hello) = &mut self.hello else {
             return Poll::Ready(None);
@@ -152,7 +152,7 @@ impl Connection {
         Poll::Ready(Some(answer))
     }
 
-    /// Sends the banner. The result says whether this call sent the last byte.
+    /// Sends the banner. Returns true if this call sent its last byte.
     pub fn poll_banner(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
         let Some((banner, sent)) = &mut self.banner else {
             return Poll::Ready(false);
@@ -170,7 +170,7 @@ impl Connection {
         Poll::Ready(true)
     }
 
-    /// Reads as many bytes as `into` has room for. After the end of the stream, the result is always `Pending`.
+    /// Reads bytes until `into` is full. After the end of the stream, the result is always `Pending`.
     pub fn poll_read(&mut self, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<Read> {
         if let Some(early) = self.early.take() {
             into.put_slice(&[early]);
@@ -186,7 +186,8 @@ impl Connection {
         match (read, self.broken.take()) {
             (Poll::Ready(Err(error)), _) => Poll::Ready(Read::Failed(error)),
             (Poll::Ready(Ok(())), broken) if into.filled().is_empty() => match broken {
-                // The kernel reports a reset only once. The write has received it, so the read sees an end.
+                // The kernel reports a reset only once. The write has already received that error, so the read sees an
+                // end.
                 Some(error) => Poll::Ready(Read::Failed(error)),
                 None => {
                     self.ended = true;
@@ -227,12 +228,12 @@ impl Connection {
         }
     }
 
-    /// Returns whether closing the connection now sends the end of the sending direction, after all earlier bytes.
+    /// Returns whether closing the connection now sends all earlier bytes and then a FIN.
     pub fn may_end_by_closing(&self) -> bool {
         self.banner.is_none() && self.broken.is_none()
     }
 
-    /// Ends the sending direction. Returns whether this was possible.
+    /// Sends a FIN. Returns whether this was possible.
     pub fn poll_finish(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
         ready!(self.poll_banner(cx));
         if self.broken.is_some() {
@@ -279,7 +280,7 @@ impl Hello {
     }
 }
 
-/// Closes a connection with a reset. It must not send a FIN, which the peer would take for the end of the stream.
+/// Closes a connection with a reset. A FIN would be wrong here: the peer would take it for the end of the stream.
 pub(crate) fn reset(tcp: TcpStream) {
     // The call fails only if the connection has ended already.
     let _ = tcp.set_zero_linger();

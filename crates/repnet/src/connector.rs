@@ -1,5 +1,5 @@
-//! Connector of flows: it opens two legs to a target that is known to support RepNet. It opens one plain connection
-//! to any other target, and if the two legs fail.
+//! Connector of flows. It opens two connections to a target that is known to support RepNet. To any other target, and
+//! if both connections fail, it opens one plain connection.
 
 use crate::budget::{Allowed, BudgetLimits, Budgets, Target};
 use crate::capability::{Capabilities, Capability};
@@ -27,7 +27,7 @@ use tokio::net::{self, TcpSocket, lookup_host};
 #[derive(Clone)]
 pub struct Connector(Arc<Known>);
 
-/// State that flows share: capabilities, budgets and counters.
+/// State that all flows of a connector share: capabilities, budgets and counters.
 struct Known {
     settings: Settings,
     around: Surroundings,
@@ -49,10 +49,10 @@ struct Destination {
     replica: SocketAddr,
 }
 
-/// Decision about the addresses of a target.
+/// Kind of connection that a flow opens to a target.
 enum Choice {
     Replicate(SocketAddr, Mode),
-    /// One plain connection: the counter of its reason, and whether to probe the target.
+    /// One plain connection, with the counter of its reason. The flag says whether to probe the target.
     Plain(fn(&Counts) -> &Counter, bool),
     Off,
 }
@@ -137,8 +137,8 @@ impl Connector {
         }
     }
 
-    /// Probes the replica port of `port` of `host`. Returns whether a RepNet server answers. If so, even the first
-    /// flow is replicated.
+    /// Probes the replica port that belongs to `port` of `host`. Returns whether a RepNet server answers. After `true`,
+    /// even the first flow to the target is replicated.
     ///
     /// # Errors
     /// The name has no address.
@@ -178,7 +178,7 @@ impl Connector {
         Ok(stream)
     }
 
-    /// Opens both legs. If neither can be opened, returns the counter for the plain flow.
+    /// Opens both connections of a flow. If both fail, returns the counter for the plain flow.
     async fn race(
         &self,
         to: Destination,
@@ -190,7 +190,7 @@ impl Connector {
             return Err(|counts| &counts.plain_fallback);
         };
         tokio::spawn(Arc::clone(&flow).drive());
-        // If the call is cancelled after this line, `stream` is dropped, which gives the flow up.
+        // If the call is cancelled after this line, `stream` is dropped, which closes the flow.
         let stream = TcpStream::replicated(Arc::clone(&flow), service, None);
         let opened = std::future::poll_fn(|cx| flow.lock().poll_opened(cx));
         let opened = match settings.fallback_delay {
@@ -226,7 +226,7 @@ impl fmt::Debug for Connector {
     }
 }
 
-/// Running probe. It ends with its result, or with the runtime.
+/// Running probe. It ends when its result is known, or with the runtime.
 struct Probing {
     known: Arc<Known>,
     at: SocketAddr,
@@ -341,7 +341,7 @@ impl Known {
     }
 }
 
-/// Returns two sockets for both legs, bound to one port that the kernel chooses.
+/// Returns two sockets for the two connections of a flow, bound to one port that the kernel chooses.
 fn pair(is_ipv6: bool) -> io::Result<[TcpSocket; 2]> {
     let (any, new): (IpAddr, fn() -> io::Result<TcpSocket>) = match is_ipv6 {
         true => (Ipv6Addr::UNSPECIFIED.into(), TcpSocket::new_v6),
@@ -353,9 +353,9 @@ fn pair(is_ipv6: bool) -> io::Result<[TcpSocket; 2]> {
     let second = new()?;
     second.set_reuseaddr(true)?;
     second.bind(SocketAddr::new(any, first.local_addr()?.port()))?;
-    // If the flow is given up when the kernel has established a connection, the connection must end with a reset:
-    // without a hello, its FIN would look like the end of the flow's stream. The option is removed after the
-    // connection is established.
+    // If the flow is closed just after the kernel has established a connection, the connection must end with a reset.
+    // Without a hello, its FIN would look like the end of the flow's stream. The option is removed after the connection
+    // is established.
     first.set_zero_linger()?;
     second.set_zero_linger()?;
     Ok([first, second])

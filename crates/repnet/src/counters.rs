@@ -1,4 +1,4 @@
-//! Counters of the flows of a process or of a part of it, and gauges of the state that is held now.
+//! Counters of the flows of one process, or of some of its connectors and listeners. Gauges count the present state.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,7 +6,7 @@ use tailcut_transport::repnet::{Event, Reason};
 
 macro_rules! counters {
     ($($(#[doc = $doc:literal])+ $name:ident,)*) => {
-        /// Copy of the counters that later events do not change.
+        /// Values of the counters at one moment. Later events do not change them.
         #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
         #[non_exhaustive]
         pub struct Stats { $($(#[doc = $doc])+ pub $name: u64,)* }
@@ -29,21 +29,21 @@ counters! {
     accepted,
     /// Number of replicated flows that are open now.
     live,
-    /// Number of flows whose legs carried different bytes, or ended at different lengths.
+    /// Number of flows whose two connections carried different bytes, or ended at different lengths.
     diverged,
-    /// Number of flows that were plain, because the capability of the target was unknown.
+    /// Number of flows with one plain connection, because the capability of the target was unknown.
     plain_unknown,
-    /// Number of flows that were plain, because the target does not support RepNet.
+    /// Number of flows with one plain connection, because the target does not support RepNet.
     plain_incapable,
-    /// Number of flows that were plain, because a capable target did not answer the last leg.
+    /// Number of flows with one plain connection, because a capable target did not answer the last time.
     plain_doubtful,
-    /// Number of flows that were plain, because the replica port did not answer within the fallback delay.
+    /// Number of flows with one plain connection, because the replica port did not answer within the fallback delay.
     plain_silent,
-    /// Number of flows that were plain, because the budget was used up.
+    /// Number of flows with one plain connection, because the budget was used up.
     plain_budget,
-    /// Number of flows that were plain, because neither leg could be opened.
+    /// Number of flows with one plain connection, because neither of the two connections could be opened.
     plain_fallback,
-    /// Number of flows that were refused, because `accept` was too slow.
+    /// Number of flows that were refused, because the application called `accept` too slowly.
     refused_full,
     /// Number of flows that were refused, because the listener was closing.
     refused_closing,
@@ -51,71 +51,71 @@ counters! {
     refused_tombstones,
     /// Number of connections opened, or accepted with a valid hello.
     legs_opened,
-    /// Number of legs that became established and carried bytes.
+    /// Number of connections of flows that became established and carried bytes.
     legs_established,
-    /// Number of second legs that became established and carried bytes.
+    /// Number of second connections that became established and carried bytes.
     legs_paired,
-    /// Number of second legs that were added to a connection after it had been idle.
+    /// Number of second connections that were added to a flow after it had been idle.
     legs_rejoined,
-    /// Number of paired flows in which the first leg was the faster one for most bytes.
+    /// Number of flows with two connections in which the first one was faster for most bytes.
     won_first,
-    /// Number of paired flows in which the second leg was the faster one for most bytes.
+    /// Number of flows with two connections in which the second one was faster for most bytes.
     won_second,
-    /// Number of legs that arrived too late and were refused.
+    /// Number of connections that arrived too late for their flow and were refused.
     legs_late,
-    /// Number of legs given up, because the connection failed.
+    /// Number of connections given up, because they failed.
     dropped_failed,
-    /// Number of legs given up, because they were not established in time.
+    /// Number of connections given up, because they were not established in time.
     dropped_leg_deadline,
-    /// Number of legs given up, because the other leg won the race of handshakes, or carried all bytes.
+    /// Number of connections given up, because the other one won the race of handshakes, or carried all bytes.
     dropped_lost,
-    /// Number of legs given up, because too many bytes were kept for a leg that had not arrived.
+    /// Number of connections given up, because too many bytes were kept for a connection that had not arrived.
     dropped_archive_over_threshold,
-    /// Number of legs given up, because the flow was longer than the limit of replication.
+    /// Number of connections given up, because the flow was longer than the limit of replication.
     dropped_bytes_over_limit,
-    /// Number of legs given up, because they were too far behind the other leg.
+    /// Number of connections given up, because they were too far behind the flow's other connection.
     dropped_lag_over_cap,
-    /// Number of legs given up, because they did not finish in time after the other leg.
+    /// Number of connections given up, because they did not finish in time after the flow's other connection.
     dropped_confirm_timeout,
-    /// Number of legs given up, because the application gave up the flow.
+    /// Number of connections given up, because the application closed the flow.
     dropped_abort,
-    /// Number of legs given up, because the legs carried different bytes.
+    /// Number of connections given up, because a flow's two connections carried different bytes.
     dropped_diverged,
-    /// Number of legs given up, because no RepNet server answered.
+    /// Number of connections given up, because no RepNet server answered.
     dropped_foreign,
-    /// Number of legs given up, because the two legs reached two different servers.
+    /// Number of connections given up, because a flow's two connections reached two different servers.
     dropped_other_instance,
-    /// Number of legs given up, because the server refused them or they failed in the hello.
+    /// Number of connections given up, because the server refused them or they failed in the hello.
     dropped_refused,
-    /// Number of legs given up, because their stream ended before the bytes that the other leg had delivered.
+    /// Number of connections given up, because they ended before all bytes that the other connection had delivered.
     dropped_early_fin,
-    /// Number of legs given up, because they were behind when the connection was idle.
+    /// Number of connections given up, because they were behind when the flow was idle.
     dropped_behind,
-    /// Number of legs given up, because another leg rejoined in their place.
+    /// Number of connections given up, because a new connection took their role in the flow.
     dropped_replaced,
-    /// Number of legs given up, because the flow that they had to rejoin ended.
+    /// Number of connections given up, because the flow that they had to rejoin ended.
     dropped_not_needed,
     /// Number of connections given up, because no hello arrived in time.
     dropped_hello_timeout,
-    /// Number of connections given up, because the second leg came from another address than the first.
+    /// Number of connections given up, because a flow's second connection came from another address than the first.
     dropped_other_address,
-    /// Number of flows that were plain or RepSYN because of the budget.
+    /// Number of flows that were RepSYN or had one plain connection because of the budget.
     budget_refusals,
-    /// Number of bytes of the application that were written to a second leg.
+    /// Number of bytes of the application that were written to a second connection.
     bytes_sent_twice,
-    /// Number of flows that now wait for their second leg.
+    /// Number of flows that now wait for their second connection.
     waiting,
     /// Number of ended flows that are now remembered.
     tombstones,
     /// Number of connections with an incomplete hello, or with an answer to it, that have not ended.
     pending_hellos,
-    /// Number of legs without a flow that have not ended yet.
+    /// Number of connections that belong to no flow any more and have not ended yet.
     lingering,
     /// Number of listeners with a replica port.
     servers_paired,
 }
 
-/// One counter. Counters are read independently, so their order does not matter.
+/// One counter. Each counter is read separately, so the order of writes to different counters does not matter.
 #[derive(Debug, Default)]
 pub(crate) struct Counter(AtomicU64);
 
@@ -147,14 +147,14 @@ impl Counters {
         Self::default()
     }
 
-    /// Present values of the counters.
+    /// Returns the present values of the counters.
     pub fn snapshot(&self) -> Stats {
         self.0.snapshot()
     }
 }
 
 impl Counts {
-    /// Counts a leg that was given up.
+    /// Counts a connection that was given up.
     pub fn dropped(&self, reason: Reason) {
         let counter = match reason {
             Reason::Event(event) => match event {

@@ -1,4 +1,4 @@
-//! Errors of RepNet itself. Errors of the kernel are returned unchanged.
+//! Errors that RepNet itself reports. Errors of the kernel are returned unchanged.
 
 use std::io;
 use std::net::SocketAddr;
@@ -8,13 +8,13 @@ use std::time::Duration;
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RepNetError {
-    /// The two legs of a flow carried different bytes, or ended cleanly at different lengths.
+    /// The flow's two connections carried different bytes, or ended cleanly at different lengths.
     #[error("the two connections of the flow differ ({delivered} bytes were delivered)")]
     Diverged {
-        /// Bytes that the application has received.
+        /// Number of bytes that the application has received.
         delivered: u64,
     },
-    /// The program on the replica port is not a RepNet server, or accepted no flow.
+    /// The program on the replica port is not a RepNet server, or it accepted no flow.
     #[error("the replica port {at} answered with {found}, and accepts no flow")]
     Hello {
         /// Address of the replica port.
@@ -22,13 +22,14 @@ pub enum RepNetError {
         /// Answer of the program.
         found: String,
     },
-    /// No leg was established within the leg deadline.
+    /// No connection was established within the deadline.
     #[error("no connection within {} ms", .within.as_millis())]
     LegDeadline {
-        /// Leg deadline.
+        /// Deadline for a connection.
         within: Duration,
     },
-    /// No leg is left to send to, and the application has written more than may be kept for the second leg.
+    /// No connection is left to send to, and the application has written more than may be kept for the second
+    /// connection.
     #[error("more than {cap} bytes wait for a connection")]
     ArchiveFull {
         /// Largest number of kept bytes.
@@ -48,7 +49,7 @@ impl From<RepNetError> for io::Error {
     }
 }
 
-/// Returns the same error for another reader.
+/// Returns a copy of the error, for another caller.
 pub(crate) fn again(error: &io::Error) -> io::Error {
     let own = error
         .get_ref()
@@ -60,7 +61,7 @@ pub(crate) fn again(error: &io::Error) -> io::Error {
     }
 }
 
-/// Returns whether this machine lacks a resource. Such an error does not depend on the target.
+/// Returns whether the error is a lack of a resource on this machine. Such an error does not depend on the target.
 pub(crate) fn is_local(error: &io::Error) -> bool {
     use io::ErrorKind::{AddrInUse, AddrNotAvailable, OutOfMemory};
     // These error numbers (EMFILE, ENFILE, ENOBUFS) have no `ErrorKind`.

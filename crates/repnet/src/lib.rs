@@ -1,5 +1,5 @@
-//! RepNet over tokio's TCP ("RepNet: Cutting Tail Latency in Data Center Networks with Flow
-//! Replication"): short flows that race on two paths.
+//! RepNet over tokio's TCP: a short flow is sent on two paths, and the faster path counts. The source is the paper
+//! "RepNet: Cutting Tail Latency in Data Center Networks with Flow Replication".
 //!
 //! In a network with several equal-cost paths, a hash of addresses and ports binds a connection to one path. A
 //! [`Connector`] opens **two** connections for a flow, from different ports. The application receives the bytes of
@@ -24,7 +24,7 @@
 //! });
 //!
 //! let mut settings = Settings::default();
-//! // Without this, the first flow is plain while a probe checks whether the target supports RepNet.
+//! Without this line, the first flow is plain while a probe checks whether the target supports RepNet.
 //! settings.flow.assume_capable = true;
 //! let connector = Connector::new(settings)?;
 //! let mut stream = connector.connect("127.0.0.1", port).await?;
@@ -37,7 +37,7 @@
 //! # }
 //! ```
 //!
-//! Limits: the client does not send eager flows (a server accepts them). There is no encryption, so use TLS inside
+//! Limits: a server accepts eager flows, but the client does not send them. There is no encryption, so use TLS inside
 //! the flow.
 #![forbid(unsafe_code)]
 

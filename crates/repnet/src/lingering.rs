@@ -1,7 +1,7 @@
-//! Legs that no flow needs any more: legs of ended flows, whose bytes are all in the kernel, and legs that lost a
-//! race and that the peer ends. Each leg may finish by itself, and its further bytes are discarded. Closing it at
-//! once, with unread bytes, would send a reset and could destroy bytes in flight. A leg on a stalled path would never
-//! finish, so their time and number are limited.
+//! Connections that no flow needs any more. Some belong to ended flows, and all their bytes are in the kernel. Others
+//! lost a race, and the peer closes them. Each connection may finish by itself, and its further bytes are discarded.
+//! Closing it at once, with unread bytes, would send a reset and could destroy bytes in flight. A connection on a
+//! stalled path would never finish, so the time and the number of these connections are limited.
 
 use crate::connection::{Connecting, reset};
 use crate::counters::Counters;
@@ -17,12 +17,12 @@ use tokio::net::TcpStream;
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
-/// Longest time of a leg.
+/// Longest time that a connection lingers.
 const LINGER: Duration = Duration::from_secs(5);
-/// Largest number of lingering legs. If there are more, the oldest one is closed.
+/// Largest number of lingering connections. If there are more, the oldest one is closed.
 const MOST: usize = 128;
 
-/// Lingering legs of a connector or a listener.
+/// Lingering connections of a connector or a listener.
 #[derive(Clone, Debug)]
 pub(crate) struct Lingering {
     tasks: Arc<Mutex<VecDeque<AbortHandle>>>,
@@ -38,7 +38,7 @@ impl Lingering {
     }
 
     /// Waits until the connection is established, and then resets it. A server that identifies flows by their addresses
-    /// may still expect this connection.
+    /// may still wait for this connection.
     pub fn give_up(&self, on: &Handle, attempt: Connecting) {
         self.spawn(on, async move {
             if let Ok(leg) = attempt.await {
@@ -47,8 +47,8 @@ impl Lingering {
         });
     }
 
-    /// Lets a leg end by itself. `is_finished` means that the end of the sending direction was sent on it. Any other
-    /// leg ends with a reset, so that the peer does not take its end for the flow's end.
+    /// Lets a connection end by itself. `is_finished` means that its FIN was sent. Any other connection ends with a
+    /// reset, because the peer would take a FIN for the end of the flow.
     pub fn add(&self, on: &Handle, leg: TcpStream, is_finished: bool) {
         if !is_finished {
             // The call fails only if the connection has ended already.
@@ -64,7 +64,7 @@ impl Lingering {
     fn spawn(&self, on: &Handle, ends: impl Future<Output = ()> + Send + 'static) {
         let count = LingerCount::new(self.counters.clone());
         let task = on.spawn(async move {
-            // A leg that has not ended after `LINGER` is dropped.
+            // A connection that has not ended after `LINGER` is dropped.
             let _ = tokio::time::timeout(LINGER, ends).await;
             drop(count);
         });
@@ -96,7 +96,7 @@ pub(crate) fn discard(leg: &mut TcpStream, cx: &mut Context<'_>) -> Poll<()> {
     }
 }
 
-/// Counts a leg while it lingers.
+/// Counts a connection while it lingers.
 struct LingerCount(Counters);
 
 impl LingerCount {

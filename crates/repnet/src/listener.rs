@@ -1,5 +1,5 @@
-//! Listener of flows, on the service's port and on the replica port. With pairing by hello, the service's port stays
-//! plain TCP.
+//! Listener of flows, on the service's port and on the replica port. With pairing by hello, connections to the
+//! service's port are plain TCP without any additional bytes.
 
 use crate::clock;
 use crate::clock::span;
@@ -26,21 +26,21 @@ use tokio::net;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-/// Largest number of ports that `bind` requests from the kernel, until one has a free next port.
+/// Largest number of ports that `bind` gets from the kernel. It stops earlier if the port after one of them is free.
 const KERNEL_TRIES: u32 = 64;
-/// Number of ports that `bind` chooses itself and tries after that.
+/// Number of random ports that `bind` tries if the kernel's ports fail.
 const OWN_TRIES: u32 = 4_096;
 /// Pause before the next `accept` if the process has no free descriptors.
 const BACK_OFF: Duration = Duration::from_millis(20);
 
-/// Key of a flow at this listener.
+/// Identification of a flow at this listener.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Key {
     Hello(FlowKey),
     Port(SocketAddr),
 }
 
-/// Flow, and the address of its first leg.
+/// Flow, and the address of its first connection.
 #[derive(Clone)]
 struct Entry {
     flow: Arc<Shared>,
@@ -69,8 +69,8 @@ pub struct TcpListener {
 }
 
 impl TcpListener {
-    /// Listens on `address` and on the next port, with the default settings. With port 0, `bind` uses
-    /// a port that is free and whose next port is free, too.
+    /// Listens on `address` and on the next port, with the default settings. With port 0, `bind` chooses a free port
+    /// whose next port is free, too.
     ///
     /// # Errors
     /// One of the ports is taken or not permitted.
@@ -90,7 +90,8 @@ impl TcpListener {
         settings.validate()?;
         let (service, replica) = bind_both(address, settings.flow.replica_port).await?;
         let address = service.local_addr()?;
-        // One place more than the backlog: `serve_plain` reserves a place before a plain connection arrives.
+        // The channel has one slot more than the backlog, because `serve_plain` reserves a slot before a connection
+        // arrives.
         let (flows, accepted) = mpsc::channel(settings.accept_backlog + 1);
         let server = Arc::new(Server {
             settings,
@@ -143,7 +144,7 @@ impl TcpListener {
     /// Returns the address of the service.
     ///
     /// # Errors
-    /// Never. The result type is the type of [`tokio::net::TcpListener::local_addr`].
+    /// None. The result has the same type as in [`tokio::net::TcpListener::local_addr`].
     pub const fn local_addr(&self) -> io::Result<SocketAddr> {
         Ok(self.address)
     }
@@ -160,7 +161,7 @@ impl Drop for TcpListener {
             task.abort();
         }
         self.server.close();
-        // The application has not served these flows. A reset prevents a client from taking the end for an answer.
+        // The application has not served these flows. They are reset, because a client could take a FIN for an answer.
         let accepted = self.accepted.get_mut();
         accepted.close();
         while let Ok(waiting) = accepted.try_recv() {
@@ -185,7 +186,7 @@ async fn bind_both(
     replica_port: Option<u16>,
 ) -> io::Result<(net::TcpListener, net::TcpListener)> {
     let mut tries = 0;
-    // Ports that are kept bound until the search ends, so that the kernel chooses other ports.
+    // These ports stay bound until the search ends, so that the kernel chooses other ports.
     let mut held = Vec::new();
     loop {
         let mut wanted = address;
@@ -206,15 +207,15 @@ async fn bind_both(
     }
 }
 
-/// Returns whether the error concerns only this port, so that another port may be free. A port can be taken, or
-/// reserved for the system.
+/// Returns whether the error concerns only this port, because it is in use or reserved for the system. Another port may
+/// then be free.
 fn is_taken(error: &io::Error) -> bool {
     use io::ErrorKind::{AddrInUse, PermissionDenied};
     matches!(error.kind(), AddrInUse | PermissionDenied)
 }
 
-/// Returns a random port that has a next port. The kernel's choice does not help if connections in TIME_WAIT hold
-/// most of the ephemeral ports, because it chooses from these ports.
+/// Returns a random port that has a next port. It is needed if connections in TIME_WAIT occupy most of the ephemeral
+/// ports, because the kernel chooses only from the ephemeral ports.
 fn random_port() -> io::Result<u16> {
     const PORTS: std::ops::Range<u128> = 1_024..65_535;
     let offset = ids::random()? % (PORTS.end - PORTS.start);
@@ -259,7 +260,7 @@ struct Remembered {
 
 impl Host for Remembered {
     fn open(&mut self, _: Leg) -> Connecting {
-        // A server never opens a leg.
+        // A server never opens a connection.
         Box::pin(std::future::ready(Err(io::ErrorKind::Unsupported.into())))
     }
     fn learn(&mut self, _: bool) {}
@@ -296,7 +297,7 @@ impl Server {
 
     /// Serves the service's port for pairing by hello, as plain TCP without any change.
     async fn serve_plain(self: Arc<Self>, service: net::TcpListener) {
-        // A place is reserved first, so that further connections wait in the kernel.
+        // A slot of the queue is reserved before `accept`, so that further connections wait in the kernel.
         while let Ok(place) = self.flows.reserve().await {
             let accepted = service.accept().await;
             let failed = accepted.is_err();
@@ -323,7 +324,7 @@ impl Server {
         }
     }
 
-    /// Serves a port for pairing by port, where the source address identifies a leg.
+    /// Serves a port for pairing by port. The source address of a connection identifies its flow.
     async fn serve_legs(self: Arc<Self>, port: net::TcpListener, leg: Leg) {
         loop {
             match port.accept().await {
@@ -339,7 +340,7 @@ impl Server {
                     match self.route(&arrival, tcp) {
                         Routed::Opened(flow) => drop(tokio::spawn(flow.drive())),
                         Routed::Attached => {}
-                        // This pairing has no hello, so the client cannot be redirected to a plain connection.
+                        // Pairing by port has no hello, so the client cannot be redirected to a plain connection.
                         Routed::Refused(tcp) => reset(tcp),
                     }
                 }
@@ -399,11 +400,11 @@ impl Server {
 
     async fn refuse(&self, pending: PendingHello, banner: [u8; HELLO_BYTES]) {
         let refused = pending.refuse(banner);
-        // A client that does not close the connection is closed after the timeout.
+        // If the client does not close the connection, the server closes it after the timeout.
         let _ = tokio::time::timeout(self.settings.hello_timeout, refused).await;
     }
 
-    /// Refuses a leg as busy. Its connection counts as a connection without a flow again.
+    /// Refuses a connection with the status "busy". It then counts as a connection without a flow.
     fn refuse_leg(self: &Arc<Self>, tcp: net::TcpStream, preamble: &Preamble) {
         let banner = self.banner(preamble.flow, preamble.leg, Status::Busy);
         let server = Arc::clone(self);
@@ -422,7 +423,7 @@ impl Server {
         })
     }
 
-    /// Returns a connection as a leg, on which the banner is sent first.
+    /// Returns the server's end of a flow's connection. It sends the banner first.
     fn connection(&self, arrival: &Arrival, status: Status, tcp: net::TcpStream) -> Connection {
         let banner = arrival
             .flow
@@ -430,7 +431,7 @@ impl Server {
         Connection::accepted(tcp, banner, arrival.early)
     }
 
-    /// Assigns an arrived leg to its flow.
+    /// Assigns a new connection to its flow.
     fn route(self: &Arc<Self>, arrival: &Arrival, tcp: net::TcpStream) -> Routed {
         let counts = &self.around.counters.0;
         let Arrival { key, leg, from, .. } = *arrival;
@@ -459,7 +460,7 @@ impl Server {
                 self.table().saw(&key, leg);
                 if let Some(late) = joined {
                     counts.legs_late.up();
-                    // The client of a RepSYN flow has chosen the other leg, and waits for this leg's end.
+                    // The client of a RepSYN flow has chosen the other connection, and waits until this one ends.
                     match arrival.mode {
                         Mode::RepSyn => drop(late),
                         Mode::RepFlow => late.reset(),
@@ -470,7 +471,7 @@ impl Server {
         }
     }
 
-    /// Opens a new flow, and gives it to the application.
+    /// Opens a new flow, and puts it into the queue of `accept`.
     fn open(
         self: &Arc<Self>,
         arrival: &Arrival,
@@ -495,8 +496,8 @@ impl Server {
         };
         let flow = Flow::server(clock::now(), arrival.mode, leg, self.settings.limits());
         let flow = Core::new(flow, Box::new(host), self.around.clone()).share();
-        // No other task has the flow yet, so this lock cannot block. Everywhere else, a flow's lock is taken before
-        // the table's lock.
+        // No other task can access the flow yet, so this lock cannot block. All other code locks the flow before the
+        // table.
         let mut core = flow.lock();
         let entry = Entry {
             flow: Arc::clone(&flow),
@@ -512,15 +513,15 @@ impl Server {
         Routed::Opened(flow)
     }
 
-    /// Returns whether a leg may join a flow. A joined leg reads the flow's bytes and can write some, so by default
-    /// only the address that opened the flow may join.
+    /// Returns whether a connection from this address may join a flow. It can read the flow's bytes and write some, so
+    /// by default only the address that opened the flow may join.
     fn is_from(&self, entry: &Entry, from: SocketAddr) -> bool {
         self.settings.flow.second_leg_from == SecondLegFrom::Anywhere
             || entry.from.ip() == from.ip()
     }
 
-    /// Adds a second leg to a connection that has been idle. A leg that does not fit is refused, and the connection
-    /// continues unchanged.
+    /// Adds a second connection to a flow that has been idle. If the connection does not fit, it is refused, and the
+    /// flow continues unchanged.
     fn rejoin(
         &self,
         preamble: &Preamble,
@@ -547,24 +548,24 @@ impl Server {
     }
 }
 
-/// Leg that has arrived.
+/// Connection of a flow that has arrived at the listener.
 struct Arrival {
     key: Key,
     leg: Leg,
     mode: Mode,
     from: SocketAddr,
-    /// Identifier of the flow in the leg's hello.
+    /// Identifier of the flow in the connection's hello.
     flow: Option<FlowKey>,
     /// Byte of the application that was read together with the hello.
     early: Option<u8>,
 }
 
-/// Result for an arrived leg.
+/// Result for a connection that has arrived.
 enum Routed {
-    /// The leg opened a flow, which the caller has to drive.
+    /// The connection opened a flow. The caller has to drive the flow.
     Opened(Arc<Shared>),
-    /// The leg belongs to a flow, or was closed.
+    /// The connection belongs to a flow, or was closed.
     Attached,
-    /// No flow accepts the leg.
+    /// No flow accepts the connection.
     Refused(net::TcpStream),
 }

@@ -1,8 +1,8 @@
-//! Bytes that the application has written and that a leg still needs.
+//! Bytes that the application has written and that a connection has not sent yet.
 
 use std::collections::VecDeque;
 
-/// Bytes after a position of the stream.
+/// Buffered bytes of the stream, with the position of the first one.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
     from: u64,
@@ -10,7 +10,7 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// Adds bytes at this position: the position after the last byte, or any later position if the log is empty.
+    /// Appends bytes. `position` is the end of the log, or any later position if the log is empty.
     pub fn extend(&mut self, position: u64, bytes: &[u8]) {
         if self.bytes.is_empty() {
             self.from = position;
@@ -38,7 +38,7 @@ impl Log {
         let gone = gone.min(self.bytes.len());
         self.bytes.drain(..gone);
         self.from += gone as u64;
-        // After a lag or a burst, the buffer is large. An empty large buffer is released.
+        // After a lag or a burst, the buffer is large. It is released when it is empty.
         if self.bytes.is_empty() && self.bytes.capacity() > 65_536 {
             self.bytes = VecDeque::new();
         }

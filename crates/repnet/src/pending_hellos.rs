@@ -1,5 +1,5 @@
-//! Connections to the replica port that are not legs of a flow: their hello is incomplete, or they got an
-//! answer and have not ended. Their number has a limit: if there are more, the oldest one is reset.
+//! Connections to the replica port that belong to no flow: their hello is incomplete, or they got a refusal and have
+//! not ended. Their number is limited. If there are more, the oldest connection is reset.
 
 use crate::connection::reset;
 use crate::counters::Counters;
@@ -14,7 +14,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::task::AbortHandle;
 
-/// Connections whose hello is being processed.
+/// Set of connections whose hello is being processed.
 #[derive(Clone)]
 pub(crate) struct PendingHellos(Arc<Pending>);
 
@@ -30,7 +30,7 @@ struct Tasks {
     by_age: BTreeMap<u64, AbortHandle>,
 }
 
-/// Place of one connection. The number of places is limited.
+/// Slot of one connection. The number of slots is limited.
 pub(crate) struct HelloSlot {
     pending: PendingHellos,
     id: u64,
@@ -80,7 +80,7 @@ impl PendingHellos {
 }
 
 impl HelloSlot {
-    /// Frees the place. Returns whether the place was in use.
+    /// Frees the slot. Returns whether the slot was in use.
     fn release(&self) -> bool {
         let there = self.pending.tasks().by_age.remove(&self.id).is_some();
         if there {
@@ -124,16 +124,16 @@ impl PendingHello {
         }
     }
 
-    /// Returns the connection, which is now a leg, and a byte that was read already. Returns `None` if the connection
-    /// was given up for a newer one.
+    /// Returns the connection, which now belongs to a flow, and a byte that was already read. Returns `None` if the
+    /// connection was reset because newer connections needed its slot.
     pub fn into_leg(mut self) -> Option<(TcpStream, Option<u8>)> {
         let there = self.slot.release();
         let tcp = self.tcp.take_if(|_| there)?;
         Some((tcp, self.early))
     }
 
-    /// Reads the hello. The buffer has room for one more byte: a read that does not fill it shows that no more bytes
-    /// are available, which saves the next read.
+    /// Reads the hello. The buffer has space for one more byte. A read that does not fill the buffer shows that no more
+    /// bytes are available, which saves the next read.
     pub async fn read_hello(&mut self) -> ReceivedHello {
         let Some(tcp) = &mut self.tcp else {
             return ReceivedHello::Nothing;

@@ -1,6 +1,7 @@
-//! Comparison of the bytes of two legs without keeping the bytes. The leg that is ahead stores checkpoints (an
-//! offset, and the CRC-32 of all bytes before it). The other leg compares when it reaches these offsets. There are at
-//! most [`MOST_CHECKPOINTS`], and the distance between them grows with the lead of the faster leg.
+//! Check that two connections carry the same bytes. The bytes are not kept. The connection that is ahead stores
+//! checkpoints: an offset, and the CRC-32 of all bytes before it. The other connection compares its CRC-32 when it
+//! reaches these offsets. There are at most [`MOST_CHECKPOINTS`], and the distance between them grows with the lead of
+//! the faster connection.
 
 use crc32fast::Hasher;
 use std::collections::VecDeque;
@@ -8,7 +9,7 @@ use tailcut_transport::repnet::Leg;
 
 const MOST_CHECKPOINTS: usize = 256;
 
-/// Error: the legs carried different bytes.
+/// Error: the two connections carried different bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Differs;
 
@@ -25,7 +26,7 @@ pub(crate) struct PrefixCheck {
 }
 
 impl PrefixCheck {
-    /// Processes the next bytes of a leg.
+    /// Processes the next bytes of a connection.
     pub fn add(&mut self, leg: Leg, bytes: &[u8]) -> Result<(), Differs> {
         let other = self.legs[leg.other() as usize].offset;
         let own = &mut self.legs[leg as usize];
@@ -54,7 +55,8 @@ impl PrefixCheck {
             let point = (own.offset, own.crc.clone().finalize());
             self.checkpoints.push_back(point);
             if self.checkpoints.len() > MOST_CHECKPOINTS {
-                // Every second checkpoint is removed. The last one stays, because it covers all bytes of the leg.
+                // Every second checkpoint is removed. The last one stays, because it covers all bytes of the
+                // connection.
                 let mut last = self.checkpoints.len() % 2 == 1;
                 self.checkpoints.retain(|_| {
                     last = !last;

@@ -7,7 +7,7 @@ use std::fmt;
 use std::time::Duration;
 use tailcut_transport::repnet::{FlowLimits, Mode};
 
-/// Pairing: the way in which a server finds out that two connections belong together.
+/// Pairing: the way in which a server finds out that two connections belong to the same flow.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 #[cfg_attr(
     feature = "proxy",
@@ -15,15 +15,15 @@ use tailcut_transport::repnet::{FlowLimits, Mode};
     serde(rename_all = "kebab-case")
 )]
 pub enum Pairing {
-    /// By a hello of 32 bytes on the replica port. The service's port stays plain TCP.
+    /// Pairing by a hello of 32 bytes on the replica port. The service's port stays plain TCP.
     #[default]
     Hello,
-    /// By the source port, as in the paper, without additional bytes. Use it only in flat networks that rewrite no
-    /// addresses. In other networks requests can run twice.
+    /// Pairing by the source port, as in the paper, without additional bytes. Use it only in flat networks that rewrite
+    /// no addresses. In other networks requests can run twice.
     Port,
 }
 
-/// Addresses from which a server accepts the second leg of a flow.
+/// Addresses from which a server accepts the second connection of a flow.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 #[cfg_attr(
     feature = "proxy",
@@ -31,10 +31,10 @@ pub enum Pairing {
     serde(rename_all = "kebab-case")
 )]
 pub enum SecondLegFrom {
-    /// The second leg must have the address of the first leg.
+    /// The second connection must have the address of the first connection.
     #[default]
     SameAddress,
-    /// The second leg may have any address, if its hello contains the flow's identifier.
+    /// The second connection may have any address, if its hello contains the flow's identifier.
     Anywhere,
 }
 
@@ -42,42 +42,41 @@ pub enum SecondLegFrom {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "proxy", derive(serde::Deserialize), serde(default))]
 pub struct FlowSettings {
-    /// Replicated part of a flow; `None`: nothing, every flow is one plain connection.
+    /// Part of a flow that is replicated. `None`: each flow is one plain connection.
     #[cfg_attr(feature = "proxy", serde(deserialize_with = "mode"))]
     pub mode: Option<Mode>,
-    /// Pairing of the two legs.
+    /// Way in which the server pairs the two connections of a flow.
     pub pairing: Pairing,
-    /// Port of the second listener; `None`: the port after the service's port.
+    /// Port of the second listener. `None`: the port after the service's port.
     #[cfg_attr(feature = "proxy", serde(deserialize_with = "port"))]
     pub replica_port: Option<u16>,
-    /// Number of bytes, sent and received since the connection was last idle, at which a flow continues on one leg
-    /// only; `u64::MAX`: never.
+    /// Number of bytes, sent and received since the flow was last idle, at which a flow continues on one connection
+    /// only. `u64::MAX`: no limit.
     #[cfg_attr(feature = "proxy", serde(deserialize_with = "size_or_endless"))]
     pub max_bytes: u64,
-    /// Largest number of bytes that are kept for a leg that has not arrived, at most 2^30.
+    /// Largest number of bytes that are kept for a connection that has not arrived, at most 2^30.
     #[cfg_attr(feature = "proxy", serde(deserialize_with = "size::<0, ANY, _, _>"))]
     pub archive_cap: u64,
-    /// Largest number of bytes that wait for a slow leg, 65,536 to 2^30.
+    /// Largest number of bytes that wait for the slower connection, 65,536 to 2^30.
     #[cfg_attr(feature = "proxy", serde(deserialize_with = "size::<0, ANY, _, _>"))]
     pub lag_cap: u64,
-    /// Longest time until a leg is established, hello included, 1 ms to 2^31 - 1 ms.
+    /// Longest time until a connection is established, hello included, 1 ms to 2^31 - 1 ms.
     #[cfg_attr(feature = "proxy", serde(deserialize_with = "time::<0, ANY, _>"))]
     pub leg_deadline: Duration,
-    /// Longest time that a finished flow waits for its other leg, 1 ms to 60 s.
+    /// Longest time that a finished flow waits for its slower connection, 1 ms to 60 s.
     #[cfg_attr(feature = "proxy", serde(deserialize_with = "time::<0, ANY, _>"))]
     pub confirm_timeout: Duration,
-    /// Whether to open both legs to a target that has not been probed yet.
+    /// Whether to open both connections to a target that has not been probed yet.
     pub assume_capable: bool,
-    /// Time without an answer from the replica port after which a flow uses the service's port; `None`: never.
+    /// Time without an answer from the replica port after which a flow uses the service's port. `None`: no limit.
     #[cfg_attr(feature = "proxy", serde(deserialize_with = "time_or_endless"))]
     pub fallback_delay: Option<Duration>,
-    /// Time without a byte in either direction after which a kept-alive connection is replicated again; `None`:
-    /// never.
+    /// Time without a byte in either direction after which a kept-alive connection is replicated again. `None`: never.
     #[cfg_attr(feature = "proxy", serde(deserialize_with = "time_or_endless"))]
     pub idle_time: Option<Duration>,
-    /// Whether a target whose legs often fail gets fewer second legs.
+    /// Whether a target whose connections often fail gets fewer second connections.
     pub adaptive: bool,
-    /// Addresses from which a server accepts the second leg of a flow.
+    /// Addresses from which a server accepts the second connection of a flow.
     pub second_leg_from: SecondLegFrom,
 }
 
@@ -108,10 +107,10 @@ pub struct Settings {
     /// Settings of each replicated flow.
     #[cfg_attr(feature = "proxy", serde(skip))]
     pub flow: FlowSettings,
-    /// Longest time that a server waits for the second leg.
+    /// Longest time that a server waits for the second connection of a flow.
     #[cfg_attr(feature = "proxy", serde(deserialize_with = "time::<0, ANY, _>"))]
     pub waiting_list_timeout: Duration,
-    /// Longest time until a hello to a server is complete.
+    /// Longest time until a server has received a complete hello.
     #[cfg_attr(feature = "proxy", serde(deserialize_with = "time::<0, ANY, _>"))]
     pub hello_timeout: Duration,
     /// Time for which a server remembers an ended flow. Keep it well above the `leg_deadline` of every client.
@@ -120,21 +119,20 @@ pub struct Settings {
     /// Largest number of flows that a server remembers, open flows included, 1 to 2^24. Further flows are plain.
     #[cfg_attr(feature = "proxy", serde(deserialize_with = "count::<0, ANY, _, _>"))]
     pub tombstone_limit: usize,
-    /// Largest number of connections with an incomplete hello, or with an answer to it, that have not ended, 1 to
-    /// 2^20.
+    /// Largest number of open connections whose hello is incomplete or was refused, 1 to 2^20.
     #[cfg_attr(feature = "proxy", serde(deserialize_with = "count::<0, ANY, _, _>"))]
     pub pending_hellos: usize,
-    /// Largest number of flows that wait for the server's `accept`, plain flows included, 1 to 2^20. Further
-    /// replicated flows become plain, and further plain flows wait in the kernel.
+    /// Largest number of flows that wait for the server's `accept`, plain flows included, 1 to 2^20. Further replicated
+    /// flows become plain, and further plain flows wait in the kernel.
     #[cfg_attr(feature = "proxy", serde(deserialize_with = "count::<0, ANY, _, _>"))]
     pub accept_backlog: usize,
-    /// Time after which an incapable target is probed again.
+    /// Time after which a target without RepNet is probed again.
     #[cfg_attr(feature = "proxy", serde(deserialize_with = "time::<0, ANY, _>"))]
     pub capability_ttl: Duration,
-    /// Largest share of the flows to each target that get a second leg, 0 to 1.
+    /// Largest share of the flows to each target that get a second connection, 0 to 1.
     #[cfg_attr(feature = "proxy", serde(deserialize_with = "share"))]
     pub budget: f64,
-    /// Number of live RepFlow flows at which new flows use RepSYN; `u64::MAX`: never.
+    /// Number of open RepFlow flows at which new flows use RepSYN. `u64::MAX`: no limit.
     #[cfg_attr(feature = "proxy", serde(deserialize_with = "size_or_endless"))]
     pub incast_limit: u64,
 }
@@ -162,7 +160,7 @@ impl Default for Settings {
 pub struct SettingError {
     /// Name of the setting.
     pub key: &'static str,
-    /// Value found.
+    /// Value that was found.
     pub found: String,
     /// Allowed values.
     pub allowed: &'static str,
@@ -197,7 +195,7 @@ impl FlowSettings {
     /// Checks every setting.
     ///
     /// # Errors
-    /// Names the first setting that is outside its range.
+    /// The first setting that is outside its range.
     pub fn validate(&self) -> Result<(), SettingError> {
         let millisecond = Duration::from_millis(1);
         if let Some(port) = self.replica_port {
@@ -240,7 +238,7 @@ impl Settings {
     /// Checks every setting.
     ///
     /// # Errors
-    /// Names the first setting that is outside its range.
+    /// The first setting that is outside its range.
     pub fn validate(&self) -> Result<(), SettingError> {
         self.flow.validate()?;
         let timers = [

@@ -1,4 +1,4 @@
-//! Stream of one connection, replicated or not.
+//! TCP stream of a connector or a listener, replicated or not.
 
 use crate::driver::{Core, Shared};
 use std::fmt;
@@ -17,7 +17,8 @@ use tokio::net;
 /// KiB wait for the faster connection. A flush and a shutdown complete when the kernel has all bytes of the faster
 /// connection.
 ///
-/// Dropping the stream closes the connection after all written bytes were sent. [`reset`](Self::reset) discards them.
+/// Dropping the stream closes the connection after all written bytes were sent. [`reset`](Self::reset) closes it
+/// and discards the bytes that were not sent.
 pub struct TcpStream(Inner);
 
 enum Inner {
@@ -25,12 +26,12 @@ enum Inner {
     Replicated(Replicated),
 }
 
-/// Handle of the application to a replicated flow.
+/// The application's handle of a replicated flow.
 struct Replicated {
     flow: Arc<Shared>,
-    /// Address of the peer as the application knows it, never the replica port.
+    /// Address of the peer that the application sees. It never contains the replica port.
     peer: SocketAddr,
-    /// Port of the service, at a server.
+    /// Port of the service. Only servers have it.
     port: Option<u16>,
     by_reset: bool,
 }
@@ -61,12 +62,12 @@ impl TcpStream {
         }))
     }
 
-    /// Returns whether the stream consists or consisted of two connections.
+    /// Returns whether the stream has, or had, two connections.
     pub const fn is_replicated(&self) -> bool {
         matches!(self.0, Inner::Replicated(_))
     }
 
-    /// Returns the address of the peer. At a client it is the address of the `connect` call, never the replica port.
+    /// Returns the address of the peer. At a client it is the address of the `connect` call, without the replica port.
     ///
     /// # Errors
     /// The connection is gone.

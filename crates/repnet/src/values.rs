@@ -6,7 +6,7 @@ pub(crate) use tailcut_proxy::config::{count, size, size_or_endless, time, time_
 use tailcut_transport::repnet::Mode;
 use tailcut_units::quantity::allowed;
 
-/// Upper end of a range that is checked elsewhere.
+/// Upper end of a range. [`Settings::validate`](crate::Settings::validate) checks the real limit.
 pub(crate) const ANY: u64 = u64::MAX;
 
 pub(crate) fn mode<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Mode>, D::Error> {

@@ -1,4 +1,4 @@
-//! Tests of a listener with plain connections as its clients: its reaction to each leg, byte by byte.
+//! Tests of a listener with plain TCP clients: the bytes that it sends in answer to each connection.
 
 use std::io;
 use std::net::SocketAddr;
@@ -99,7 +99,7 @@ async fn what_was_written_before_the_second_leg_came_is_sent_on_it_first() -> io
         leg.read_to_string(&mut all).await?;
         assert_eq!(all, "before, after");
     }
-    // A second attempt of the same leg does not belong to the flow.
+    // A second attempt to open the same connection does not belong to the flow.
     let mut again = say(replica, &open(Leg::First), b"").await?;
     assert!(is_reset(&mut again).await);
     Ok(())
@@ -170,7 +170,7 @@ async fn a_second_leg_from_another_address_is_turned_away() -> io::Result<()> {
     stranger.write_all(&hello[..HELLO_BYTES]).await?;
     assert!(is_reset(&mut stranger).await);
     assert_eq!(listener.stats().dropped_other_address, 1);
-    // The flow still accepts its own second leg.
+    // The flow still accepts its real second connection.
     join(replica, Leg::Second, Status::Joined).await?;
     Ok(())
 }
@@ -223,7 +223,7 @@ async fn connections_that_say_nothing_are_bounded_in_number_and_time() -> io::Re
     let stats = listener.stats();
     assert_eq!(stats.pending_hellos, 0);
     assert!(stats.dropped_hello_timeout <= 4, "{stats:?}");
-    // A foreign protocol is recognised by its first byte.
+    // A foreign protocol is recognised by the first byte.
     let mut foreign = TcpStream::connect(("127.0.0.1", replica)).await?;
     foreign.write_all(b"GET / HTTP/1.1\r\n\r\n").await?;
     assert!(is_reset(&mut foreign).await);

@@ -1,4 +1,4 @@
-//! Tests of the sidecar itself: draining, metrics, and errors of a wrong configuration.
+//! Tests of the sidecar proxy: draining, metrics, and the errors of a wrong configuration.
 
 use serde_json::{Value, json};
 use std::io;

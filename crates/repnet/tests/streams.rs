@@ -37,7 +37,7 @@ async fn listen(settings: Settings) -> io::Result<TcpListener> {
     TcpListener::bind_with(any, settings, Counters::new()).await
 }
 
-/// Returns bytes without a repeated pattern.
+/// Returns `length` bytes without a repeated pattern.
 fn pattern(length: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_u32;
     let mut next = || {
@@ -150,7 +150,7 @@ async fn an_unknown_target_runs_plain_and_is_asked_and_the_next_flow_is_replicat
     let first = connector.connect("127.0.0.1", port).await?;
     assert!(!first.is_replicated());
     assert_eq!(exchange(first, b"plain").await?, b"plain");
-    // While the probe runs, flows are plain.
+    // Flows are plain while the probe runs.
     let replicated = loop {
         let stream = connector.connect("127.0.0.1", port).await?;
         if stream.is_replicated() {
@@ -189,7 +189,7 @@ async fn a_foreign_service_on_the_replica_port_gets_a_hello_and_no_byte_of_the_a
                 return seen;
             };
             let mut bytes = [0; 512];
-            // An echo service, which returns all bytes.
+            // The foreign service is an echo service: it returns all bytes.
             while let Ok(count @ 1..) = stream.read(&mut bytes).await {
                 seen.extend_from_slice(&bytes[..count]);
                 let _ = stream.write_all(&bytes[..count]).await;
@@ -309,7 +309,8 @@ async fn flows_that_nobody_accepted_are_reset_with_their_listener_and_those_that
     let connector = Connector::new(settings).expect("valid settings");
     let mut first = connector.connect("127.0.0.1", port).await?;
     assert!(first.is_replicated());
-    // One connection waits. The next one receives the answer "busy", and then waits in the kernel.
+    // One flow waits for `accept`. The server refuses the next flow with "busy". Its plain connection then waits in the
+    // kernel.
     let second = connector.connect("127.0.0.1", port).await?;
     assert!(!second.is_replicated());
     assert!(listener.stats().refused_full > 0);
@@ -328,7 +329,7 @@ async fn a_writer_is_held_back_when_nobody_reads() -> io::Result<()> {
         let (stream, accepted) =
             tokio::join!(connector.connect("127.0.0.1", port), listener.accept());
         let (mut client, (mut server, _)) = (stream?, accepted?);
-        // More bytes than the kernels and the flows on both sides can hold.
+        // The kernels and the flows on both sides cannot hold this number of bytes.
         let all = 64 << 20;
         let writer = tokio::spawn(async move {
             let chunk = pattern(1 << 16);
@@ -406,7 +407,7 @@ fn streams_may_be_used_and_dropped_outside_of_their_runtime() {
             }
             (listener, clients, servers)
         });
-        // The first leg has arrived. The second leg often arrives later.
+        // The first connection of the flow has arrived. The second one often arrives later.
         for (client, mut server) in clients.iter_mut().zip(servers) {
             let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
             let written = std::pin::Pin::new(client).poll_write(&mut cx, b"word");
@@ -420,8 +421,8 @@ fn streams_may_be_used_and_dropped_outside_of_their_runtime() {
     runtime.shutdown_background();
 }
 
-/// Runs a test of this file, which is ignored elsewhere, in a separate network namespace with this range of ephemeral
-/// ports.
+/// Runs another test of this file in a separate network namespace with this range of ephemeral ports. That test is
+/// ignored in other runs.
 fn in_a_network_with_ports(range: &str, test: &str) {
     let set = format!("echo {range} > /proc/sys/net/ipv4/ip_local_port_range && exec \"$@\"");
     let own = std::env::current_exe().expect("this test's program");
@@ -439,7 +440,7 @@ fn in_a_network_with_ports(range: &str, test: &str) {
     );
 }
 
-/// Listens on these ports, and then on port 0. Returns the port that was found.
+/// Listens on all of these ports, and then on port 0. Returns the port that the listener chose.
 async fn port_beside(taken: &[u16]) -> u16 {
     let everywhere = |port| SocketAddr::from(([0, 0, 0, 0], port));
     let held = taken

@@ -1,4 +1,4 @@
-//! All figures of a study, computed once: by setting, design and group of flows.
+//! All figures of a study, by setting, design and group of flows. The figures are computed once.
 
 use crate::axes::middle;
 use crate::estimate::{Estimate, Measured, Ratio, TooFew};
@@ -10,15 +10,15 @@ use crate::study::Study;
 /// All figures of a study.
 #[derive(Debug)]
 pub(crate) struct Analysis {
-    /// Settings, in the study's order.
+    /// Settings, in the order of the study.
     pub settings: Vec<Setting>,
-    /// For each place (a topology with a workload), the setting in the [`middle`] of its sweep.
+    /// For each combination of topology and workload, the index of the setting in the [`middle`] of its sweep.
     headlines: Vec<usize>,
-    /// Rows by setting, then by group, then by design in the study's order. Groups without flows are left out.
+    /// Rows, ordered by setting, then by group, then by design as in the study. Groups without flows have no row.
     pub rows: Vec<Row>,
 }
 
-/// Figures of one design, group and setting.
+/// Figures of one design for one group in one setting.
 #[derive(Debug)]
 pub(crate) struct Row {
     /// Index into [`Analysis::settings`].
@@ -35,14 +35,14 @@ pub(crate) struct Row {
     slowdown: Figures,
 }
 
-/// Estimates and ratios to the baseline, in the order of [`Statistic::ALL`].
+/// Estimates and ratios of one metric. All arrays are in the order of [`Statistic::ALL`].
 #[derive(Debug, Default)]
 struct Figures {
     estimates: [Option<Result<Estimate, TooFew>>; 4],
     /// Ratios to the study's baseline.
     ratios: [Option<Ratio>; 4],
-    /// Ratios to the design's own transport without replication. `None` if that is not in the study, or if it is the
-    /// baseline.
+    /// Ratios to the transport of the design without its replication. `None` if this transport is not in the study, or
+    /// if it is the study's baseline.
     own: [Option<Ratio>; 4],
 }
 
@@ -50,7 +50,7 @@ impl Analysis {
     pub fn of(study: &Study) -> Self {
         let cells = study.cells();
         let baseline = study.baseline().unwrap_or_default();
-        // Settings are independent, so that each core computes a part of them in its own thread.
+        // Settings are independent, so each thread can compute a part of them.
         let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
         let chunk = cells.len().div_ceil(threads).max(1);
         let rows = std::thread::scope(|scope| {
@@ -77,30 +77,31 @@ impl Analysis {
         }
     }
 
-    /// Returns the row of a design, group and setting.
+    /// Returns the row of a design for a group in a setting.
     pub fn row(&self, setting: usize, group: &Group, design: &str) -> Option<&Row> {
         self.rows
             .iter()
             .find(|row| row.setting == setting && row.group == *group && row.design == design)
     }
 
-    /// Returns the rows of `group` in `setting`, by design.
+    /// Returns the rows of a group in a setting, in the order of the designs.
     pub fn rows<'a>(&'a self, setting: usize, group: &'a Group) -> impl Iterator<Item = &'a Row> {
         let rows = self.rows.iter();
         rows.filter(move |row| row.setting == setting && row.group == *group)
     }
 
-    /// Returns the setting that the answer is about: the headline of the first place.
+    /// Returns the setting that the answer describes: the headline of the first combination of topology and workload.
     pub fn headline(&self) -> Option<usize> {
         self.headlines.first().copied()
     }
 
-    /// Returns the headline of each place (a topology with a workload): the setting whose figures are shown.
+    /// Returns the headline of each combination of topology and workload. The report shows the figures of these
+    /// settings.
     pub fn headlines(&self) -> Vec<usize> {
         self.headlines.clone()
     }
 
-    /// Returns the settings that differ from `setting` only in load and swept keys, including `setting`.
+    /// Returns the settings that have the same topology and workload as `setting`, including `setting`.
     pub fn sweep(&self, setting: usize) -> Vec<usize> {
         let here = &self.settings[setting];
         (0..self.settings.len())
@@ -108,8 +109,8 @@ impl Analysis {
             .collect()
     }
 
-    /// Returns the settings of a place whose distributions are drawn: all of them if they are few, otherwise only the
-    /// headline.
+    /// Returns the settings whose distributions are drawn, among those with the topology and workload of `headline`:
+    /// all settings if there are few, otherwise only the headline.
     pub fn with_distributions(&self, headline: usize) -> Vec<usize> {
         let sweep = self.sweep(headline);
         let is_swept = !self.settings[headline].parameters.is_empty();
@@ -125,7 +126,8 @@ impl Analysis {
         first.is_some_and(|first| self.settings.iter().any(|s| !s.is_beside(first)))
     }
 
-    /// Returns the end of the ids of plots and tables of the place with this headline. It is empty for the first place.
+    /// Returns the suffix of the ids of plots and tables for the topology and workload of a headline. It is empty for
+    /// the first headline.
     pub fn suffix(&self, headline: usize) -> String {
         match self.headline() == Some(headline) {
             true => String::new(),
@@ -133,16 +135,17 @@ impl Analysis {
         }
     }
 
-    /// Returns the setting's name, as short as the study allows.
+    /// Returns the name of a setting. The name contains topology and workload only if the study has several of them.
     pub fn setting_name(&self, setting: usize) -> String {
         self.settings[setting].describe(self.has_several_places())
     }
 }
 
-/// Settings of a swept place, at most, whose distributions are all drawn. With more, only the headline's are.
+/// Maximum number of swept settings for which all distributions are drawn. Above this number, only the distributions of
+/// the headline are drawn.
 const MOST_DISTRIBUTIONS: usize = 6;
 
-/// Returns for each place the setting in the middle.
+/// Returns, for each combination of topology and workload, the setting in the middle of the sweep.
 fn headlines(settings: &[Setting]) -> Vec<usize> {
     let mut places: Vec<Vec<usize>> = Vec::new();
     for (index, setting) in settings.iter().enumerate() {
@@ -167,12 +170,12 @@ impl Setting {
 }
 
 impl Row {
-    /// Returns the figure, or `None` if there are too few flows or seeds for it.
+    /// Returns the figure. Returns `None` if there are too few flows or seeds for it.
     pub fn estimate(&self, metric: Metric, statistic: Statistic) -> Option<Estimate> {
         self.outcome(metric, statistic)?.ok()
     }
 
-    /// Returns the figure, or the flows and seeds that it needs. `None` without flows.
+    /// Returns the figure, or the flows and seeds that it needs. Returns `None` if there are no flows.
     pub fn outcome(
         &self,
         metric: Metric,
@@ -181,12 +184,12 @@ impl Row {
         *statistic.entry_in(&self.figures(metric).estimates)?
     }
 
-    /// Returns the figure divided by the figure of the baseline.
+    /// Returns the figure of this design divided by the figure of the baseline.
     pub fn ratio(&self, metric: Metric, statistic: Statistic) -> Option<Ratio> {
         *statistic.entry_in(&self.figures(metric).ratios)?
     }
 
-    /// Returns the figure divided by the figure of the design's own transport without replication.
+    /// Returns the figure of this design divided by the figure of its transport without replication.
     pub fn over_own_transport(&self, metric: Metric, statistic: Statistic) -> Option<Ratio> {
         *statistic.entry_in(&self.figures(metric).own)?
     }
@@ -199,8 +202,8 @@ impl Row {
     }
 }
 
-/// Returns the design without its replication: `dctcp@spray` for `repflow+dctcp@spray`. `None` if the name has no
-/// replication.
+/// Returns the name of a design without its replication: `dctcp@spray` for `repflow+dctcp@spray`. Returns `None` if the
+/// name has no replication.
 pub(crate) fn own_transport(design: &str) -> Option<&str> {
     design.split_once('+').map(|(_, transport)| transport)
 }
@@ -216,8 +219,8 @@ fn cell_rows(setting: usize, cell: &Cell<'_>, baseline: &str) -> Vec<Row> {
     rows
 }
 
-/// Returns the groups of a cell: requests and sessions, all flows, the main groups, the finer ones, and the parts of
-/// the workload if it has several.
+/// Returns the groups of a cell: requests and sessions, all flows, the main groups, and the finer groups. If the
+/// workload has several parts, each part is also a group.
 fn groups(cell: &Cell<'_>) -> Vec<Group> {
     let mut groups = Group::of_applications().to_vec();
     groups.push(Group::all());
@@ -253,7 +256,7 @@ fn cell_group_rows(setting: usize, cell: &Cell<'_>, group: &Group, baseline: &st
         let own = own.filter(|own| Some(*own) != base);
         Figures::of(measured, index, base.filter(|base| *base != index), own)
     };
-    // One metric after the other: sorted samples take more memory than anything else in a report.
+    // Only one metric is measured at a time, because sorted samples take more memory than all other data of a report.
     let fct = measure(Metric::Fct);
     let numbered = cell.designs.iter().enumerate();
     let rows = numbered.map(|(index, (design, runs))| {

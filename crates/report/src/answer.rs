@@ -1,4 +1,4 @@
-//! Answer in one sentence, and the facts that qualify it.
+//! Answer of a study: one sentence, and further sentences that qualify it.
 
 use crate::analysis::Row;
 use crate::axes::Axis;
@@ -17,21 +17,23 @@ use crate::{
     sensitivity, sessions,
 };
 
-/// Number of flows from which a p99 has ten flows beyond it.
+/// Minimum number of flows for a p99. Of 1,000 flows, ten are beyond the p99.
 const FLOWS_FOR_P99: usize = 1_000;
 
-/// Returns the answer: the design that reduces the 99th percentile of mice, by how much, and at which price; or that no
-/// design does. In a study without mice, the answer is about all flows.
+/// Returns the answer as one sentence. The sentence names the design that reduces the 99th percentile of mice, the
+/// reduction, and its price. If no design reduces this percentile, the sentence says so. In a study without mice, the
+/// answer describes all flows.
 pub fn answer(study: &Study) -> String {
     sentences(study).join(" ")
 }
 
-/// Returns the answer for a terminal: the answer in the first line, and each fact that qualifies it in a further line.
+/// Returns the answer for a terminal. The first line is the answer, and each further line is a sentence that qualifies
+/// it.
 pub fn text_answer(study: &Study) -> String {
     text_answer_on(study, Screen::default())
 }
 
-/// Returns the same text as [`text_answer`], in lines that fit on a screen.
+/// Returns the text of [`text_answer`] with line breaks for a screen.
 pub fn text_answer_on(study: &Study, screen: Screen) -> String {
     let sentences = sentences(study).into_iter().enumerate();
     let lines = sentences.map(|(index, sentence)| match index {
@@ -41,7 +43,7 @@ pub fn text_answer_on(study: &Study, screen: Screen) -> String {
     lines.collect::<Vec<String>>().join("\n")
 }
 
-/// Returns the sentences of the answer. The first one is the answer itself.
+/// Returns the sentences of the answer. The first sentence is the answer itself.
 pub(crate) fn sentences(study: &Study) -> Vec<String> {
     let analysis = study.analysis();
     let headlines = analysis.headlines();
@@ -64,7 +66,7 @@ pub(crate) fn sentences(study: &Study) -> Vec<String> {
     sentences
 }
 
-/// Returns the sentences about the place with this headline.
+/// Returns the sentences for the topology and workload of this headline.
 pub(crate) fn sentences_at(study: &Study, setting: usize) -> Vec<String> {
     let analysis = study.analysis();
     let group = headline_group(analysis, setting);
@@ -73,7 +75,7 @@ pub(crate) fn sentences_at(study: &Study, setting: usize) -> Vec<String> {
         return vec![measure::sentence(study, setting).unwrap_or_else(none)];
     };
     let base = comparison.base;
-    // Of few equal runs, the p99 is known exactly, but it is only the slowest flow.
+    // If all runs are equal, the p99 is exact. With few flows, it is only the time of the slowest flow.
     let is_thin = base.estimate(Metric::Fct, Statistic::P99).is_none()
         || same_runs::nothing_varies(study, setting) && base.flows < FLOWS_FOR_P99;
     let mut sentences = match load::overload(study, setting) {
@@ -94,7 +96,7 @@ pub(crate) fn sentences_at(study: &Study, setting: usize) -> Vec<String> {
             sentences
         }
     };
-    // Invalid runs come before the answer, because the answer depends on them.
+    // A sentence about invalid runs comes before the answer, because the answer depends on these runs.
     match lateness::sentence(study, setting) {
         Some(warning) if warning.starts_with("NOT") => sentences.insert(0, warning),
         sound => sentences.extend(sound),
@@ -111,7 +113,7 @@ pub(crate) fn sentences_at(study: &Study, setting: usize) -> Vec<String> {
     sentences
 }
 
-/// Returns the first sentence on each kind of sessions, if the answer is about all sessions.
+/// If the answer describes all sessions, returns the first sentence about each kind of sessions.
 fn of_kinds_of_sessions(study: &Study, setting: usize) -> Vec<String> {
     let kinds = sessions::kinds(study, setting);
     let sentences = kinds.iter().filter_map(|group| {
@@ -121,7 +123,7 @@ fn of_kinds_of_sessions(study: &Study, setting: usize) -> Vec<String> {
     sentences.collect()
 }
 
-/// Returns the sentences on the best design over each axis of the place.
+/// Returns the sentences about the best design over each axis of the swept settings.
 fn sweep_sentences(study: &Study, setting: usize, group: &Group, design: &str) -> Vec<String> {
     let axes = study.analysis().axes(setting);
     let sentences = axes.iter();
@@ -139,7 +141,7 @@ fn over_axis(
 ) -> Option<String> {
     let analysis = study.analysis();
     let along = analysis.along(setting, axis).into_iter();
-    // An overloaded setting has no gain.
+    // No gain is shown for an overloaded setting.
     let sound = along.filter(|&(_, index)| !load::is_overloaded(study, index));
     let known: Vec<(&str, Option<Ratio>)> = sound
         .filter_map(|(place, index)| {

@@ -1,4 +1,4 @@
-//! Axes of a study: the load and the swept keys, in which the settings of a place differ.
+//! Axes of a study: the load and the swept keys. Settings with the same topology and workload differ in these.
 
 use crate::format::Quantity;
 use crate::plot::{self, Scale};
@@ -6,12 +6,12 @@ use crate::run::Setting;
 use std::collections::HashSet;
 use tailcut_record::{Parameter, ParameterUnit};
 
-/// Axis, in which the settings of a place differ. Keys that change together are one axis.
+/// Axis: the load or a swept key. Keys that change together form one axis.
 #[derive(Clone, Debug)]
 pub(crate) struct Axis {
-    /// Keys. The numbers of the axis are the values of the first key. Empty for the load.
+    /// Keys of the axis. The numbers of the axis are the values of the first key. The list is empty for the load.
     pub keys: Vec<String>,
-    /// Values, in order.
+    /// Values of the axis, in the order of the axis.
     pub values: Vec<Value>,
     unit: Option<ParameterUnit>,
 }
@@ -21,22 +21,23 @@ pub(crate) struct Axis {
 pub(crate) struct Value {
     /// Value in the notation of a scenario.
     pub text: String,
-    /// Value in the quantity of the axis, or `None` for text.
+    /// Value as a number in the quantity of the axis; `None` for a value that is not a number.
     pub number: Option<f64>,
 }
 
-/// Range of the values (largest over smallest) from which an axis is logarithmic, even without even ratios.
+/// Ratio of the largest to the smallest value from which an axis is logarithmic, even if the values have no even
+/// ratios.
 const WIDE: f64 = 20.0;
 
-/// Maximum number of values that all get a tick.
+/// Maximum number of values of an axis for which each value gets a tick.
 const MOST_TICKS: usize = 12;
 
-/// Largest factor between two ratios or steps that count as even.
+/// Maximum factor between two ratios or steps that are still called even.
 const EVEN: f64 = 1.1;
 
 impl Axis {
-    /// Returns the axes of the settings of one place: the load, then the keys in the order of the sweep. A key with one
-    /// value has no axis.
+    /// Returns the axes of settings with the same topology and workload: the load, then the keys in the order of the
+    /// sweep. A key with only one value has no axis.
     pub fn of(settings: &[&Setting]) -> Vec<Self> {
         let mut axes = Vec::new();
         let loads = settings.iter().filter_map(|setting| setting.load);
@@ -88,17 +89,17 @@ impl Axis {
         (values.len() > 1).then_some(Self { keys, values, unit })
     }
 
-    /// Returns whether this is the axis of loads.
+    /// Returns whether this axis is the load.
     pub fn is_load(&self) -> bool {
         self.keys.is_empty()
     }
 
-    /// Returns whether all values are numbers.
+    /// Returns whether all values of the axis are numbers.
     pub fn is_numeric(&self) -> bool {
         self.values.iter().all(|value| value.number.is_some())
     }
 
-    /// Returns the name in sentences and titles.
+    /// Returns the name of the axis in sentences and titles.
     pub fn name(&self) -> String {
         match self.keys.is_empty() {
             true => "load".to_owned(),
@@ -106,7 +107,7 @@ impl Axis {
         }
     }
 
-    /// Returns the name with the unit of its numbers, if the numbers do not show it.
+    /// Returns the name of the axis in a plot. The name contains the unit of the numbers if the ticks do not show it.
     fn label(&self) -> String {
         let first = self.keys.first().map_or("load", String::as_str);
         let unit = match self.unit {
@@ -122,7 +123,7 @@ impl Axis {
         }
     }
 
-    /// Returns the position of a setting on the axis.
+    /// Returns the index of the value that a setting has on this axis.
     pub fn place(&self, setting: &Setting) -> Option<usize> {
         let text = match self.keys.is_empty() {
             true => setting.load?.to_string(),
@@ -135,12 +136,13 @@ impl Axis {
         self.values.iter().position(|value| value.text == text)
     }
 
-    /// Returns a position as text, such as "load 0.5" or "queue.limit 50 packets".
+    /// Returns a value of the axis as text with its name, such as "load 0.5" or "queue.limit 50 packets".
     pub fn position_text(&self, place: usize) -> String {
         format!("{} {}", self.name(), self.values[place].text)
     }
 
-    /// Returns the axis of a plot. If all values are numbers, they are its ticks. Otherwise each value is a name.
+    /// Returns the axis for a plot. If all values are numbers, the ticks are at these numbers. Otherwise each value is
+    /// a name.
     pub fn plotted(&self) -> plot::Axis {
         if !self.is_numeric() {
             return self.named();
@@ -166,13 +168,13 @@ impl Axis {
         axis
     }
 
-    /// Returns the axis of a heat map.
+    /// Returns the axis for a heat map, on which each value is a name.
     pub fn named(&self) -> plot::Axis {
         let names = self.values.iter().map(|value| value.text.clone());
         plot::Axis::names(self.name(), names.collect())
     }
 
-    /// Returns the position of a value on the axis of a plot.
+    /// Returns the coordinate of a value on the axis of a plot.
     pub fn at(&self, place: usize) -> f64 {
         self.values[place]
             .number
@@ -180,7 +182,7 @@ impl Axis {
             .unwrap_or(place as f64)
     }
 
-    /// Returns whether the values have even ratios, or a wide range.
+    /// Returns whether the axis is logarithmic: its values have even ratios, or a wide range.
     fn is_logarithmic(&self) -> bool {
         let numbers: Vec<f64> = self
             .values
@@ -204,7 +206,7 @@ impl Axis {
     }
 }
 
-/// Returns a parameter in the quantity of plots: microseconds for times.
+/// Returns the value of a parameter in the unit of plots: microseconds for times. Returns `None` if it is not a number.
 fn number(parameter: &Parameter) -> Option<f64> {
     let number = parameter.number()?;
     Some(match parameter.unit {
@@ -213,8 +215,8 @@ fn number(parameter: &Parameter) -> Option<f64> {
     })
 }
 
-/// Returns the keys of the settings, grouped so that keys that change together are in one group. Two keys change
-/// together if they have as many pairs of values as each has values.
+/// Returns the keys of the settings in groups. Keys that change together are in one group. Two keys change together if
+/// the number of different pairs of their values equals the number of values of each key.
 fn groups(settings: &[&Setting]) -> Vec<Vec<String>> {
     let shown = |setting: &Setting, key: &str| setting.parameter(key).map(Parameter::shown);
     let count = |keys: &[&str]| {
@@ -237,7 +239,7 @@ fn groups(settings: &[&Setting]) -> Vec<Vec<String>> {
     groups
 }
 
-/// Returns the keys of the settings, in their order.
+/// Returns the keys of the settings, in the order of their first occurrence.
 pub(crate) fn keys<'a>(settings: impl Iterator<Item = &'a Setting>) -> Vec<String> {
     let mut keys: Vec<String> = Vec::new();
     for parameter in settings.flat_map(|setting| &setting.parameters) {
@@ -248,8 +250,8 @@ pub(crate) fn keys<'a>(settings: impl Iterator<Item = &'a Setting>) -> Vec<Strin
     keys
 }
 
-/// Returns the index of the setting nearest to the middle of its place: first by load (nearest to 0.5, the higher of
-/// two), then by the middle value of each key.
+/// Returns the index of the setting nearest to the middle. The first criterion is the load (nearest to 0.5; of two
+/// loads, the higher one). The second criterion is the middle value of each key.
 pub(crate) fn middle(settings: &[&Setting]) -> Option<usize> {
     let axes = Axis::of(settings);
     let of_keys = || axes.iter().filter(|axis| !axis.is_load());

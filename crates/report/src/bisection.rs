@@ -1,45 +1,45 @@
-//! Bisection for the point at which a figure passes a value, with points whose side is undecided.
+//! Bisection that finds the point at which a figure passes a value. Some points may remain undecided.
 //!
-//! The search has no state: the next point follows from the points that were examined before. A figure may rise or fall
-//! over the key, but it passes the value only once.
+//! The search has no state: its next point follows from the earlier points. A figure may rise or fall over the key, but
+//! the search assumes that it passes the value only once.
 
 use crate::threshold::Side;
 
-/// Width of a bracket at which the search ends, as a share of the bracket's upper end.
+/// Width of the bracket at which the search ends. The width is a share of the bracket's upper end.
 const NARROW: f64 = 0.02;
-/// Width at which the search ends next to an undecided point, as a share of the upper end.
+/// Width at which the search ends on either side of an undecided point. The width is a share of the upper end.
 const NARROW_BESIDE_OPEN: f64 = 0.10;
-/// Ratio of the ends from which the middle is their geometric mean.
+/// Ratio of the upper to the lower end from which the middle of a bracket is the geometric mean of its ends.
 const WIDE: f64 = 20.0;
 
-/// Range of the search.
+/// Range of key values in which the search runs.
 #[derive(Clone, Copy, Debug)]
 pub struct SearchRange {
-    /// Lower end.
+    /// Lower end of the range.
     pub low: f64,
-    /// Upper end.
+    /// Upper end of the range.
     pub high: f64,
-    /// Whether only whole numbers are allowed.
+    /// Whether only whole numbers are allowed as points.
     pub is_whole: bool,
 }
 
 /// Next step of a search.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum SearchNext {
-    /// Find the side of this point.
+    /// Evaluate this point: find out whether the figure is below or above the value.
     Probe(f64),
     /// The search has ended with this outcome.
     Done(SearchOutcome),
 }
 
-/// Outcome of a search: the place where the figure passes the value.
+/// Outcome of a search: where the figure passes the value.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum SearchOutcome {
     /// The figure passes the value between two points.
     Passes {
-        /// Lower end of the bracket.
+        /// Lower end of the bracket that contains the point.
         from: f64,
-        /// Upper end of the bracket.
+        /// Upper end of the bracket that contains the point.
         to: f64,
         /// Whether the figure is above the value at the upper end.
         rises: bool,
@@ -48,19 +48,19 @@ pub enum SearchOutcome {
     Below,
     /// The figure is above the value at both ends.
     Above,
-    /// The figure passes the value between two points, but the point `open` between them is undecided.
+    /// The figure passes the value somewhere between two points, but the point `open` between them is undecided.
     Undecided {
-        /// Lower end of the bracket.
+        /// Lower end of the bracket that contains the point.
         from: f64,
-        /// Upper end of the bracket.
+        /// Upper end of the bracket that contains the point.
         to: f64,
-        /// Undecided point.
+        /// Point for which the data do not decide the side.
         open: f64,
     },
 }
 
 impl SearchRange {
-    /// Returns the next step after the points in `seen`, which may be in any order.
+    /// Returns the next step of a search. `seen` contains the points that were evaluated, in any order.
     pub fn next(&self, seen: &[(f64, Side)]) -> SearchNext {
         let at = |point: f64| {
             seen.iter()
@@ -84,11 +84,11 @@ impl SearchRange {
                     open: from,
                 });
             }
-            // If one end is undecided, the other end gives the direction.
+            // If one end is undecided, the other end determines the direction.
             (Side::Below, _) | (_, Side::Above) => true,
             (Side::Above, _) | (_, Side::Below) => false,
         };
-        // `near` is the side of the lower end. Decided points narrow the bracket from both ends.
+        // `near` is the side of the lower end. Each decided point can move one end of the bracket.
         let near = if rises { Side::Below } else { Side::Above };
         let (mut from, mut to) = (self.low, self.high);
         for &(x, side) in seen.iter().filter(|(_, side)| *side != Side::Open) {
@@ -110,7 +110,8 @@ impl SearchRange {
                 None => SearchNext::Done(SearchOutcome::Passes { from, to, rises }),
             };
         };
-        // Undecided points stay undecided, so that only the parts on both sides of them become narrower.
+        // An undecided point stays undecided. Only the parts of the bracket on both sides of the undecided points
+        // become narrower.
         let beside = self
             .middle(from, left, NARROW_BESIDE_OPEN)
             .or_else(|| self.middle(right, to, NARROW_BESIDE_OPEN));
@@ -124,7 +125,8 @@ impl SearchRange {
         }
     }
 
-    /// Returns a point between two others, with as few digits as possible. `None` if they are close together.
+    /// Returns a point between two others, with as few digits as possible. Returns `None` if the two points are close
+    /// together.
     fn middle(&self, from: f64, to: f64, narrow: f64) -> Option<f64> {
         if to - from <= narrow * to || (self.is_whole && to - from <= 1.0) {
             return None;
@@ -160,7 +162,7 @@ mod tests {
         is_whole: false,
     };
 
-    /// Runs a search in which every point gets an answer. Returns the outcome and the points.
+    /// Runs a search in which `side` decides every point. Returns the outcome and the points.
     fn search(range: SearchRange, side: impl Fn(f64) -> Side) -> (SearchOutcome, Vec<f64>) {
         let mut seen = Vec::new();
         loop {

@@ -1,4 +1,4 @@
-//! Limit of the network: the values of a swept key up to which it keeps up with the offered traffic.
+//! Capacity of the network: the values of a swept key at which the network keeps up with the offered traffic.
 
 use crate::axes::Axis;
 use crate::caveat::Caveat;
@@ -6,10 +6,11 @@ use crate::format::list;
 use crate::load::{self, GROWTH_TO_WARN_OF, growth, is_overloaded};
 use crate::study::Study;
 
-/// Share of unfinished flows and sessions above which a design does not keep up.
+/// Share of unfinished flows and sessions above which the network does not keep up with a design.
 pub(crate) const UNFINISHED: f64 = 0.01;
 
-/// Returns for each numeric axis the values up to which the designs keep up, if that changes over the axis.
+/// Returns, for each numeric axis, a sentence with the values at which the network keeps up with each design. An axis
+/// over which nothing changes has no sentence.
 pub(crate) fn sentences(study: &Study, headline: usize) -> Vec<String> {
     let axes = study.analysis().axes(headline);
     let numeric = axes.iter().filter(|axis| axis.is_numeric());
@@ -20,7 +21,7 @@ pub(crate) fn sentences(study: &Study, headline: usize) -> Vec<String> {
 
 fn sentence(study: &Study, headline: usize, axis: &Axis) -> Option<String> {
     let along = study.analysis().along(headline, axis);
-    // A network keeps up with a load that goes on. A burst, a trace or a closed loop has none.
+    // The question only makes sense for a load that continues. A burst, a trace or a closed loop has no such load.
     if along
         .iter()
         .any(|&(_, setting)| !load::is_sustained(study, setting))
@@ -38,7 +39,7 @@ fn sentence(study: &Study, headline: usize, axis: &Axis) -> Option<String> {
             None => by_outcome.push((here, vec![design])),
         }
     }
-    // If no design changes over the axis, the sentence would contain no information.
+    // If the result is the same over the whole axis for all designs, the sentence would contain no information.
     let differs = |kept: &[bool]| kept.windows(2).any(|pair| pair[0] != pair[1]);
     if !by_outcome.iter().any(|(kept, _)| differs(kept)) {
         return None;
@@ -59,7 +60,7 @@ fn sentence(study: &Study, headline: usize, axis: &Axis) -> Option<String> {
     ))
 }
 
-/// Returns the values at which a design keeps up, as text.
+/// Returns the values at which the network keeps up with a design, as text.
 fn where_kept(kept: &[bool], values: &[&str]) -> String {
     let changes = kept.windows(2).filter(|pair| pair[0] != pair[1]).count();
     let first_other = kept.iter().position(|one| *one != kept[0]).unwrap_or(0);

@@ -1,8 +1,8 @@
-//! Caveats of an answer. A caveat is one line with a link to its section of `docs/caveats.md`.
+//! Caveats of an answer. A caveat is one line that ends with a link to a section of `docs/caveats.md`.
 
 use crate::estimate::SEEDS_FOR_QUANTILES;
 
-/// Section of `docs/caveats.md`.
+/// Section of `docs/caveats.md` to which a caveat links.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Caveat {
     TooFew,
@@ -26,7 +26,7 @@ pub(crate) enum Caveat {
 }
 
 impl Caveat {
-    /// Returns the link, as the last sentence of a line.
+    /// Returns the link to the section, as the last sentence of a line.
     pub fn see(self) -> String {
         format!(" See docs/caveats.md#{}.", self.anchor())
     }
@@ -55,11 +55,11 @@ impl Caveat {
     }
 }
 
-/// Flows over all seeds that a p99 needs: ten beyond it.
+/// Number of flows over all seeds that a p99 needs, so that ten flows are beyond it.
 const FLOWS_FOR_P99: u64 = 1_000;
 
-/// Returns which figures a study of this many seeds, and at most this many flows a run, cannot have. The sentence names
-/// the flag that gives them.
+/// Returns a sentence that names the figures that a study of `seeds` seeds, with at most `flows` flows in each run,
+/// cannot have. The sentence names the flag that adds them.
 pub fn missing_figures(seeds: usize, flows: Option<u64>) -> Option<String> {
     let see = Caveat::TooFew.see();
     let gives = match seeds {

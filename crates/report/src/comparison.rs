@@ -1,4 +1,4 @@
-//! Comparison of published figures with ours.
+//! Comparison of published figures with our figures.
 
 use crate::format::{count, digits};
 use crate::table::{Cell, Table};
@@ -6,48 +6,49 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 use tailcut_record::Error;
 
-/// Name of the file, next to a study's manifest, that contains its comparisons.
+/// Name of the file that contains the comparisons of a study. It is next to the study's manifest.
 const FILE: &str = "comparisons.json";
 
-/// Comparison of a figure or table of a paper with ours.
+/// Comparison of a paper's figure or table with our results.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Comparison {
     /// Reproduced figure or table, such as "RepNet, figure 9: testbed FCT of mice".
     pub name: String,
-    /// Figures.
+    /// Rows, one for each reproduced figure.
     pub rows: Vec<ComparisonRow>,
 }
 
-/// One reproduced figure.
+/// Row of a comparison: one published figure and our figure.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ComparisonRow {
     /// Measured quantity, with its unit.
     pub metric: String,
-    /// Our figure. `None` if there is none, or if there are too few flows or seeds for one.
+    /// Our figure; `None` if there is none, or if there are too few flows or seeds.
     pub ours: Option<f64>,
     /// 95 % confidence interval of our figure.
     #[serde(with = "ends")]
     pub ours_ci: Option<(f64, f64)>,
-    /// Number of seeds that were run.
+    /// Number of seeds for which runs exist.
     pub seeds: u64,
-    /// Number of flows, requests or sessions of all seeds in our quantile or mean. `None` if each run gives one figure.
+    /// Number of flows, requests or sessions, over all seeds, in our quantile or mean; `None` if each run gives one
+    /// figure.
     #[serde(default)]
     pub flows: Option<u64>,
-    /// Published figure. `None` if the paper gives only a direction.
+    /// Published figure; `None` if the paper gives only a direction.
     pub theirs: Option<f64>,
-    /// Range in which our figure should be. An open end is infinite. `None` if nothing was published to compare with.
+    /// Range in which our figure should be. An open end is infinite. `None` if no published figure is comparable.
     #[serde(with = "ends")]
     pub band: Option<(f64, f64)>,
     /// Whether our figure is in the band.
     pub verdict: Verdict,
-    /// Number of seeds that would be enough, if the verdict is "too few" and the number is known.
+    /// Number of seeds that would be sufficient; `None` if the verdict is not "too few" or the number is unknown.
     #[serde(default)]
     pub seeds_that_would_do: Option<u64>,
-    /// Reason for the difference, in one sentence. May be empty.
+    /// Reason for the difference, in one sentence; empty if no reason is given.
     pub why: String,
 }
 
-/// Pair of numbers in JSON. JSON has no infinite numbers, so that an open end is `null`.
+/// Encoding of a pair of numbers in JSON. JSON has no infinite numbers, so an open end is `null`.
 mod ends {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -68,30 +69,30 @@ mod ends {
     }
 }
 
-/// Verdict: whether a figure is within its band.
+/// Verdict on a row: whether our figure is within its band.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// Within the band.
+    /// Our figure is within its band.
     Within,
-    /// Outside the band.
+    /// Our figure is outside its band.
     Outside,
     /// There are too few flows or seeds for a figure, or its interval is too wide for a decision.
     #[serde(rename = "too few")]
     TooFew,
-    /// We have no figure.
+    /// We have no figure for the row.
     Unknown,
-    /// Shown for comparison, without a band.
+    /// The row has no band, so our figure is only shown.
     Shown,
 }
 
 impl Verdict {
-    /// Returns the verdict on `ours` with its interval. Both ends belong to the band.
+    /// Returns the verdict on the figure `ours` with its interval. Both ends belong to the band.
     ///
-    /// A band with two ends decides if the interval is no wider than the band. A band with one open end has infinite
-    /// width, so that any interval would fit. It decides if the whole interval is on one side of its end. In all other
-    /// cases the verdict is "too few". A figure that is infinite, because a flow never finishes, has no interval and is
-    /// outside every finite end.
+    /// A decision needs a narrow interval. For a band with two finite ends, the interval must not be wider than the
+    /// band. A band with an open end has infinite width, so any interval would fit. For such a band, the whole interval
+    /// must be on one side of the finite end. In all other cases, the verdict is "too few". A figure that is infinite
+    /// because a flow never finishes has no interval, and it is outside every band with a finite upper end.
     pub fn of(ours: Option<f64>, interval: Option<(f64, f64)>, band: Option<(f64, f64)>) -> Self {
         let Some(ours) = ours.filter(|ours| !ours.is_nan()) else {
             return Self::Unknown;
@@ -109,7 +110,7 @@ impl Verdict {
         }
     }
 
-    /// Returns the word in tables.
+    /// Returns the name of the verdict in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Within => "within",
@@ -121,7 +122,7 @@ impl Verdict {
     }
 }
 
-/// Returns whether an interval is narrow enough for its band.
+/// Returns whether an interval is narrow enough for a decision about its band.
 fn decides((low, high): (f64, f64), (from, to): (f64, f64)) -> bool {
     if low == high {
         true
@@ -133,8 +134,8 @@ fn decides((low, high): (f64, f64), (from, to): (f64, f64)) -> bool {
     }
 }
 
-/// Returns the approximate number of seeds with which the interval of `ours` would be narrow enough for its band.
-/// `ours` has `seeds` seeds, and the width of an interval falls with the square root of the number of seeds. `None` if
+/// Returns the approximate number of seeds for which the interval of `ours` would be narrow enough for its band. `ours`
+/// has `seeds` seeds, and the width of an interval falls with the square root of the number of seeds. Returns `None` if
 /// the number is above 10,000.
 pub fn seeds_needed(
     ours: f64,
@@ -142,7 +143,7 @@ pub fn seeds_needed(
     (from, to): (f64, f64),
     seeds: u64,
 ) -> Option<u64> {
-    /// Largest number of seeds to propose. More are not practical.
+    /// Maximum number of seeds that the report proposes. A larger number is not practical.
     const MOST: f64 = 10_000.0;
     let factor = match (from.is_finite(), to.is_finite()) {
         (true, true) => (high - low) / (to - from),
@@ -199,7 +200,7 @@ impl Comparison {
 }
 
 impl ComparisonRow {
-    /// Returns the verdict, and the seeds that are needed if it is "too few".
+    /// Returns the verdict as text. The verdict "too few" contains the number of seeds that are needed.
     fn verdict_text(&self) -> String {
         let verdict = self.verdict.name();
         match self.seeds_that_would_do {
@@ -224,7 +225,7 @@ fn end(value: f64) -> String {
     format!("{sign}{}", digits(value))
 }
 
-/// Writes comparisons next to the study in `dir`. Later reports show them.
+/// Writes comparisons next to the study in `dir`, so that later reports show them.
 ///
 /// # Errors
 /// [`Error::Io`] if the file cannot be written.
@@ -233,7 +234,7 @@ pub fn write_comparisons(dir: impl AsRef<Path>, comparisons: &[Comparison]) -> R
     tailcut_record::write_json(&path, &comparisons)
 }
 
-/// Returns the comparisons next to the study in `dir`, or none if the file does not exist.
+/// Returns the comparisons next to the study in `dir`. The list is empty if there is no file of comparisons.
 pub(crate) fn read(dir: &Path) -> Result<Vec<Comparison>, Error> {
     let path = dir.join(FILE);
     match path.exists() {

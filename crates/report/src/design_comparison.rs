@@ -1,4 +1,4 @@
-//! Comparison of the designs at one setting with the baseline, in sentences.
+//! Sentences that compare the designs of one setting with the baseline.
 
 use crate::analysis::{Analysis, Row};
 use crate::caveat::Caveat;
@@ -13,21 +13,21 @@ use crate::sample::{Metric, Statistic};
 use crate::side_effects::SideEffects;
 use crate::study::Study;
 
-/// Designs at one setting: the baseline and the others.
+/// Designs of one setting: the baseline and the other designs.
 pub(crate) struct DesignComparison<'a> {
     study: &'a Study,
     setting: usize,
     group: Group,
-    /// Name of the compared figure, such as "the p99 of mice".
+    /// Name of the figure that is compared, such as "the p99 of mice".
     what: String,
-    /// Place of the comparison, such as " at load 0.5".
+    /// Setting of the comparison as text, such as " at load 0.5".
     at: String,
     pub base: &'a Row,
     pub others: Vec<&'a Row>,
 }
 
 impl<'a> DesignComparison<'a> {
-    /// Returns the comparison of the figures of `group`, or `None` if the baseline has none.
+    /// Returns the comparison for a group. Returns `None` if the baseline has no figures for the group.
     pub fn of(study: &'a Study, setting: usize, group: &Group) -> Option<Self> {
         let analysis = study.analysis();
         let rows = analysis.rows.iter();
@@ -47,7 +47,7 @@ impl<'a> DesignComparison<'a> {
 }
 
 impl DesignComparison<'_> {
-    /// Returns the figure of a single design, which has no other design to be compared with.
+    /// Returns the sentence for a study with a single design, which is not compared with another design.
     pub fn alone(&self) -> String {
         let base = self.base;
         let outcome = base.outcome(Metric::Fct, Statistic::P99);
@@ -70,7 +70,7 @@ impl DesignComparison<'_> {
         }
     }
 
-    /// Returns why a design, or the design that it is compared with, has no 99th percentile.
+    /// Returns the reason why a design, or the design with which it is compared, has no 99th percentile.
     fn why_unknown(&self) -> String {
         let rows = || std::iter::once(&self.base).chain(&self.others);
         let outcomes = rows().filter_map(|row| row.outcome(Metric::Fct, Statistic::P99));
@@ -80,12 +80,12 @@ impl DesignComparison<'_> {
         }
     }
 
-    /// Returns the designs whose ratio to the baseline is known, the fastest first.
+    /// Returns the designs whose ratio to the baseline is known. The fastest design is first.
     fn known(&self) -> Vec<(&Row, Ratio)> {
         let rows = self.others.iter();
         let mut known: Vec<(&Row, Ratio)> = rows
             .filter_map(|row| Some((*row, row.ratio(Metric::Fct, Statistic::P99)?)))
-            // The best design is picked from all of them, so that its interval must hold for all comparisons together.
+            // The best design is chosen from all designs, so its interval must hold for all comparisons together.
             .map(|(row, ratio)| (row, ratio.corrected(self.others.len())))
             .collect();
         known.sort_by(|a, b| a.1.value.total_cmp(&b.1.value));
@@ -98,7 +98,8 @@ impl DesignComparison<'_> {
         known.find(|(_, ratio)| ratio.is_significant() && ratio.value < 1.0)
     }
 
-    /// Returns the sentence on the best design, or that there is none, and then the designs that are worse.
+    /// Returns a sentence about the best design, or a sentence that no design is better than the baseline. Sentences
+    /// about worse designs follow.
     pub fn compared(&self) -> Vec<String> {
         let known = self.known();
         let mut sentences = vec![match (self.best(), known.first()) {
@@ -174,8 +175,8 @@ impl DesignComparison<'_> {
         sentences
     }
 
-    /// Returns the sentence for the case that no design is significantly better. `row` belongs to the design
-    /// that is nearest to a significant gain.
+    /// Returns the sentence for the case that no design is significantly better. `row` is the row of the design that is
+    /// nearest to a significant gain.
     fn none_better(&self, row: &Row, ratio: Ratio) -> String {
         let (what, base, at) = (&self.what, &self.base.design, &self.at);
         let (design, effects) = (&row.design, self.side_effects(row));
@@ -189,7 +190,7 @@ impl DesignComparison<'_> {
             };
         }
         let effects = effects.alone();
-        // The figure of equal runs is exact, so that there is no significance.
+        // The figure of equal runs is exact, so significance has no meaning.
         if same_runs::nothing_varies(self.study, self.setting) {
             let change = signed_percent((ratio.value - 1.0) * 100.0);
             return format!("{design} changes {what} against {base}{at} by {change} %{effects}.");
@@ -209,7 +210,7 @@ impl DesignComparison<'_> {
         SideEffects::of(self.study, &self.group, row, self.base)
     }
 
-    /// Returns the change of the bytes, such as `, for 1.3 % more bytes`.
+    /// Returns the change of the bytes on the wire as text, such as `, for 1.3 % more bytes`.
     fn bytes(&self, row: &Row) -> String {
         let Some(change) = bytes_change(self.study, self.setting, &row.design, &self.base.design)
         else {
@@ -223,8 +224,8 @@ impl DesignComparison<'_> {
         }
     }
 
-    /// Returns the designs whose 99th percentile lies on a gap of the distribution, and the figures that are stable
-    /// there.
+    /// Returns a sentence about the designs whose 99th percentile lies on a gap of the distribution. The sentence also
+    /// gives figures that are stable in this case.
     pub fn on_gaps(&self) -> Option<String> {
         let rows = || std::iter::once(&self.base).chain(&self.others);
         let gaps = rows().filter_map(|row| {
@@ -238,7 +239,8 @@ impl DesignComparison<'_> {
             ))
         });
         let gaps: Vec<String> = gaps.collect();
-        // The shares are grouped by threshold. If the first design's p99 lies on the gap, all have the same threshold.
+        // The shares are grouped by threshold. If the p99 of the first design lies on the gap, all designs have the
+        // same threshold.
         let mut thresholds: Vec<(f64, Vec<String>)> = Vec::new();
         for row in &self.others {
             let ratio = row.ratio(Metric::Fct, Statistic::P99);
@@ -274,7 +276,7 @@ impl DesignComparison<'_> {
         })
     }
 
-    /// Returns the effect of replication for designs whose own transport is not the baseline.
+    /// Returns the effect of replication on designs whose transport without replication is not the baseline.
     pub fn over_own_transport(&self) -> Option<String> {
         let comparison: Vec<String> = self
             .others
@@ -337,7 +339,7 @@ fn at(analysis: &Analysis, setting: usize) -> String {
     }
 }
 
-/// Returns the seeds and flows that a percentile needs.
+/// Returns a sentence with the number of seeds and flows that a percentile needs.
 fn too_few_sentence(too_few: TooFew) -> String {
     let would_do = count(too_few.seeds_that_would_do as u64);
     let seeds = match too_few.seeds {
@@ -364,8 +366,8 @@ fn flows(n: usize) -> String {
     }
 }
 
-/// Returns the relative change of the bytes on the wire against the baseline, over the seeds that both ran. Uses the
-/// payload if a run does not count the bytes on the wire.
+/// Returns the relative change of the bytes on the wire against the baseline, over the seeds that both designs ran.
+/// Uses the payload if a run does not count the bytes on the wire.
 pub(crate) fn bytes_change(study: &Study, setting: usize, design: &str, base: &str) -> Option<f64> {
     let cells = study.cells();
     let cell = cells.get(setting)?;

@@ -1,10 +1,11 @@
 //! Figures with confidence intervals, and ratios of the figures of two designs.
 //!
-//! A quantile is taken over all flows of all seeds. Its interval, and the interval of a ratio of two quantiles, come
-//! from resampled seeds, which are the same for both designs ([`crate::resamples`]). A mean is taken over all finished
-//! flows. Its interval is Student's t over the contributions of the seeds (the ratio estimator of cluster sampling: W.
-//! G. Cochran, Sampling Techniques, 1977, section 6.3). The interval of a share of the flows is made in the same way.
-//! Both designs of a ratio have the same arrivals under one seed, so that ratios are paired by seed.
+//! A quantile is computed over all flows of all seeds. The intervals of a quantile, and of a ratio of two quantiles,
+//! come from resampled seeds ([`crate::resamples`]). Both designs of a ratio use the same resamples. A mean is computed
+//! over all finished flows. Its interval is Student's t over the contributions of the seeds (the ratio estimator of
+//! cluster sampling: W. G. Cochran, Sampling Techniques, 1977, section 6.3). The interval of a share of the flows is
+//! computed in the same way. With the same seed, both designs of a ratio have the same arrivals, so ratios are paired
+//! by seed.
 
 use crate::gap::Gap;
 use crate::resamples::{Resamples, interval, t_quantile};
@@ -14,71 +15,71 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// Number of seeds from which means and shares have intervals.
+/// Minimum number of seeds for intervals of means and shares.
 pub const SEEDS_FOR_T: usize = 3;
 
-/// Number of seeds that a quantile needs. Intervals over fewer seeds do not cover 95 % (docs/validation.md).
+/// Minimum number of seeds for a quantile. Intervals over fewer seeds do not cover 95 % (docs/validation.md).
 pub const SEEDS_FOR_QUANTILES: usize = 6;
 
-/// Number of flows beyond a quantile that it needs.
+/// Minimum number of flows beyond a quantile.
 const BEYOND: f64 = 10.0;
 
 /// Figure with its 95 % confidence interval.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Estimate {
-    /// Figure. Infinite if a quantile falls among unfinished flows.
+    /// Value of the figure. The value is infinite if a quantile falls among unfinished flows.
     pub value: f64,
-    /// Interval, if there are enough seeds. Its upper end may be infinite.
+    /// 95 % confidence interval; `None` if there are too few seeds. Its upper end may be infinite.
     pub interval: Option<(f64, f64)>,
-    /// Gap of the distribution within the interval of a quantile.
+    /// Gap of the distribution within the interval of a quantile; `None` if there is no gap.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gap: Option<Gap>,
 }
 
-/// Reason why a quantile has no figure, and the seeds that would be enough.
+/// Reason why a quantile has no figure, with the number of seeds that would be sufficient.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct TooFew {
-    /// Seeds that were run.
+    /// Number of seeds for which runs exist.
     pub seeds: usize,
-    /// Flows beyond the quantile.
+    /// Number of flows beyond the quantile.
     pub beyond: usize,
-    /// Seeds with as many flows as these that would be enough.
+    /// Number of seeds that would be sufficient, if further seeds have as many flows.
     pub seeds_that_would_do: usize,
 }
 
-/// Ratio of a design's figure to the figure of another design. A design with a ratio below 1 is faster.
+/// Ratio of a design's figure to the same figure of another design. If the ratio is below 1, the design is faster.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Ratio {
-    /// Ratio.
+    /// Value of the ratio.
     pub value: f64,
     /// 95 % confidence interval, if there is one.
     pub interval: Option<(f64, f64)>,
-    /// Number of seeds of the ratio.
+    /// Number of seeds from which the ratio is computed.
     pub seeds: usize,
-    /// Shares beyond the gap, which are stable, if either quantile lies on a gap.
+    /// Shares of flows beyond the gap if one of the two quantiles lies on a gap. These shares are stable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beyond_gap: Option<BeyondGap>,
 }
 
-/// Shares of flows beyond a gap, and their difference.
+/// Shares of the flows of two designs beyond a gap, and the difference of the shares.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct BeyondGap {
-    /// Value within the gap.
+    /// Value within the gap. Flows with larger values are beyond the gap.
     pub threshold: f64,
     /// Share of this design's flows that take longer, with its 95 % confidence interval.
     pub share: Share,
-    /// Share of the other design's flows.
+    /// Share of the other design's flows that take longer.
     pub base: Share,
-    /// Share of this design minus share of the other design, paired by seed.
+    /// Share of this design minus share of the other design. The difference is paired by seed.
     pub difference: Share,
 }
 
 /// Share of flows, or a difference of two shares, with its 95 % confidence interval.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Share {
-    /// Share, 0 to 1. A difference may be negative.
+    /// Share, 0 to 1. A difference of two shares may be negative.
     pub value: f64,
-    /// Interval, if there are at least [`SEEDS_FOR_T`] seeds.
+    /// 95 % confidence interval; `None` if there are fewer than [`SEEDS_FOR_T`] seeds.
     pub interval: Option<(f64, f64)>,
 }
 
@@ -89,9 +90,9 @@ impl Ratio {
             .is_some_and(|(low, high)| low > 1.0 || high < 1.0)
     }
 
-    /// Returns the ratio with an interval that holds for `comparisons` ratios together (Bonferroni), as the best of
-    /// several needs it. The interval becomes wider on a logarithmic scale, by the ratio of the two quantiles of
-    /// Student's t.
+    /// Returns the ratio with an interval that holds for `comparisons` ratios together (Bonferroni). The best of
+    /// several designs needs this interval. On a logarithmic scale, the interval becomes wider by the ratio of the two
+    /// quantiles of Student's t.
     pub fn corrected(self, comparisons: usize) -> Self {
         let level = 0.025 / comparisons.max(1) as f64;
         let quantiles = t_quantile(self.seeds, 1.0 - level).zip(t_quantile(self.seeds, 0.975));
@@ -106,17 +107,17 @@ impl Ratio {
 #[derive(Debug)]
 pub struct Measured {
     sample: Sample,
-    /// Seeds of the runs.
+    /// Seeds of the runs, one seed for each run.
     seeds: Vec<u64>,
-    /// Whether the seeds gave different runs. Without a difference, figures have no interval.
+    /// Whether the seeds gave different runs. If all runs are equal, figures have no interval.
     varies: bool,
-    /// Quantiles of all resamples. The key is the bit pattern of the quantile's share. They are stored, because an
-    /// estimate and its ratios use the same quantiles.
+    /// Quantiles of all resamples. The key is the bit pattern of the quantile's share. The quantiles are stored,
+    /// because an estimate and its ratios use the same ones.
     resampled: RefCell<BTreeMap<u64, Rc<[f64]>>>,
 }
 
 impl Measured {
-    /// Creates a value from a sample. `seeds` are the numbers of its seeds.
+    /// Creates a value from a sample. `seeds` contains the numbers of the seeds in the sample.
     pub fn new(sample: Sample, seeds: Vec<u64>) -> Self {
         Self {
             sample,
@@ -126,23 +127,24 @@ impl Measured {
         }
     }
 
-    /// Returns the same flows, and whether the seeds gave different runs.
+    /// Returns the same flows with a new value of `varies`: whether the seeds gave different runs.
     #[must_use]
     pub(crate) fn varying(self, varies: bool) -> Self {
         Self { varies, ..self }
     }
 
-    /// Returns all flows of all seeds.
+    /// Returns the sample of all flows of all seeds.
     pub fn sample(&self) -> &Sample {
         &self.sample
     }
 
-    /// Returns the number of seeds that were run.
+    /// Returns the number of seeds for which runs exist.
     pub fn seeds(&self) -> usize {
         self.seeds.len()
     }
 
-    /// Returns the figure with its interval, or `None` without flows.
+    /// Returns the figure with its interval, or the reason why there are too few flows or seeds. Returns `None` if
+    /// there are no flows.
     pub fn estimate(&self, statistic: Statistic) -> Option<Result<Estimate, TooFew>> {
         let Statistic::Quantile(p) = statistic else {
             return self.mean().map(Ok);
@@ -160,9 +162,9 @@ impl Measured {
         }))
     }
 
-    /// Returns the figure of this design divided by the figure of `base`. `None` if either design has no
-    /// figure, an infinite one, or too
-    /// few flows or seeds. The ratio has no interval if the two designs did not run the same seeds.
+    /// Returns the figure of this design divided by the figure of `base`. Returns `None` if one of the designs has no
+    /// figure, an infinite figure, or too few flows or seeds. The ratio has no interval if the two designs did not run
+    /// the same seeds.
     pub fn ratio(&self, base: &Self, statistic: Statistic) -> Option<Ratio> {
         let (ours, theirs) = (
             self.estimate(statistic)?.ok()?,
@@ -206,7 +208,7 @@ impl Measured {
         }
     }
 
-    /// Returns the shares beyond a gap, of this design and of `base`.
+    /// Returns the shares of flows beyond a gap, for this design and for `base`.
     pub fn beyond_gap(&self, base: &Self, threshold: f64) -> BeyondGap {
         let ((ours, of_ours), (theirs, of_theirs)) =
             (self.beyond(threshold), base.beyond(threshold));
@@ -225,7 +227,7 @@ impl Measured {
         }
     }
 
-    /// Returns the share of flows that take longer than `threshold`, with each seed's deviation from it.
+    /// Returns the share of flows that take longer than `threshold`, and the deviation of each seed from this share.
     fn beyond(&self, threshold: f64) -> (f64, Vec<f64>) {
         let beyond = self.sample.beyond(threshold);
         let seeds = self.sample.seeds().iter().zip(&beyond);
@@ -245,7 +247,7 @@ impl Measured {
         let half = t_half(&self.deviations_from_mean(value)).filter(|_| self.varies);
         Some(Estimate {
             value,
-            // The interval is symmetric and may reach below zero, but no completion time is negative.
+            // The symmetric interval may reach below zero, but completion times are never negative.
             interval: half.map(|half| ((value - half).max(0.0), value + half)),
             gap: None,
         })
@@ -259,15 +261,15 @@ impl Measured {
         deviations(&parts, mean)
     }
 
-    /// Returns whether the `p`-quantile has too few seeds or flows, and how many would be enough. If nothing varies,
-    /// the quantile is exact, and more seeds change nothing.
+    /// Returns whether the `p`-quantile has too few seeds or flows, and the number of seeds that would be sufficient.
+    /// If all runs are equal, the quantile is exact, and more seeds change nothing.
     fn too_few(&self, p: f64) -> Option<TooFew> {
         if !self.varies {
             return None;
         }
         let seeds = self.seeds.len();
-        // 1e-9 corrects the rounding of 1 - 0.99: 1,000 flows have ten beyond the 99th percentile. For a quantile below
-        // the median, the flows beyond it are those below it.
+        // 1e-9 corrects the rounding of 1 - 0.99, so that 1,000 flows have ten flows beyond the 99th percentile. For a
+        // quantile below the median, the flows below the quantile are counted.
         let beyond = self.sample.len() as f64 * p.min(1.0 - p) + 1e-9;
         let for_flows = (BEYOND / beyond * seeds as f64 - 1e-6).ceil() as usize;
         (seeds < SEEDS_FOR_QUANTILES || beyond < BEYOND).then(|| TooFew {
@@ -277,7 +279,7 @@ impl Measured {
         })
     }
 
-    /// Returns the `p`-quantile of every resample.
+    /// Returns the `p`-quantile of each resample.
     fn resampled(&self, p: f64) -> Rc<[f64]> {
         let mut known = self.resampled.borrow_mut();
         let quantiles = known.entry(p.to_bits()).or_insert_with(|| {
@@ -291,9 +293,9 @@ impl Measured {
     }
 }
 
-/// Returns a figure that combines the same quantile of several designs, such as the difference of two. Its interval
-/// comes from the same resamples for all designs. `None` if a design has no flow. The figure has no interval if the
-/// designs did not run the same seeds, or if nothing varies with any of them.
+/// Returns a figure that combines the same quantile of several designs, such as the difference of two quantiles. The
+/// interval of the figure comes from the same resamples for all designs. Returns `None` if a design has no flow. The
+/// figure has no interval if the designs did not run the same seeds, or if the runs of each design are all equal.
 pub fn of_quantiles<const N: usize>(
     designs: [&Measured; N],
     p: f64,
@@ -324,24 +326,24 @@ pub fn of_quantiles<const N: usize>(
     }))
 }
 
-/// Returns for each seed how far its sum deviates from `ratio` times its count, divided by the mean count. `parts` are
-/// the sums with their counts. The deviations show how much the ratio of all sums to all counts
-/// varies.
+/// Returns, for each seed, the deviation of its sum from `ratio` times its count, divided by the mean count. `parts`
+/// contains the sum and the count of each seed. The deviations show the variation of the ratio of all sums to all
+/// counts.
 fn deviations(parts: &[(f64, f64)], ratio: f64) -> Vec<f64> {
     let mean_count = parts.iter().map(|(_, count)| count).sum::<f64>() / parts.len().max(1) as f64;
     let deviation = |(sum, count): &(f64, f64)| (sum - ratio * count) / mean_count;
     parts.iter().map(deviation).collect()
 }
 
-/// Returns half the width of Student's 95 % interval of the mean of `values`, or `None` with fewer than [`SEEDS_FOR_T`]
-/// values.
+/// Returns half the width of Student's 95 % interval of the mean of `values`. Returns `None` for fewer than
+/// [`SEEDS_FOR_T`] values.
 fn t_half(values: &[f64]) -> Option<f64> {
     let (mean, interval) = t_interval(values).filter(|_| values.len() >= SEEDS_FOR_T)?;
     interval.map(|(_, high)| high - mean)
 }
 
-/// Returns the mean and Student's t interval. The interval is `None` for a single value or an infinite mean. `None`
-/// without values, or if one is not a number.
+/// Returns the mean of values and Student's 95 % interval. The interval is `None` for a single value or an infinite
+/// mean. Returns `None` if there are no values, or if one of them is not a number.
 pub fn t_interval(values: &[f64]) -> Option<(f64, Option<(f64, f64)>)> {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
@@ -360,7 +362,7 @@ pub fn t_interval(values: &[f64]) -> Option<(f64, Option<(f64, f64)>)> {
 mod tests {
     use super::*;
 
-    /// Returns a design with six seeds of 500 values from 1 to 2, times `factor`.
+    /// Returns a design with six seeds. Each seed has 500 values from 1 to 2, multiplied by `factor`.
     fn design(factor: f64) -> Measured {
         let values = |seed: u64| {
             (0..500).map(move |i| factor * (1.0 + ((i * 7 + seed * 31) % 500) as f64 / 500.0))
@@ -378,14 +380,14 @@ mod tests {
         );
         let beyond = beyond.unwrap().unwrap();
         assert!((beyond.value - 0.75).abs() < 1e-9, "{beyond:?}");
-        // All designs vary together, so that the figure is constant.
+        // All designs vary in the same way, so the combined figure is constant.
         let (low, high) = beyond.interval.unwrap();
         assert!(high - low < 1e-9, "{beyond:?}");
     }
 
     #[test]
     fn equal_runs_have_an_exact_quantile_without_an_interval() {
-        // Three flows are too few for a p99, unless all seeds are equal.
+        // Three flows are too few for a p99, unless the runs of all seeds are equal.
         let of = |varies| {
             let values = (0..6).map(|_| [1.0, 2.0, 3.0]);
             Measured::new(Sample::new(values), (1..=6).collect()).varying(varies)

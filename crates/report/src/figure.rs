@@ -1,4 +1,4 @@
-//! Figures in tables.
+//! Cells of tables that contain figures.
 
 use crate::analysis::Row;
 use crate::format::{Quantity, estimate};
@@ -6,7 +6,8 @@ use crate::sample::{Metric, Statistic};
 use crate::table::Cell;
 use serde_json::{Value, json};
 
-/// Returns a figure with its interval, or the seeds that it needs.
+/// Returns a cell with a figure and its interval. If there are too few seeds, the cell contains the number of seeds
+/// that the figure needs.
 pub(crate) fn figure_cell(row: &Row, metric: Metric, statistic: Statistic) -> Cell {
     let outcome = row.outcome(metric, statistic);
     let value = match outcome {

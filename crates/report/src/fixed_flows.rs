@@ -1,5 +1,5 @@
-//! Studies with a fixed set of flows (a burst or a trace): the time for all flows, the slowest flow, and the meaning of
-//! intervals over the seeds.
+//! Sentences for studies with a fixed set of flows (a burst or a trace): the time for all flows, the slowest flow, and
+//! the meaning of intervals over the seeds.
 
 use crate::caveat::Caveat;
 use crate::estimate::{Ratio, t_interval};
@@ -15,14 +15,14 @@ use crate::table::{Cell, Table};
 /// Kind of a fixed set of flows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
-    /// One flow per source, all at the same time.
+    /// One flow from each source, all at the same time.
     Burst,
     /// Flows of a trace file.
     Trace,
 }
 
 impl Kind {
-    /// Returns the kind of a setting that has no other traffic.
+    /// Returns the kind of a setting, or `None` if the setting also has other traffic.
     fn of(cell: &StudyCell<'_>) -> Option<Self> {
         let mut runs = cell.designs.iter().flat_map(|(_, runs)| runs);
         let offered = runs.next()?.summary.offered.as_ref()?;
@@ -41,22 +41,22 @@ impl Kind {
     }
 }
 
-/// Makespans of a design (the time for all flows), one per seed.
+/// Makespans of a design, one for each seed. A makespan is the time for all flows.
 struct Makespans {
     design: String,
     seeds: Vec<u64>,
     /// Time from the first start to the last end, in microseconds.
     spans: Vec<f64>,
-    /// Completion time of the slowest flow, in microseconds.
+    /// Completion time of the slowest flow of all seeds, in microseconds.
     max: f64,
-    /// Flows per seed.
+    /// Number of flows in the run of each seed.
     flows: usize,
     /// Whether the seeds gave different runs.
     varies: bool,
 }
 
 impl Makespans {
-    /// Returns the makespans of a design, or `None` if a flow did not finish.
+    /// Returns the makespans of a design. Returns `None` if a flow did not finish.
     fn of(design: &str, runs: &[&Run]) -> Option<Self> {
         let span = |run: &&Run| run.summary.makespan_ns.map(|ns| ns as f64 / 1e3);
         let spans: Vec<f64> = runs.iter().map(span).collect::<Option<_>>()?;
@@ -71,7 +71,7 @@ impl Makespans {
         })
     }
 
-    /// Returns the mean over the seeds with Student's interval.
+    /// Returns the mean makespan over the seeds, with Student's interval, as text.
     fn text(&self) -> String {
         match t_interval(&self.spans) {
             Some((mean, interval)) => {
@@ -81,8 +81,8 @@ impl Makespans {
         }
     }
 
-    /// Returns the change against another design, paired by seed: `99 % less (95 % CI 98 to 99)`. `mean` is the ratio
-    /// of the mean times of a flow. It is named if it changes in the opposite direction.
+    /// Returns the change against another design as text: `99 % less (95 % CI 98 to 99)`. The change is paired by seed.
+    /// `mean` is the ratio of the mean times of a flow. The text contains it if it changes in the opposite direction.
     fn against(&self, base: &Self, mean: Option<Ratio>) -> Option<String> {
         if self.seeds != base.seeds {
             return None;
@@ -122,8 +122,8 @@ impl Makespans {
     }
 }
 
-/// Returns the makespans of a setting with a fixed set of flows, in the order of its designs. `None` if a flow did not
-/// finish.
+/// Returns the makespans of a setting with a fixed set of flows, in the order of its designs. Returns `None` if a flow
+/// did not finish.
 fn makespans(cell: &StudyCell<'_>) -> Option<(Kind, Vec<Makespans>)> {
     let kind = Kind::of(cell)?;
     let designs = cell.designs.iter();
@@ -133,15 +133,16 @@ fn makespans(cell: &StudyCell<'_>) -> Option<(Kind, Vec<Makespans>)> {
     Some((kind, all?))
 }
 
-/// Returns whether the makespan comes first in an answer: always for a burst, and for a trace if too few flows are
-/// beyond a percentile.
+/// Returns whether the makespan comes first in an answer. The makespan of a burst always comes first. The makespan of a
+/// trace comes first if too few flows are beyond a percentile.
 pub(crate) fn comes_first(study: &Study, setting: usize, is_thin: bool) -> bool {
     let cells = study.cells();
     let found = cells.get(setting).and_then(makespans);
     found.is_some_and(|(kind, _)| kind == Kind::Burst || is_thin)
 }
 
-/// Returns the sentences on all flows together. Empty if the flows are a sample, or did not all finish.
+/// Returns the sentences about all flows together. The list is empty if the flows are a sample, or if some did not
+/// finish.
 pub(crate) fn sentences(study: &Study, setting: usize) -> Vec<String> {
     let cells = study.cells();
     let Some((kind, all)) = cells.get(setting).and_then(makespans) else {
@@ -189,7 +190,8 @@ pub(crate) fn sentences(study: &Study, setting: usize) -> Vec<String> {
     }]
 }
 
-/// Returns the meaning of an interval over seeds if all seeds run the same flows of a trace. `None` without intervals.
+/// Returns a sentence about the meaning of an interval over seeds if all seeds run the same flows of a trace. Returns
+/// `None` if there are no intervals.
 pub(crate) fn same_flows_sentence(study: &Study, setting: usize) -> Option<String> {
     let cells = study.cells();
     let cell = cells.get(setting)?;
@@ -206,8 +208,8 @@ pub(crate) fn same_flows_sentence(study: &Study, setting: usize) -> Option<Strin
     })
 }
 
-/// Returns the headline's table with the number of all flows next to the number of mice. For a fixed set of flows, it
-/// also has the slowest flow and the makespan.
+/// Returns the headline's table with one more column: the number of all flows, next to the number of mice. For a fixed
+/// set of flows, the table also contains the slowest flow and the makespan.
 pub(crate) fn completed(study: &Study, setting: usize, group: &Group, mut table: Table) -> Table {
     let cells = study.cells();
     let Some(cell) = cells.get(setting) else {
@@ -241,7 +243,8 @@ pub(crate) fn completed(study: &Study, setting: usize, group: &Group, mut table:
         };
         insert(&mut table, 1, "makespan", makespan);
         insert(&mut table, 2, "slowest flow", max);
-        // The flows are complete and not a sample, so that a percentile needs no minimum of flows and no interval.
+        // The flows are complete, and not a sample of more traffic. A percentile therefore needs no minimum number of
+        // flows and no interval.
         for row in &mut table.rows {
             let runs = cell.runs(&row[0].text);
             for figure in row
@@ -258,7 +261,7 @@ pub(crate) fn completed(study: &Study, setting: usize, group: &Group, mut table:
     table
 }
 
-/// Inserts a column at `place`. `cell` makes its cell from each row.
+/// Inserts a column at the index `place`. `cell` makes the column's cell from each row.
 fn insert(table: &mut Table, place: usize, name: &str, cell: impl Fn(&[Cell]) -> Cell) {
     table.columns.insert(place, name.to_owned());
     for row in &mut table.rows {

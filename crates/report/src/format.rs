@@ -1,16 +1,16 @@
-//! Numbers for people: three significant digits and a unit.
+//! Numbers as text for people: three significant digits and a unit.
 
 use crate::estimate::{BeyondGap, Estimate, Ratio, TooFew};
 use crate::sample::Metric;
 
-/// Quantity of a number.
+/// Quantity that a number measures.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Quantity {
     /// Time, in microseconds.
     Time,
     /// Bytes.
     Bytes,
-    /// Share, 0 to 1, shown in per cent.
+    /// Share, 0 to 1, shown as a percentage.
     Share,
     /// Rate, in bits per second.
     Rate,
@@ -27,7 +27,7 @@ impl Quantity {
         }
     }
 
-    /// Returns the unit that suits `value`, with its size.
+    /// Returns the unit that suits `value`: its size and its name.
     fn unit(self, value: f64) -> (f64, &'static str) {
         let value = value.abs();
         match self {
@@ -47,7 +47,7 @@ impl Quantity {
         }
     }
 
-    /// Returns the number with its unit.
+    /// Returns a number with its unit as text.
     pub fn text(self, value: f64) -> String {
         if value == 0.0 {
             return match self {
@@ -59,7 +59,7 @@ impl Quantity {
         format!("{}{unit}", digits(value / size))
     }
 
-    /// Returns the number with its interval, in one unit: `1.23 ms (1.10 to 1.35)`.
+    /// Returns a number with its interval, in the same unit: `1.23 ms (1.10 to 1.35)`.
     pub fn with_interval(self, value: f64, interval: Option<(f64, f64)>) -> String {
         let (size, _) = self.unit(value);
         match interval {
@@ -73,13 +73,13 @@ impl Quantity {
         }
     }
 
-    /// Returns the label of an axis tick: as [`Quantity::text`], without trailing zeros.
+    /// Returns the label of an axis tick. It is the text of [`Quantity::text`] without trailing zeros.
     pub fn tick(self, value: f64) -> String {
         if value == 0.0 {
             return "0".to_owned();
         }
         let (size, unit) = self.unit(value);
-        // Ticks are round numbers. Nine digits remove the rounding errors of binary fractions.
+        // Ticks are round numbers, so nine digits are sufficient. They remove the rounding errors of binary fractions.
         let scaled = value / size;
         let places = (8 - scaled.abs().log10().floor() as i32).clamp(0, 12) as usize;
         let text = format!("{scaled:.places$}");
@@ -91,7 +91,7 @@ impl Quantity {
     }
 }
 
-/// Returns three significant digits, without an exponent.
+/// Returns a number as text with three significant digits and without an exponent.
 pub(crate) fn digits(value: f64) -> String {
     let size = value.abs();
     let places = match size {
@@ -104,7 +104,8 @@ pub(crate) fn digits(value: f64) -> String {
     format!("{value:.places$}")
 }
 
-/// Returns an estimate as text: the figure with its interval, or the seeds that it needs. A figure on a gap has a mark.
+/// Returns an estimate as text: the figure with its interval, or the number of seeds that it needs. A figure on a gap
+/// has a mark.
 pub(crate) fn estimate(outcome: Option<Result<Estimate, TooFew>>, quantity: Quantity) -> String {
     match outcome {
         None => "–".to_owned(),
@@ -126,7 +127,8 @@ pub(crate) fn estimate(outcome: Option<Result<Estimate, TooFew>>, quantity: Quan
 /// Mark of quantiles that lie on a gap.
 pub(crate) const ON_A_GAP: char = '‡';
 
-/// Returns the share of another design's flows beyond a gap: `0.9 % with repflow (−0.4 points, 95 % CI −0.6 to −0.2)`.
+/// Returns the share of the flows of `design` beyond a gap, as text: `0.9 % with repflow (−0.4 points, 95 % CI −0.6 to
+/// −0.2)`.
 pub(crate) fn beyond_gap(beyond: &BeyondGap, design: &str) -> String {
     let points = |share: f64| signed_percent(share * 100.0);
     let interval = beyond
@@ -142,7 +144,7 @@ pub(crate) fn beyond_gap(beyond: &BeyondGap, design: &str) -> String {
     )
 }
 
-/// Returns a ratio as a change: `-41 % (-46 to -35)`.
+/// Returns a ratio as a change, as text: `-41 % (-46 to -35)`.
 pub(crate) fn change(ratio: Option<Ratio>) -> String {
     let Some(ratio) = ratio else {
         return "–".to_owned();
@@ -159,7 +161,7 @@ pub(crate) fn change(ratio: Option<Ratio>) -> String {
     }
 }
 
-/// Returns a reduction, such as `41 % (95 % CI 35 to 46)`.
+/// Returns a ratio below 1 as a reduction, such as `41 % (95 % CI 35 to 46)`.
 pub(crate) fn reduction(ratio: Ratio) -> String {
     percent_with_interval(
         1.0 - ratio.value,
@@ -167,7 +169,7 @@ pub(crate) fn reduction(ratio: Ratio) -> String {
     )
 }
 
-/// Returns an increase, likewise.
+/// Returns a ratio above 1 as an increase, such as `41 % (95 % CI 35 to 46)`.
 pub(crate) fn increase(ratio: Ratio) -> String {
     percent_with_interval(
         ratio.value - 1.0,
@@ -188,7 +190,7 @@ fn percent_with_interval(share: f64, interval: Option<(f64, f64)>) -> String {
     }
 }
 
-/// Returns per cent with a sign: whole numbers, or one decimal below ten.
+/// Returns a percentage with a sign. It is a whole number, or has one decimal below ten.
 pub(crate) fn signed_percent(percent: f64) -> String {
     let text = percent_digits(percent.abs());
     let is_zero = text.chars().all(|c| matches!(c, '0' | '.'));
@@ -199,8 +201,8 @@ pub(crate) fn signed_percent(percent: f64) -> String {
     }
 }
 
-/// Returns per cent without a sign: whole numbers, or one decimal below ten. Just below a hundred there is also one
-/// decimal, so that the number does not round to 100.
+/// Returns a percentage without a sign. It is a whole number, or has one decimal below ten. Just below a hundred, it
+/// also has one decimal, so that it does not round to 100.
 pub(crate) fn percent_digits(percent: f64) -> String {
     match percent {
         p if (99.5..100.0).contains(&p) => format!("{:.1}", p.min(99.9)),
@@ -222,7 +224,7 @@ pub(crate) fn count(n: u64) -> String {
     text
 }
 
-/// Returns `a`, `a and b`, or `a, b and c`.
+/// Returns a list as text: `a`, `a and b`, or `a, b and c`.
 pub(crate) fn list(items: &[String]) -> String {
     match items {
         [] => String::new(),

@@ -1,5 +1,5 @@
-//! Gaps of a distribution, such as the one just before a retransmission timeout. Almost no flow takes such a time. If a
-//! quantile lies on a gap, chance decides on which side it falls.
+//! Gaps of a distribution, such as the gap just before a retransmission timeout. A gap is a range of values that almost
+//! no flow has. If a quantile lies on a gap, chance decides on which side of the gap it falls.
 
 use crate::sample::Sample;
 use serde::Serialize;
@@ -7,29 +7,29 @@ use serde::Serialize;
 /// Range of values that almost no flow has.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Gap {
-    /// Value before the gap.
+    /// Last value before the gap.
     pub from: f64,
-    /// Value after the gap.
+    /// First value after the gap.
     pub to: f64,
 }
 
-/// Largest share of the flows within an interval that may be in its gap.
+/// Maximum share of the flows within an interval that may be in the interval's gap.
 const FEW: f64 = 0.1;
 
-/// Smallest share of an interval's width, on a logarithmic scale, that a gap has.
+/// Minimum share of an interval's width, on a logarithmic scale, that a gap must have.
 const MOST: f64 = 0.5;
 
-/// Smallest factor between the beginning and the end of a gap.
+/// Minimum factor between the beginning and the end of a gap.
 const FACTOR: f64 = 1.25;
 
 impl Gap {
-    /// Returns the gap within the interval of a quantile: at least half of its width on a logarithmic scale, with at
-    /// most a tenth of its flows. `None` if there is none.
+    /// Returns the gap within the interval of a quantile. The gap has at least half of the interval's width on a
+    /// logarithmic scale, and contains at most a tenth of the interval's flows. Returns `None` if there is no gap.
     pub fn within(sample: &Sample, interval: (f64, f64)) -> Option<Self> {
         let (low, high) = interval;
         let values = sample.between(low, high);
         let few = (values.len() as f64 * FEW) as usize + 1;
-        // Both ends of a window are outside the gap, and at most a tenth of the flows are between them.
+        // Both ends of a window are outside the gap. Between the two ends, there are at most a tenth of the flows.
         let (from, to) = values
             .windows(few + 1)
             .map(|stretch| (stretch[0].0, stretch[few].0))
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn a_smooth_tail_has_none() {
-        // Pareto with shape 1.5.
+        // The flows have a Pareto distribution with shape 1.5.
         let flow = |i: i32| 100.0 * (f64::from(i + 1) / 10_000.0).powf(-1.0 / 1.5);
         let sample = Sample::new([(0..10_000).map(flow)]);
         let p99 = sample.quantile(0.99).unwrap();

@@ -1,4 +1,4 @@
-//! Rank plots of goodput: the goodput of every flow or session, sorted, as in papers on storage transports.
+//! Rank plots of goodput, as in papers on storage transports: the goodputs of all flows or sessions in ascending order.
 
 use crate::curves::{Designs, Ranked};
 use crate::format::Quantity;
@@ -7,13 +7,13 @@ use crate::plot::{Axis, Mark, Plot, Scale, Series};
 use crate::run::Flow;
 use crate::study::Study;
 
-/// Returns plots with one line per design. There is a plot for requests and sessions, for all flows, for elephants, and
-/// for each part of the workload if it has several.
+/// Returns plots with one line for each design. Requests and sessions, all flows, and elephants have one plot each. If
+/// the workload has several parts, each part also has a plot.
 pub(crate) fn plots(study: &Study, setting: usize) -> Vec<Plot> {
     let cells = study.cells();
     let analysis = study.analysis();
     let [mice, medium, _] = Group::main();
-    // Writes and reads have separate plots, so that there is none of all sessions.
+    // Writes and reads have separate plots, so all sessions together have no plot.
     let sessions = Group::sessions();
     let wanted = |group: &Group| !group.is_fine() && ![&mice, &medium, &sessions].contains(&group);
     let flows_of = |group: &Group| -> usize {
@@ -71,7 +71,7 @@ pub(crate) fn plots(study: &Study, setting: usize) -> Vec<Plot> {
     plots
 }
 
-/// Returns bits per second, or zero for a flow that did not finish.
+/// Returns the goodput of a flow in bits per second. It is zero for a flow that did not finish.
 fn goodput(flow: &Flow) -> f64 {
     match flow.fct_us.is_finite() && flow.fct_us > 0.0 {
         true => flow.bytes as f64 * 8e6 / flow.fct_us,
@@ -79,7 +79,7 @@ fn goodput(flow: &Flow) -> f64 {
     }
 }
 
-/// Returns the smallest and the largest count, or one number such as `2,000` if they are equal.
+/// Returns the smallest and the largest count as text, or a single number such as `2,000` if they are equal.
 fn range(counts: &[usize]) -> String {
     let count = |n: usize| crate::format::count(n as u64);
     match (counts.iter().min(), counts.iter().max()) {

@@ -1,8 +1,8 @@
-//! Groups of flows: a figure is computed over one group.
+//! Groups of flows. Each figure is computed over one group.
 
 use crate::run::{Flow, Run};
 
-/// Table of a run from which a group takes its members.
+/// Kind of members: the table of a run from which a group takes its members.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum MemberKind {
     Flows,
@@ -14,17 +14,17 @@ enum MemberKind {
     Coflows,
 }
 
-/// Group of flows: a range of flow sizes with a name, or all flows of one part of the workload. A group may also
-/// contain requests or storage sessions instead of flows.
+/// Group of flows: all flows in a range of sizes, or all flows of one part of the workload. A group may also contain
+/// requests or storage sessions instead of flows.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Group {
-    /// Name in tables.
+    /// Name of the group in tables.
     pub name: String,
-    /// Name on a plot's axis.
+    /// Name of the group on the axis of a plot.
     pub short: String,
-    /// Smallest size in bytes.
+    /// Minimum size of a member in bytes.
     from: u64,
-    /// First size in bytes above the group.
+    /// Smallest size in bytes that is too large for the group.
     to: u64,
     class: Option<u8>,
     kind: MemberKind,
@@ -41,12 +41,12 @@ impl Group {
         Self::whole("requests", MemberKind::Requests)
     }
 
-    /// Returns the group of all sessions of storage clients, for runs in which some write and some read.
+    /// Returns the group of all sessions of storage clients, for runs in which some sessions write and some read.
     pub fn sessions() -> Self {
         Self::whole("sessions", MemberKind::Sessions)
     }
 
-    /// Returns the groups of the sessions of storage clients that write, and that read.
+    /// Returns two groups of storage sessions: sessions that write, and sessions that read.
     pub fn kinds_of_sessions() -> [Self; 2] {
         [
             Self::whole("writes", MemberKind::Writes),
@@ -69,7 +69,7 @@ impl Group {
         ]
     }
 
-    /// Returns the groups of queries, and of coflows from files.
+    /// Returns two groups: queries, and coflows from files.
     pub fn kinds_of_coflows() -> [Self; 2] {
         [
             Self::whole("queries", MemberKind::Queries),
@@ -84,7 +84,7 @@ impl Group {
         }
     }
 
-    /// Returns mice (< 100 KB), medium flows, and elephants (≥ 1 MB).
+    /// Returns the main groups: mice (< 100 KB), medium flows, and elephants (≥ 1 MB).
     pub fn main() -> [Self; 3] {
         [
             Self::sizes("mice (< 100 KB)", "mice", 0, 100_000),
@@ -93,19 +93,19 @@ impl Group {
         ]
     }
 
-    /// Returns the group of mice, below 100 KB.
+    /// Returns the group of mice: flows below 100 KB.
     pub fn mice() -> Self {
         let [mice, ..] = Self::main();
         mice
     }
 
-    /// Returns the group of elephants, 1 MB and above.
+    /// Returns the group of elephants: flows of at least 1 MB.
     pub fn elephants() -> Self {
         let [.., elephants] = Self::main();
         elephants
     }
 
-    /// Returns smaller ranges of sizes than the main groups.
+    /// Returns groups with smaller ranges of sizes than the main groups.
     pub fn fine() -> [Self; 6] {
         [
             Self::sizes("< 10 KB", "<10K", 0, 10_000),
@@ -117,7 +117,7 @@ impl Group {
         ]
     }
 
-    /// Returns the flows of the workload's part `index`, with the name `name`.
+    /// Returns the group of the flows of the workload's part `index`. `name` is the name of the part.
     pub fn class(index: u8, name: &str) -> Self {
         Self {
             class: Some(index),
@@ -136,17 +136,17 @@ impl Group {
         }
     }
 
-    /// Returns whether the members are flows.
+    /// Returns whether the members of the group are flows.
     pub fn is_of_flows(&self) -> bool {
         self.kind == MemberKind::Flows
     }
 
-    /// Returns whether the members are the flows of one part of the workload.
+    /// Returns whether the members of the group are the flows of one part of the workload.
     pub fn is_class(&self) -> bool {
         self.class.is_some()
     }
 
-    /// Returns whether the members are sessions of storage clients.
+    /// Returns whether the members of the group are sessions of storage clients.
     pub fn is_of_sessions(&self) -> bool {
         matches!(
             self.kind,
@@ -154,7 +154,7 @@ impl Group {
         )
     }
 
-    /// Returns the noun for the members.
+    /// Returns the noun for the members of the group, such as `flows`.
     pub const fn noun(&self) -> &'static str {
         match self.kind {
             MemberKind::Flows => "flows",
@@ -177,7 +177,7 @@ impl Group {
         }
     }
 
-    /// Returns the name of the time that a member takes.
+    /// Returns the name of the time that a member of the group takes.
     pub const fn time(&self) -> &'static str {
         match self.kind {
             MemberKind::Requests => "latency",
@@ -190,7 +190,7 @@ impl Group {
         Self::fine().contains(self)
     }
 
-    /// Returns the measured part of the table of a run from which the group takes its members.
+    /// Returns the measured members of the table from which the group takes its members, in a run.
     pub fn members<'a>(&self, run: &'a Run) -> &'a [Flow] {
         let all: &[Flow] = match self.kind {
             MemberKind::Flows => &run.flows,
@@ -201,7 +201,7 @@ impl Group {
             MemberKind::Queries => &run.queries,
             MemberKind::Coflows => &run.coflows,
         };
-        // The lists are sorted by starts, so the measured members are consecutive.
+        // The lists are sorted by start time, so the measured members are consecutive.
         let before = |end: f64| all.partition_point(|flow| flow.start_us < end);
         let (from, until) = (before(run.measured.start), before(run.measured.end));
         &all[from..until.max(from)]

@@ -1,17 +1,17 @@
-//! Subject of the answer.
+//! Subject of the answer: its group of flows and its statistic.
 
 use crate::analysis::Analysis;
 use crate::group::Group;
 use crate::sample::{Metric, Statistic};
 
-/// Returns the group that the answer is about.
+/// Returns the group of flows that the answer describes.
 pub(crate) fn headline_group(analysis: &Analysis, setting: usize) -> Group {
     let mut groups = Group::of_applications().into_iter().chain([Group::mice()]);
     let here = |group: &Group| analysis.rows(setting, group).next().is_some();
     groups.find(here).unwrap_or_else(Group::all)
 }
 
-/// Returns the noun for the group's members in a sentence.
+/// Returns the noun for the members of a group in a sentence.
 pub(crate) fn noun_of(group: &Group) -> &'static str {
     match group.short.as_str() {
         "mice" => "mice",
@@ -19,7 +19,8 @@ pub(crate) fn noun_of(group: &Group) -> &'static str {
     }
 }
 
-/// Returns the 99th percentile, or the mean if no setting of the place has enough flows for the percentile.
+/// Returns the statistic of the answer: the 99th percentile, or the mean if no setting of the sweep has enough flows
+/// for the percentile.
 pub(crate) fn answer_statistic(analysis: &Analysis, headline: usize) -> Statistic {
     let group = headline_group(analysis, headline);
     let is_known = |setting: usize| {

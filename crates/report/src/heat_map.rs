@@ -1,5 +1,5 @@
-//! Heat maps over two axes: the tail of a design compared with the tail of the first design. With only one
-//! design, they show its tail.
+//! Heat maps over two axes: the tail of a design compared with the tail of the first design. In a study with only one
+//! design, the maps show the tail of this design.
 
 use crate::axes::Axis;
 use crate::format::Quantity;
@@ -10,10 +10,10 @@ use crate::sample::Metric;
 use crate::scales::{capital, group_title};
 use crate::study::Study;
 
-/// Bounds of the levels, as ratios. The middle level means almost no change.
+/// Bounds between the levels of a map, as ratios. The middle level means almost no change.
 const RATIOS: [f64; 6] = [0.4, 0.65, 0.9, 1.0 / 0.9, 1.0 / 0.65, 1.0 / 0.4];
 
-/// Names of the levels, the fastest first.
+/// Names of the levels. The first level is the fastest.
 const RATIO_NAMES: [&str; 7] = [
     "−60 % and less",
     "−60 to −35 %",
@@ -24,10 +24,10 @@ const RATIO_NAMES: [&str; 7] = [
     "+150 % and more",
 ];
 
-/// Number of levels of a map without a baseline. It uses the warm half of the colours.
+/// Number of levels of a map without a baseline. The map uses the warm half of the colours.
 const LEVELS: usize = 4;
 
-/// Returns the maps over two axes. All other axes have the same value as the headline.
+/// Returns the maps over two axes. On all other axes, the settings have the value of the headline.
 pub(crate) fn plots(study: &Study, headline: usize, x: &Axis, y: &Axis) -> Vec<Plot> {
     let designs = study.designs();
     let base = study.baseline().unwrap_or_default();
@@ -47,7 +47,7 @@ pub(crate) fn plots(study: &Study, headline: usize, x: &Axis, y: &Axis) -> Vec<P
     plots
 }
 
-/// Returns the settings of the map, each with its positions on both axes.
+/// Returns the settings of the map, each with its indices on the two axes.
 fn cells(study: &Study, headline: usize, x: &Axis, y: &Axis) -> Vec<(usize, usize, usize)> {
     let analysis = study.analysis();
     let rows = analysis.along(headline, y);
@@ -135,7 +135,7 @@ fn absolute(
     let value = |point: &Point| point.shows.map_or(1.0, |shown| shown.value);
     let low = known.iter().map(value).fold(f64::INFINITY, f64::min);
     let high = known.iter().map(value).fold(0.0, f64::max);
-    // All levels have the same ratio of their bounds.
+    // The bounds of each level have the same ratio.
     let bound = |level: usize| low * (high / low).powf(level as f64 / LEVELS as f64);
     let of_level = (0..LEVELS).map(|level| {
         let is_here = |point: &&Point| {

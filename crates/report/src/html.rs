@@ -1,4 +1,4 @@
-//! HTML page: one file that opens from disk and loads nothing from a network.
+//! HTML page of a report: one file that is readable from disk and loads nothing from a network.
 
 use crate::network::{dark_heat, heat_rules, light_heat};
 use crate::plot::{cell_rules, dark_cells, dark_colours, light_cells, light_colours};
@@ -13,13 +13,13 @@ const SCRIPT: &str = include_str!("page.js");
 const PLOT_SCRIPT: &str = include_str!("plot.js");
 const NETWORK_SCRIPT: &str = include_str!("network.js");
 
-/// Content security policy: the page may only use the styles and scripts that it contains.
+/// Content security policy: the page may use only the styles and scripts that it contains.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
 
 /// Writes the report as one self-contained HTML file.
 ///
 /// # Errors
-/// [`Error::Io`] if the file cannot be written. An earlier file then stays as it was.
+/// [`Error::Io`] if the file cannot be written. An existing file then remains unchanged.
 pub fn write_html(study: &Study, path: impl AsRef<Path>) -> Result<(), Error> {
     tailcut_record::write_whole(path.as_ref(), html(study).as_bytes())
 }
@@ -41,7 +41,7 @@ pub fn html(study: &Study) -> String {
 pub(crate) struct Document<'a> {
     /// Subject of the page.
     pub title: &'a str,
-    /// Time of the study or the measurement.
+    /// Time of the study or measurement, as text.
     pub when: &'a str,
     /// Version of the program that writes the page.
     pub version: &'a str,
@@ -50,7 +50,7 @@ pub(crate) struct Document<'a> {
     pub sections: Vec<Section>,
 }
 
-/// Returns a page in the report's style.
+/// Returns a complete page in the style of the report.
 pub(crate) fn document(page: &Document<'_>) -> String {
     html! {
         (DOCTYPE)

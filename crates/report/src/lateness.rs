@@ -1,4 +1,4 @@
-//! Runs on real hosts: how late their packets were, and whether their results are valid.
+//! Lateness of packets in runs on real hosts, and validity of these runs.
 
 use crate::caveat::Caveat;
 use crate::format::list;
@@ -6,7 +6,8 @@ use crate::study::Study;
 use crate::table::{Cell, Table};
 use tailcut_record::WallClock;
 
-/// Returns the sentence on runs on real hosts. If some are invalid, it comes first in the answer, otherwise last.
+/// Returns the sentence about runs on real hosts. If some runs are invalid, the answer starts with this sentence.
+/// Otherwise the answer ends with it.
 pub(crate) fn sentence(study: &Study, setting: usize) -> Option<String> {
     let cells = study.cells();
     let cell = cells.get(setting)?;
@@ -44,7 +45,7 @@ pub(crate) fn sentence(study: &Study, setting: usize) -> Option<String> {
     })
 }
 
-/// Returns the lateness of each run on real hosts, or `None` if there are none.
+/// Returns the table with the lateness of each run on real hosts. Returns `None` if there are no such runs.
 pub(crate) fn table(study: &Study) -> Option<Table> {
     let analysis = study.analysis();
     let mut rows = Vec::new();

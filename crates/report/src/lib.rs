@@ -1,11 +1,13 @@
-//! From records to an answer: percentiles with their uncertainty, tables, plots, and one HTML page.
+//! Reports: from the records of runs to an answer. A report has percentiles with their uncertainty, tables, plots, and
+//! an HTML page.
 //!
-//! [`load`] reads a directory into a [`Study`] (or [`Study::new`] takes runs from memory). [`answer`], [`text_answer`],
-//! [`text_table`], [`json`](fn@json), [`pictures`](fn@pictures) and [`write_html`] show it. The first design of a study
-//! is the baseline of all comparisons.
+//! [`load`] reads a directory into a [`Study`]. [`Study::new`] creates one from runs in memory. [`answer`],
+//! [`text_answer`], [`text_table`], [`json`](fn@json), [`pictures`](fn@pictures) and [`write_html`] show the study in
+//! different forms. The first design of a study is the baseline of all comparisons.
 //!
 //! The report shows its uncertainty: each figure has its number of flows and a 95 % interval. The report calls a change
-//! a difference only if its interval excludes no change. Flows that never finished count as the slowest.
+//! a difference only if the interval of the change does not contain zero. Flows that never finished count as the
+//! slowest flows.
 
 mod analysis;
 mod answer;

@@ -1,4 +1,4 @@
-//! Offered load of the links, and growth of the unfinished bytes. A reader needs both before believing a gain.
+//! Offered load of the links, and growth of the unfinished bytes. These two values show whether a gain is meaningful.
 
 use crate::caveat::Caveat;
 use crate::format::list;
@@ -9,14 +9,14 @@ use crate::table::{Cell, Table};
 use serde_json::Value;
 use tailcut_record::{OfferedLoad, ParameterValue, TierLoad};
 
-/// Growth of unfinished bytes above which the report warns (docs/caveats.md). Under a constant load that the network
-/// carries, their mean does not grow. If all traffic above the capacity waits, they grow by 67 %. Chance and the start
-/// of a small study reach 30 %.
+/// Growth of unfinished bytes above which the report warns (docs/caveats.md). If the network can carry a constant load,
+/// the mean of the unfinished bytes does not grow. If all traffic above the capacity waits, the mean grows by 67 %.
+/// Chance and the start of a small study can cause a growth of 30 %.
 pub(crate) const GROWTH_TO_WARN_OF: f64 = 0.5;
 
-/// Returns a sentence that replaces the gains if a tier of links is offered more than it can carry: the tier, its load,
-/// and the load at which it is not overloaded. `None` if no tier is overloaded, or if the runs do not contain their
-/// offered load.
+/// Returns a sentence that replaces the gains if a tier of links is overloaded. The sentence contains the tier, its
+/// load, and the load at which the tier is not overloaded. Returns `None` if no tier is overloaded, or if the runs do
+/// not contain their offered load.
 pub(crate) fn overload(study: &Study, setting: usize) -> Option<String> {
     let cells = study.cells();
     let cell = cells.get(setting)?;
@@ -40,7 +40,7 @@ pub(crate) fn is_overloaded(study: &Study, setting: usize) -> bool {
     overload(study, setting).is_some()
 }
 
-/// Returns whether the workload of a setting offers a load for the whole time of the arrivals: some of its flows arrive
+/// Returns whether the workload of a setting offers a load during all arrivals. This is the case if some flows arrive
 /// at random times that do not depend on the network.
 pub(crate) fn is_sustained(study: &Study, setting: usize) -> bool {
     let cells = study.cells();
@@ -48,13 +48,13 @@ pub(crate) fn is_sustained(study: &Study, setting: usize) -> bool {
     offered.is_some_and(|offered| !offered.tiers.is_empty())
 }
 
-/// Returns the load at which no tier is overloaded.
+/// Returns a text with the load at which no tier is overloaded.
 fn sustainable_load(offered: &OfferedLoad, load: Option<f64>) -> String {
     let too_high = || offered.tiers.iter().filter(|tier| tier.load > 1.0);
     let fixed = |tier: &TierLoad| tier.load - tier.in_proportion;
     if let Some(tier) = too_high().find(|tier| fixed(tier) >= 1.0) {
-        // The part that does not follow the load already exceeds the tier, so that no load helps. Lower rates of all
-        // parts do.
+        // The traffic that does not depend on the load already exceeds the capacity of the tier. Only lower rates of
+        // all parts help.
         let rest = rounded_down(1.0 / tier.load);
         return format!("Try {rest} times the rate of every part of the workload");
     }
@@ -66,7 +66,7 @@ fn sustainable_load(offered: &OfferedLoad, load: Option<f64>) -> String {
     }
 }
 
-/// Returns two significant digits, rounded down.
+/// Returns a number as text with two significant digits, rounded down.
 fn rounded_down(value: f64) -> String {
     let places = (1 - value.log10().floor() as i32).clamp(0, 9);
     let scale = 10f64.powi(places);
@@ -74,7 +74,7 @@ fn rounded_down(value: f64) -> String {
     format!("{value}")
 }
 
-/// Returns the sentences about the load for an answer.
+/// Returns the sentences about the load that an answer contains.
 pub(crate) fn sentences(study: &Study, setting: usize) -> Vec<String> {
     let cells = study.cells();
     let Some(cell) = cells.get(setting) else {
@@ -102,13 +102,14 @@ pub(crate) fn sentences(study: &Study, setting: usize) -> Vec<String> {
     sentences
 }
 
-/// Returns the offered load of the run whose highest tier has the largest load. Designs differ if a write is one flow
-/// per replica or one multicast. Seeds differ if a permutation is random.
+/// Returns the offered load of the run whose most loaded tier has the largest load. Offered loads differ between
+/// designs if a write is one flow to each replica with some designs and one multicast with others. They differ between
+/// seeds if a permutation is random.
 fn highest<'a>(cell: &StudyCell<'a>) -> Option<&'a OfferedLoad> {
     let runs = cell.designs.iter().flat_map(|(_, runs)| runs);
     let offered = runs.filter_map(|run| run.summary.offered.as_ref());
     let of = |offered: &OfferedLoad| offered.highest().map_or(0.0, |tier| tier.load);
-    // Of several equal loads, the first is returned.
+    // If several runs have the same load, the first one is returned.
     offered.reduce(|best, next| if of(next) > of(best) { next } else { best })
 }
 
@@ -125,7 +126,8 @@ fn tiers_sentence(offered: &OfferedLoad) -> Option<String> {
     })
 }
 
-/// Returns a warning if flows keep arriving for recorded flows that the network may never finish.
+/// Returns a warning if new flows keep arriving until all recorded flows have finished, and links are overloaded. The
+/// recorded flows may then never finish.
 fn continued_sentence(study: &Study, setting: usize, offered: &OfferedLoad) -> Option<String> {
     let key = "measure.continue_load";
     let cells = study.cells();
@@ -167,7 +169,7 @@ fn exempt_sentence(offered: &OfferedLoad) -> Option<String> {
 }
 
 /// Returns the growth of unfinished bytes from the middle third to the last third of the arrivals, over all seeds of a
-/// design. `None` if no load goes on.
+/// design. Returns `None` if the load does not continue during all arrivals.
 pub(crate) fn growth(cell: &StudyCell<'_>, design: &str) -> Option<f64> {
     let (mut middle, mut last) = (0.0, 0.0);
     for run in cell.runs(design) {
@@ -200,8 +202,8 @@ fn growth_sentence(cell: &StudyCell<'_>) -> Option<String> {
     })
 }
 
-/// Returns the load of each tier and the growth of unfinished bytes, by setting and design. `None` if the runs do not
-/// contain them.
+/// Returns the table of the load of each tier and of the growth of unfinished bytes, by setting and design. Returns
+/// `None` if the runs do not contain these values.
 pub(crate) fn table(study: &Study) -> Option<Table> {
     let analysis = study.analysis();
     let cells = study.cells();
@@ -258,8 +260,8 @@ pub(crate) fn table(study: &Study) -> Option<Table> {
     })
 }
 
-/// Returns the table without changes in the rows of overloaded settings: in a queue that grows without end, a
-/// difference is not a gain. `settings` are the settings of the rows.
+/// Removes the changes from the rows of overloaded settings. In a queue that grows without end, a difference is not a
+/// gain. `settings` contains the setting of each row.
 pub(crate) fn without_gains(study: &Study, settings: &[usize], mut table: Table) -> Table {
     let is_change: Vec<bool> = table
         .columns

@@ -1,4 +1,4 @@
-//! Tables and plots as parts of the page.
+//! Markup of tables and plots for the page.
 
 use crate::plot::{Curves, Layout, Mark, Plot, Series, Side, colour_class, swatch};
 use crate::table::{Cell, Table, Tendency};
@@ -9,7 +9,7 @@ pub(crate) fn show_plots(plots: &[Plot]) -> Markup {
     html! { @if !plots.is_empty() { div class="plots" { @for plot in plots { (figure(plot)) } } } }
 }
 
-/// Returns small plots in a row.
+/// Returns markup that shows small plots next to each other.
 pub(crate) fn show_small(plots: &[Plot]) -> Markup {
     html! { @if !plots.is_empty() { div class="plots small" { @for plot in plots { (figure(plot)) } } } }
 }
@@ -47,8 +47,8 @@ fn figure(plot: &Plot) -> Markup {
     }
 }
 
-/// Returns a value as JSON that is safe within a script element. It contains no "<", which could end the element or
-/// begin a comment.
+/// Returns a value as JSON for use in a script element. The text contains no "<", which could end the element or begin
+/// a comment.
 pub(crate) fn script_json(value: &impl serde::Serialize) -> String {
     let json = serde_json::to_string(value).unwrap_or_default();
     json.replace('<', "\\u003c")
@@ -114,20 +114,20 @@ fn rows(table: &Table, labels: bool) -> Markup {
     }
 }
 
-/// Returns the text with a no-break space between a number and its unit.
+/// Returns the text with a no-break space between each number and its unit.
 pub(crate) fn unbroken(text: &str) -> String {
     text.replace(" % CI", "\u{a0}%\u{a0}CI")
         .replace(" %", "\u{a0}%")
 }
 
-/// Returns whether a row's first cell differs from the one before, in tables whose first column forms groups.
+/// Returns whether a row starts a new group: its first cell differs from the first cell of the previous row.
 fn starts_group(table: &Table, index: usize) -> bool {
     let first = |index: usize| table.rows[index].first().map(|cell| &cell.text);
     let grouped = (1..table.rows.len()).any(|index| first(index) == first(index - 1));
     grouped && index > 0 && first(index) != first(index - 1)
 }
 
-/// Returns the class for the alignment and the colour of a cell, if it has any.
+/// Returns the CSS class for the alignment and the colour of a cell, or `None` if it needs none.
 fn cell_class(cell: &Cell) -> Option<&'static str> {
     match (cell.is_number(), cell.tendency) {
         (true, Some(Tendency::Better)) => Some("n better"),

@@ -1,4 +1,4 @@
-//! Texts on the measured part of a setting: a sentence of the answer, and a column of its tables.
+//! Texts about the measured part of a setting: a sentence for the answer, and a column for its tables.
 
 use crate::caveat::Caveat;
 use crate::format::{Quantity, count, percent_digits};
@@ -14,7 +14,7 @@ use tailcut_units::Duration;
 /// Name of the column with the measured share of the flows.
 pub(crate) const COLUMN: &str = "measured";
 
-/// Measured flows, or requests of runs without flows, and all of them.
+/// Number of measured flows and of all flows. In runs without flows, requests are counted.
 struct Counts {
     noun: &'static str,
     measured: usize,
@@ -35,7 +35,7 @@ impl Counts {
     }
 }
 
-/// Returns the sentence on the measured part of a setting. `None` if all flows are measured.
+/// Returns the sentence about the measured part of a setting. Returns `None` if all flows are measured.
 pub(crate) fn sentence(study: &Study, setting: usize) -> Option<String> {
     let cells = study.cells();
     let cell = cells.get(setting)?;
@@ -70,7 +70,8 @@ pub(crate) fn sentence(study: &Study, setting: usize) -> Option<String> {
     ))
 }
 
-/// Returns the measured share of a design's flows in a setting. The cell is empty if all flows are measured.
+/// Returns a cell with the measured share of a design's flows in a setting. The cell is empty if all flows are
+/// measured.
 pub(crate) fn cell(study: &Study, setting: usize, design: &str) -> Cell {
     let cells = study.cells();
     let here = cells.get(setting);
@@ -84,7 +85,7 @@ pub(crate) fn cell(study: &Study, setting: usize, design: &str) -> Cell {
 }
 
 impl MeasuredPart {
-    /// Returns the times between which the measured flows start, and the keys with which the study gives them.
+    /// Returns a text with the time range in which the measured flows start, and the keys of the study that set it.
     fn start(&self) -> String {
         let (mut times, mut keys) = (Vec::new(), Vec::new());
         let time = |us: f64| Quantity::Time.text(us);

@@ -1,4 +1,4 @@
-//! Figures over the swept keys: lines over one axis, and small plots of these lines for each value of a second axis.
+//! Plots over the swept keys: lines over one axis, and small plots of these lines for each value of a second axis.
 
 use crate::analysis::Row;
 use crate::axes::Axis;
@@ -12,10 +12,10 @@ use crate::sample::{Metric, Statistic};
 use crate::scales::{Figure, LOG_FROM, RATIO_LOG_FROM, capital, group_title, scale};
 use crate::study::Study;
 
-/// Maximum number of small plots (small multiples) for one figure.
+/// Maximum number of small plots (small multiples) of one figure.
 const MOST_MULTIPLES: usize = 9;
 
-/// Returns the figures over each axis of the place with this headline.
+/// Returns the plots over each axis of the settings with the topology and workload of a headline.
 pub(crate) fn plots(study: &Study, headline: usize) -> Vec<Plot> {
     let mut plots = lines(study, headline);
     plots.extend(multiples(study, headline));
@@ -23,7 +23,8 @@ pub(crate) fn plots(study: &Study, headline: usize) -> Vec<Plot> {
     plots
 }
 
-/// Returns lines over each axis. All other axes have the headline's value. The main axis has most of the figures.
+/// Returns line plots over each axis. On all other axes, the settings have the value of the headline. The main axis has
+/// the most figures.
 pub(crate) fn lines(study: &Study, headline: usize) -> Vec<Plot> {
     let analysis = study.analysis();
     let main = analysis.main_axis(headline).map(|axis| axis.name());
@@ -36,7 +37,7 @@ pub(crate) fn lines(study: &Study, headline: usize) -> Vec<Plot> {
     plots
 }
 
-/// Returns the answer's figure over the main axis, with one plot for each value of a second axis.
+/// Returns plots of the answer's figure over the main axis: one small plot for each value of a second axis.
 pub(crate) fn multiples(study: &Study, headline: usize) -> Vec<Plot> {
     let analysis = study.analysis();
     let Some((main, second)) = two_axes(study, headline) else {
@@ -70,7 +71,7 @@ pub(crate) fn multiples(study: &Study, headline: usize) -> Vec<Plot> {
         _ => [point.y; 2],
     });
     let reach = ends.fold((f64::INFINITY, 0.0f64), |(low, high), y| {
-        // Zero has no position on a logarithmic axis, so that an interval that ends there is ignored.
+        // Zero has no position on a logarithmic axis, so values of zero do not extend the range.
         (if y > 0.0 { low.min(y) } else { low }, high.max(y))
     });
     let all: Vec<Series> = plots.iter().flat_map(|plot| plot.series.clone()).collect();
@@ -85,7 +86,7 @@ pub(crate) fn multiples(study: &Study, headline: usize) -> Vec<Plot> {
     }
 }
 
-/// Returns one map per design over the two axes with the most values.
+/// Returns one heat map for each design, over the two axes with the most values.
 pub(crate) fn heat_maps(study: &Study, headline: usize) -> Vec<Plot> {
     match two_axes(study, headline) {
         Some((main, second)) => heat_map::plots(study, headline, &main, &second),
@@ -93,7 +94,7 @@ pub(crate) fn heat_maps(study: &Study, headline: usize) -> Vec<Plot> {
     }
 }
 
-/// Returns the main axis, and the other axis that has the most values.
+/// Returns the main axis, and the axis with the most values among the others.
 fn two_axes(study: &Study, headline: usize) -> Option<(Axis, Axis)> {
     let analysis = study.analysis();
     let axes = analysis.axes(headline);
@@ -108,14 +109,14 @@ fn two_axes(study: &Study, headline: usize) -> Option<(Axis, Axis)> {
     Some((main, second))
 }
 
-/// Lines over one axis, through the setting of a place.
+/// Line plots over one axis, through one setting.
 struct AxisPlots<'a> {
     study: &'a Study,
     axis: &'a Axis,
-    /// Settings along the axis: the position of each on the axis, and its index in the analysis.
+    /// Settings along the axis: the index of the value on the axis, and the index of the setting in the analysis.
     settings: Vec<(usize, usize)>,
     id: String,
-    /// Values of the other axes, for titles.
+    /// Values on the other axes, as text for titles.
     fixed_values: String,
     setting: usize,
 }
@@ -147,7 +148,8 @@ impl<'a> AxisPlots<'a> {
         }
     }
 
-    /// Returns the answer's figure, and further figures over the main axis.
+    /// Returns plots of the answer's figure: its values, and its ratio to the baseline. For the main axis, also returns
+    /// plots of further figures.
     fn plots(&self, is_main: bool) -> Vec<Plot> {
         let group = headline_group(self.study.analysis(), self.setting);
         let mut plots = Vec::new();
@@ -228,7 +230,7 @@ impl<'a> AxisPlots<'a> {
         }
     }
 
-    /// Returns the name of the axis with the values of the other axes.
+    /// Returns a text with the name of the axis and the values on the other axes.
     fn over(&self) -> String {
         let axis = match self.axis.is_load() {
             true => "the load".to_owned(),
@@ -237,7 +239,8 @@ impl<'a> AxisPlots<'a> {
         format!("{axis}{}", self.fixed_values)
     }
 
-    /// Returns one line per design. On an axis of names, the points of different designs are side by side.
+    /// Returns one line for each design. If the values of the axis are names, the points of different designs are side
+    /// by side.
     fn series(&self, group: &Group, figure: &dyn Fn(&Row) -> Option<Figure>) -> Vec<Series> {
         let analysis = self.study.analysis();
         let designs = Designs(self.study.designs());

@@ -10,21 +10,21 @@ use crate::plot::{Axis, Mark, Plot, Point, Reference, Scale, Series, Whisker};
 use crate::run::{self, Cell, Flow, Run};
 use crate::study::Study;
 
-/// Figure of a run with the interval over its seeds.
+/// Mean of a figure over the runs, with its interval over the seeds.
 type Figure = (f64, Option<(f64, f64)>);
 
-/// Payload that a run sent, and the useful and wasted parts of it.
+/// Payload that a run has sent, with its useful and wasted parts.
 #[derive(Clone, Copy)]
 struct Payload {
     sent: u64,
     useful: u64,
-    /// Payload that was not useful. Never negative, although one packet may serve several receivers.
+    /// Bytes of payload that were not useful. Never negative, although one packet may be useful to several receivers.
     wasted: u64,
 }
 
 impl Payload {
-    /// Returns the payload of a run. Each byte of a finished flow is useful once. With requests, the useful bytes are
-    /// those that their clients used.
+    /// Returns the payload of a run. Each byte of a finished flow is useful once. In a run with requests, the bytes
+    /// that clients used are useful.
     fn of(run: &Run) -> Self {
         if let Some(requests) = &run.summary.requests {
             return Self {
@@ -55,7 +55,8 @@ impl Payload {
     }
 }
 
-/// Returns plots of amplification and wasted bytes over the load, or with one row per design if there is only one load.
+/// Returns plots of amplification and wasted bytes over the load. If there is only one load, each design is a row of
+/// the plot.
 pub(crate) fn plots(study: &Study, headline: usize) -> Vec<Plot> {
     let analysis = study.analysis();
     let cells = study.cells();
@@ -144,7 +145,7 @@ pub(crate) fn plots(study: &Study, headline: usize) -> Vec<Plot> {
     plots
 }
 
-/// Returns a plot of the wasted bytes per flow, or per request if there are requests.
+/// Returns a plot of the wasted bytes of each flow, or of each request if there are requests.
 fn by_flow(study: &Study, setting: usize) -> Plot {
     let (analysis, cells) = (study.analysis(), study.cells());
     let group = match headline_group(analysis, setting) == Group::requests() {
@@ -190,10 +191,10 @@ fn by_flow(study: &Study, setting: usize) -> Plot {
     }
 }
 
-/// Names of the vertical axis if designs are rows, and the series.
+/// Names of the rows if the designs are the rows of a plot, and the series of the plot.
 type Drawn = (Option<Vec<String>>, Vec<Series>);
 
-/// Returns the mean over the runs, or `None` if one of them has no useful byte.
+/// Returns the mean of a measure over the runs. Returns `None` if a run has no useful bytes.
 fn figure(runs: &[&Run], measure: &dyn Fn(Payload) -> f64) -> Option<Figure> {
     let payloads: Vec<Payload> = runs.iter().map(|run| Payload::of(run)).collect();
     if payloads

@@ -1,4 +1,4 @@
-//! Queue occupancy: its table and its plots.
+//! Table and plots of queue lengths.
 
 use crate::curves::Designs;
 use crate::format::Quantity;
@@ -9,7 +9,7 @@ use crate::table::{Cell, Table};
 use std::collections::BTreeMap;
 use tailcut_record::{QueueSample, quantile_rank};
 
-/// Intervals of a line over time. With more of them, its peaks would overlap.
+/// Number of intervals of a line over time. With more intervals, the peaks of the line would overlap.
 const BINS: u64 = 100;
 
 /// Returns the first run of each design in `setting` that has queue samples.
@@ -25,7 +25,8 @@ fn sampled_runs(study: &Study, setting: usize) -> Vec<(&str, &Run)> {
         .collect()
 }
 
-/// Returns mean, 99th percentile and maximum of the sampled backlogs, or `None` without samples.
+/// Returns the table of the mean, 99th percentile and maximum of the sampled backlogs. Returns `None` if there are no
+/// samples.
 pub(crate) fn table(study: &Study, setting: usize) -> Option<Table> {
     let rows: Vec<Vec<Cell>> = sampled_runs(study, setting)
         .into_iter()
@@ -61,8 +62,8 @@ pub(crate) fn table(study: &Study, setting: usize) -> Option<Table> {
     })
 }
 
-/// Returns plots of the fullest sampled queue over time and of the distribution of queue lengths. Empty without
-/// samples.
+/// Returns plots of the longest sampled queue over time, and of the distribution of queue lengths. The list is empty if
+/// there are no samples.
 pub(crate) fn plots(study: &Study, setting: usize) -> Vec<Plot> {
     let runs = sampled_runs(study, setting);
     let Some(ports) = runs.iter().map(|(_, run)| port_count(run)).max() else {
@@ -123,7 +124,7 @@ fn over_time(run: &Run, end_us: u64) -> Vec<Point> {
         .collect()
 }
 
-/// Returns for each backlog that occurred (at most a thousand of them) the share of samples that are as long or longer.
+/// Returns, for at most a thousand of the backlogs that occurred, the share of samples that are at least as long.
 fn how_long(run: &Run) -> Vec<Point> {
     let Backlogs { n, waiting } = Backlogs::of(run);
     let mut distinct = waiting.clone();
@@ -143,9 +144,9 @@ fn how_long(run: &Run) -> Vec<Point> {
 
 /// Sampled backlogs of a run's switch ports.
 struct Backlogs {
-    /// Number of samples, including samples of empty queues.
+    /// Number of samples, including samples in which the queue was empty.
     n: usize,
-    /// Backlogs that were not empty, ascending.
+    /// Backlogs of samples in which the queue was not empty, in ascending order.
     waiting: Vec<u64>,
 }
 
@@ -155,7 +156,8 @@ impl Backlogs {
         let rows = samples.clone().count();
         let mut waiting: Vec<u64> = samples.map(|s| s.backlog.0).filter(|b| *b > 0).collect();
         waiting.sort_unstable();
-        // An empty queue has no row, so that the number of samples follows from the number of instants.
+        // The record has no rows for empty queues. The number of samples is therefore computed from the number of
+        // sampling times.
         let links = run.topology.iter();
         let ports = links.filter(|link| run.is_switch_port(link.port)).count();
         let taken = run

@@ -1,4 +1,4 @@
-//! Requests: their latency, and the cost of their copies.
+//! Table of requests: their latency, and the cost of their copies.
 
 use crate::analysis::Analysis;
 use crate::figure::figure_cell;
@@ -9,7 +9,8 @@ use crate::study::Study;
 use crate::table::{Cell, Table};
 use tailcut_record::RequestSummary;
 
-/// Returns latency, and bytes and time of servers, at every setting. `None` for a study without requests.
+/// Returns a table with the latency of requests, the bytes, and the time of servers, for every setting. Returns `None`
+/// for a study without requests.
 pub(crate) fn table(study: &Study) -> Option<Table> {
     let analysis = study.analysis();
     let base = study.baseline().unwrap_or_default();

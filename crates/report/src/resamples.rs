@@ -1,25 +1,24 @@
-//! Resampling of seeds, from which quantiles and their changes get their intervals.
+//! Resampling of seeds. Quantiles and their changes get their intervals from the resamples.
 //!
 //! Flows that start near each other meet the same queues, so flows are not independent. Seeds are independent. With n
-//! seeds, a resample draws n seeds with replacement, and uses all flows of these seeds. The middle of the resampled
-//! figures is an interval. With few seeds this interval is too narrow. Its ends are therefore moved outward by two
-//! factors: the ratio of Student's t to the normal distribution, and the ratio of the standard deviation with divisor
-//! n - 1 to the standard deviation with divisor n.
-//! This is the expanded percentile interval (T. Hesterberg, What Teachers Should Know About the Bootstrap, 2015,
-//! section 5.3).
+//! seeds, a resample draws n seeds with replacement, and uses all flows of these seeds. The middle 95 % of the
+//! resampled figures form an interval. With few seeds, this interval is too narrow. Its ends are therefore moved
+//! outward by two factors: the ratio of Student's t to the normal distribution, and the ratio of the standard deviation
+//! with divisor n - 1 to the standard deviation with divisor n. The result is the expanded percentile interval (T.
+//! Hesterberg, What Teachers Should Know About the Bootstrap, 2015, section 5.3).
 //!
-//! Difference from the source: the ends are farther out by a factor of sqrt(n / (n - 1)). Without it, 91.8 % of the
-//! intervals of a p99 over six seeds contained the true value (docs/validation.md).
+//! Difference from the source: the ends are farther out by an additional factor of sqrt(n / (n - 1)). Without this
+//! factor, only 91.8 % of the intervals of a p99 over six seeds contained the true value (docs/validation.md).
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
-/// Number of resamples. With six seeds, the ends of a 95 % interval are the third value from either side.
+/// Number of resamples. With six seeds, the ends of a 95 % interval are the third smallest and the third largest value.
 const RESAMPLES: usize = 2_000;
 
-/// Number of times that each seed occurs in each resample. It depends only on the number of seeds, so that all designs
-/// are resampled alike and a report is reproducible.
+/// Number of times that each seed occurs in each resample. The numbers depend only on the number of seeds. All designs
+/// are therefore resampled in the same way, and a report is reproducible.
 #[derive(Clone, Debug)]
 pub(crate) struct Resamples {
     weights: Vec<u16>,
@@ -27,7 +26,7 @@ pub(crate) struct Resamples {
 }
 
 impl Resamples {
-    /// Returns resamples of `seeds` seeds, one or more.
+    /// Returns the resamples for `seeds` seeds, at least 1.
     pub fn of(seeds: usize) -> Self {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(0x7461_696c_6375_7400);
         let mut weights = vec![0u16; RESAMPLES * seeds];
@@ -40,14 +39,14 @@ impl Resamples {
         Self { weights, seeds }
     }
 
-    /// Returns the weights of the seeds, by resample.
+    /// Returns the weights of the seeds for each resample.
     pub fn weights(&self) -> impl Iterator<Item = &[u16]> {
         self.weights.chunks_exact(self.seeds.max(1))
     }
 }
 
-/// Returns the 95 % interval of a figure. `figures` are its values in the resamples of `seeds` seeds, in any order.
-/// `None` if an end of the interval is not a number.
+/// Returns the 95 % interval of a figure. `figures` contains the values of the figure in the resamples of `seeds`
+/// seeds, in any order. Returns `None` if an end of the interval is not a number.
 pub(crate) fn interval(seeds: usize, mut figures: Vec<f64>) -> Option<(f64, f64)> {
     figures.sort_unstable_by(f64::total_cmp);
     let cut = (outside(seeds)? * figures.len() as f64) as usize;
@@ -55,14 +54,14 @@ pub(crate) fn interval(seeds: usize, mut figures: Vec<f64>) -> Option<(f64, f64)
     (!low.is_nan() && !high.is_nan()).then_some((low, high))
 }
 
-/// Returns the share of resampled figures that are outside a 95 % interval on each side.
+/// Returns the share of resampled figures that lies outside of the 95 % interval on each side.
 fn outside(seeds: usize) -> Option<f64> {
     let n = seeds as f64;
     let reach = t_quantile(seeds, 0.975)? * n / (n - 1.0);
     Some(Normal::new(0.0, 1.0).ok()?.cdf(-reach))
 }
 
-/// Returns the `p`-quantile of Student's t over `seeds` seeds, or `None` with fewer than two.
+/// Returns the `p`-quantile of Student's t for `seeds` seeds. Returns `None` for fewer than two seeds.
 pub(crate) fn t_quantile(seeds: usize, p: f64) -> Option<f64> {
     let freedom = seeds.checked_sub(1).filter(|&freedom| freedom > 0)?;
     Some(

@@ -10,55 +10,61 @@ use tailcut_record::{
 };
 use tailcut_units::Time;
 
-/// Measured part of a run that is measured as a whole.
+/// Measured part of a run in which all flows are measured.
 pub(crate) const WHOLE: Range<f64> = 0.0..f64::INFINITY;
 
-/// Run, with the data that the report needs.
+/// Run with the data that the report needs.
 #[derive(Clone, Debug)]
 pub struct Run {
     /// Key of the run, and its totals.
     pub summary: RunSummary,
-    /// Names of the workload's parts.
+    /// Names of the parts of the workload.
     pub classes: Vec<String>,
-    /// Flows, in the order of their numbers. A study sorts them by their starts, like all other lists of [`Flow`].
+    /// Flows of the run, in the order of their numbers. A study sorts this list and all other lists of [`Flow`] by
+    /// start time.
     pub flows: Vec<Flow>,
-    /// Requests, in the order of their numbers, as flows without an ideal. The completion time is the latency.
+    /// Requests, in the order of their numbers, as flows without an ideal time. The completion time is the latency.
     pub requests: Vec<Flow>,
-    /// Storage sessions, in the order of their numbers, if some write and some read. Otherwise empty.
+    /// Storage sessions, in the order of their numbers, if some sessions write and some read. Otherwise the list is
+    /// empty.
     pub sessions: Vec<Flow>,
-    /// Storage sessions that write, in the order of their numbers, as flows without an ideal. A session completes with
-    /// its last receiver that was not left out. The flows that carry the sessions are in `flows`.
+    /// Storage sessions that write, in the order of their numbers, as flows without an ideal time. A session completes
+    /// when its last receiver completes, apart from receivers that were left out. The flows of the sessions are in
+    /// `flows`.
     pub writes: Vec<Flow>,
-    /// Storage sessions that read.
+    /// Storage sessions that read, in the same form as `writes`.
     pub reads: Vec<Flow>,
-    /// Queries, in the order of their starts, as flows without an ideal. A query completes with its last answer. The
-    /// flows that carry the answers are in `flows`.
+    /// Queries, in the order of their starts, as flows without an ideal time. A query completes with its last answer.
+    /// The flows of the answers are in `flows`.
     pub queries: Vec<Flow>,
-    /// Coflows of files, likewise.
+    /// Coflows from files, in the same form as `queries`.
     pub coflows: Vec<Flow>,
-    /// Port names and totals. May be empty.
+    /// Names and totals of the ports. The list may be empty.
     pub ports: Vec<PortTotals>,
-    /// Links of the network, in the order of their ports. May be empty.
+    /// Links of the network, in the order of their ports. The list may be empty.
     pub topology: Vec<TopologyLink>,
-    /// Links that are slow, lossy or down at some time.
+    /// Links that are slow, lossy or down for some time.
     pub failures: Vec<LinkFailure>,
-    /// Queue samples in the order of time. Empty if none were taken, or if the report shows none of this run.
+    /// Queue samples in the order of time. The list is empty if there are no samples, or if the report does not show
+    /// them.
     pub queues: Vec<QueueSample>,
-    /// Link samples in the order of time. May be empty for the same reasons.
+    /// Link samples in the order of time. The list is empty if there are no samples, or if the report does not show
+    /// them.
     pub links: Vec<LinkSample>,
-    /// Measured part of the run: start and end in microseconds. Flows, requests and sessions that start in it are
-    /// members of groups.
+    /// Measured part of the run: start and end in microseconds. A flow, request or session belongs to groups only if it
+    /// starts in this part.
     pub measured: Range<f64>,
 }
 
 impl Run {
-    /// Returns whether a flow that starts at this time, in nanoseconds since the start of the run, is measured.
+    /// Returns whether a flow that starts at `start_ns` is measured. The time is in nanoseconds since the start of the
+    /// run.
     pub fn measures(&self, start_ns: u64) -> bool {
         let start = Time::from_ps(start_ns.saturating_mul(1_000));
         self.measured.contains(&in_us(start))
     }
 
-    /// Sorts the flows, requests, sessions and coflows by their starts. Equal starts keep their order.
+    /// Sorts flows, requests, sessions and coflows by start time. Entries with the same start keep their order.
     pub(crate) fn sort_by_starts(&mut self) {
         for list in [
             &mut self.flows,
@@ -75,16 +81,16 @@ impl Run {
         }
     }
 
-    /// Returns the number of samples of each port until the last byte was carried, or `None` if the run does not
-    /// contain it.
+    /// Returns the number of samples of each port until the last byte was carried. Returns `None` if the run does not
+    /// contain this number.
     pub(crate) fn instants(&self) -> Option<u64> {
         let sampling = self.summary.sampling?;
         let end = self.links.last()?.time.as_ns();
         Some(end.div_ceil(sampling.every_ns.max(1)).max(1))
     }
 
-    /// Returns the unfinished bytes while flows arrive. `None` without a load that goes on: the bytes of a burst always
-    /// grow while it starts.
+    /// Returns the unfinished bytes during the arrivals. Returns `None` if the load does not continue during all
+    /// arrivals, because the bytes of a burst always grow while the burst starts.
     pub(crate) fn unfinished_bytes(&self) -> Option<UnfinishedBytes> {
         let offered = self.summary.offered.as_ref()?;
         self.summary
@@ -92,8 +98,9 @@ impl Run {
             .filter(|_| !offered.tiers.is_empty())
     }
 
-    /// Returns the time when 99 % of the bytes had been carried, at the end of a sample interval. Without this limit, a
-    /// few late flows would leave most of a plot over time empty. `None` if links were not sampled.
+    /// Returns the time at which 99 % of the bytes had been carried, rounded to the end of a sample interval. Without
+    /// this limit, a few late flows would leave most of a plot over time empty. Returns `None` if links were not
+    /// sampled.
     pub(crate) fn nearly_all_carried(&self) -> Option<Time> {
         let sum = |links: &[LinkSample]| links.iter().map(|sample| sample.bytes.0).sum::<u64>();
         let late = sum(&self.links) / 100;
@@ -105,34 +112,35 @@ impl Run {
         sample.map(|sample| sample.time)
     }
 
-    /// Returns whether the port belongs to a switch. A host sends a packet only when its link is free, so that its
-    /// backlog is inside the host. True if the run does not contain its network.
+    /// Returns whether a port belongs to a switch. A host sends a packet only when its link is free, so the host's
+    /// backlog does not appear at its port. Returns true if the run does not contain its network.
     pub(crate) fn is_switch_port(&self, port: u32) -> bool {
         let link = self.topology.get(port as usize);
         link.is_none_or(|link| link.from_tier > 0)
     }
 }
 
-/// Flow, with the data that the report needs.
+/// Flow with the data that the report needs.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Flow {
-    /// Start in microseconds.
+    /// Start time in microseconds.
     pub start_us: f64,
-    /// Bytes of the application.
+    /// Length of the flow in bytes, as the application sees it.
     pub bytes: u64,
-    /// Completion time in microseconds. Infinite if the run ended first.
+    /// Completion time in microseconds. It is infinite if the flow did not finish.
     pub fct_us: f64,
-    /// Completion time divided by the ideal completion time. Infinite if the run ended first, NaN without an ideal.
+    /// Completion time divided by the ideal completion time. It is infinite if the flow did not finish, and NaN if
+    /// there is no ideal time.
     pub slowdown: f64,
     /// Number of the row in its table.
     pub number: u32,
-    /// Index into [`Run::classes`].
+    /// Index of the workload's part in [`Run::classes`].
     pub class: u8,
-    /// Payload sent for the flow, including copies, retransmissions and wasted symbols.
+    /// Payload bytes that were sent for the flow, including copies, retransmissions and wasted symbols.
     pub sent: u64,
-    /// Part of the sent payload that was not useful.
+    /// Bytes of the sent payload that were not useful.
     pub wasted: u64,
-    /// Retransmission timer for which the flow waited, as far as its record shows.
+    /// Retransmission timer for which the flow waited, according to its record.
     pub waited: WaitedTimer,
 }
 
@@ -142,7 +150,7 @@ fn in_us(time: Time) -> f64 {
 }
 
 impl Flow {
-    /// Returns a flow of a transport with these timers.
+    /// Returns a flow from its record. `timers` are the timers of its transport.
     pub fn of(flow: &FlowRecord, timers: &Timers) -> Self {
         let ideal_us = flow.ideal_fct.as_us_f64();
         let fct_us = flow.fct.map_or(f64::INFINITY, |fct| fct.as_us_f64());
@@ -163,7 +171,7 @@ impl Flow {
         }
     }
 
-    /// Returns a request of a transport with these timers.
+    /// Returns a request as a flow. `timers` are the timers of its transport.
     pub fn of_request(request: &RequestRecord, timers: &Timers) -> Self {
         let latency = request.latency.map(|latency| latency.as_us_f64());
         Self {
@@ -179,7 +187,8 @@ impl Flow {
         }
     }
 
-    /// Returns a session of a transport with these timers. Its cost is in the flows that carry it.
+    /// Returns a session as a flow. `timers` are the timers of its transport. The cost of the session is in the
+    /// session's own flows.
     pub fn of_session(session: &SessionOutcome, timers: &Timers) -> Self {
         let completion = session.completion.map(|span| span.as_us_f64());
         Self {
@@ -196,7 +205,8 @@ impl Flow {
     }
 }
 
-/// Returns the coflows of this kind of a transport with these timers. Their cost is in their flows.
+/// Returns the coflows of a kind as flows. `timers` are the timers of their transport. The cost of a coflow is in its
+/// flows.
 pub(crate) fn coflows(rows: &[CoflowRecord], kind: CoflowKind, timers: &Timers) -> Vec<Flow> {
     let of_kind = rows.iter().filter(|row| row.kind == kind);
     let flow = |row: &CoflowRecord| Flow {
@@ -215,7 +225,7 @@ pub(crate) fn coflows(rows: &[CoflowRecord], kind: CoflowKind, timers: &Timers) 
     of_kind.map(flow).collect()
 }
 
-/// Sessions of a run: all of them if there are two kinds, the writes, and the reads.
+/// Sessions of a run: all sessions if there are two kinds, the sessions that write, and the sessions that read.
 #[derive(Default)]
 pub(crate) struct Sessions {
     pub all: Vec<Flow>,
@@ -240,13 +250,13 @@ impl Sessions {
     }
 }
 
-/// Returns the number of different runs, by their record hashes.
+/// Returns the number of runs that have different record hashes.
 pub(crate) fn different(runs: &[&Run]) -> usize {
     let hashes = runs.iter().map(|run| run.summary.record_hash.as_str());
     hashes.collect::<BTreeSet<&str>>().len()
 }
 
-/// Returns whether several seeds all gave the same run. Their figures have no interval.
+/// Returns whether several seeds all gave the same run. The figures of these runs have no interval.
 pub(crate) fn are_same(runs: &[&Run]) -> bool {
     runs.len() > 1 && different(runs) == 1
 }
@@ -277,20 +287,20 @@ impl<F: FlowRows> From<&RunRecord<F>> for Run {
     }
 }
 
-/// Setting: everything that runs must share for a comparison, except design and seed.
+/// Setting: all properties that runs must share so that they are comparable. Design and seed are not included.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Setting {
     /// Name of the topology.
     pub topology: String,
     /// Name of the workload.
     pub workload: String,
-    /// Offered load, if there is one.
+    /// Offered load; `None` if the setting has no load.
     pub load: Option<f64>,
     /// Values of the swept keys.
     pub parameters: Vec<Parameter>,
 }
 
-/// Runs of one setting.
+/// All runs of one setting.
 #[derive(Clone, Debug)]
 pub struct Cell<'a> {
     /// Setting of the runs.
@@ -311,7 +321,8 @@ impl From<&RunKey> for Setting {
 }
 
 impl Setting {
-    /// Returns the setting as text: "load 0.5" and the swept keys, with topology and workload if `whole`.
+    /// Returns the setting as text: "load 0.5" and the swept keys. If `whole` is true, the text also contains topology
+    /// and workload.
     pub fn describe(&self, whole: bool) -> String {
         let place = [&self.topology, &self.workload];
         let mut words: Vec<String> = match whole {
@@ -326,7 +337,7 @@ impl Setting {
         }
     }
 
-    /// Returns the value of a swept key.
+    /// Returns the value of a swept key. Returns `None` if the key is not swept.
     pub fn parameter(&self, key: &str) -> Option<&Parameter> {
         self.parameters
             .iter()
@@ -335,7 +346,7 @@ impl Setting {
 }
 
 impl<'a> Cell<'a> {
-    /// Returns the runs of `design`. Empty if no run of the design has finished in this setting.
+    /// Returns the runs of a design. The list is empty if no run of the design has finished in this setting.
     pub fn runs(&self, design: &str) -> &[&'a Run] {
         let found = self.designs.iter().find(|(name, _)| *name == design);
         found.map_or(&[], |(_, runs)| runs)

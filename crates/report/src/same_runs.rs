@@ -1,4 +1,4 @@
-//! Seeds that gave the same run. Without any difference between seeds, a figure has no interval.
+//! Seeds that give the same run. If the runs of all seeds are equal, a figure has no interval.
 
 use crate::caveat::Caveat;
 use crate::format::count;
@@ -12,7 +12,7 @@ pub(crate) fn nothing_varies(study: &Study, setting: usize) -> bool {
     cell.is_some_and(|cell| cell.designs.iter().all(|(_, runs)| are_same(runs)))
 }
 
-/// Returns the sentence on seeds that gave the same run in a setting. `None` if all seeds gave different runs.
+/// Returns the sentence about seeds that gave the same run in a setting. Returns `None` if all runs are different.
 pub(crate) fn sentence(study: &Study, setting: usize) -> Option<String> {
     let cells = study.cells();
     let designs = &cells.get(setting)?.designs;

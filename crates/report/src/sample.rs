@@ -1,10 +1,10 @@
-//! Values of one group of flows over the seeds of one design, pooled and sorted.
+//! Sample: the values of one group of flows over all seeds of one design, in ascending order.
 
 use crate::group::Group;
 use crate::run::{Flow, Run};
 use tailcut_record::quantile_rank;
 
-/// Measured time of a flow.
+/// Measure of the time that a flow takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Metric {
     /// Completion time in microseconds.
@@ -22,17 +22,17 @@ impl Metric {
     }
 }
 
-/// Figure of a sample.
+/// Statistic that is computed over a sample.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Statistic {
-    /// Mean over finished flows.
+    /// Mean of the values of finished flows.
     Mean,
-    /// Value that this share of the flows does not exceed. The share is above 0 and below 1.
+    /// Value that a given share of the flows does not exceed. The share is above 0 and below 1.
     Quantile(f64),
 }
 
 impl Statistic {
-    /// Median.
+    /// Median of the values.
     pub const P50: Self = Self::Quantile(0.5);
     /// 95th percentile.
     pub const P95: Self = Self::Quantile(0.95);
@@ -40,19 +40,19 @@ impl Statistic {
     pub const P99: Self = Self::Quantile(0.99);
     /// 99.9th percentile.
     pub const P999: Self = Self::Quantile(0.999);
-    /// Statistics of the report, in the order of its tables.
+    /// Statistics that the report shows, in the order of its tables.
     pub(crate) const ALL: [Self; 4] = [Self::Mean, Self::P50, Self::P99, Self::P999];
 
-    /// Statistics with a [`name`](Self::name) that a user may choose.
+    /// Statistics whose [`name`](Self::name) a user may choose.
     pub const NAMED: [Self; 5] = [Self::Mean, Self::P50, Self::P95, Self::P99, Self::P999];
 
-    /// Returns this statistic's value in a list in the order of [`Self::ALL`].
+    /// Returns the entry for this statistic in a list that has the order of [`Self::ALL`].
     pub(crate) fn entry_in<T>(self, all: &[T; 4]) -> Option<&T> {
         let place = Self::ALL.iter().position(|statistic| *statistic == self)?;
         all.get(place)
     }
 
-    /// Returns the name in tables: `mean`, `p50`, `p99.9`.
+    /// Returns the name of the statistic in tables: `mean`, `p50`, `p99.9`.
     pub fn name(self) -> String {
         match self {
             Self::Mean => "mean".to_owned(),
@@ -61,28 +61,28 @@ impl Statistic {
     }
 }
 
-/// Sorted values, each with its seed. Unfinished flows are infinite.
+/// Sorted values, each with its seed. The value of an unfinished flow is infinite.
 #[derive(Clone, Debug, Default)]
 pub struct Sample {
     sorted: Vec<(f64, u32)>,
     seeds: Vec<SeedTotals>,
-    /// Number of flows of each seed among the first `stride`, `2 * stride`, ... values.
+    /// Number of flows of each seed among the first `stride` values, among the first `2 * stride` values, and so on.
     counts: Vec<u32>,
     stride: usize,
 }
 
-/// Contribution of one seed.
+/// Contribution of one seed to a mean.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SeedTotals {
-    /// Number of flows, finished or not.
+    /// Number of flows of the seed, finished or not.
     pub flows: u32,
     pub finished: u32,
-    /// Sum over the finished flows.
+    /// Sum of the values of the finished flows.
     pub sum: f64,
 }
 
 impl Sample {
-    /// Creates a sample from the values of each seed, in any order. An unfinished flow is infinite.
+    /// Creates a sample from the values of each seed, in any order. The value of an unfinished flow is infinite.
     pub fn new<T: IntoIterator<Item = f64>>(seeds: impl IntoIterator<Item = T>) -> Self {
         let mut sample = Self::default();
         for (seed, values) in (0u32..).zip(seeds) {
@@ -102,7 +102,7 @@ impl Sample {
         sample
     }
 
-    /// Returns the values of `group`'s flows. Each of `runs` is one seed.
+    /// Returns the sample of a metric over the flows of `group`. Each run in `runs` is one seed.
     pub(crate) fn of(runs: &[&Run], group: &Group, metric: Metric) -> Self {
         Self::new(runs.iter().map(|run| {
             let flows = group.members(run).iter().filter(|flow| group.has(flow));
@@ -110,7 +110,7 @@ impl Sample {
         }))
     }
 
-    /// Fills `counts`, with about one entry for every four values of the sample.
+    /// Computes `counts`, which has about one entry for every four values of the sample.
     fn count_ahead(&mut self) {
         self.stride = (4 * self.seeds.len()).max(64);
         let mut so_far = vec![0u32; self.seeds.len()];
@@ -127,7 +127,7 @@ impl Sample {
         self.sorted.len()
     }
 
-    /// Returns whether there is no flow.
+    /// Returns whether the sample contains no flow.
     pub fn is_empty(&self) -> bool {
         self.sorted.is_empty()
     }
@@ -141,7 +141,7 @@ impl Sample {
         self.sorted.partition_point(|(value, _)| value.is_finite())
     }
 
-    /// Returns the contributions of the seeds.
+    /// Returns the contribution of each seed.
     pub(crate) fn seeds(&self) -> &[SeedTotals] {
         &self.seeds
     }
@@ -158,25 +158,26 @@ impl Sample {
         beyond
     }
 
-    /// Returns the values from `low` to `high`, both included.
+    /// Returns the values from `low` to `high`. Both limits are included.
     pub(crate) fn between(&self, low: f64, high: f64) -> &[(f64, u32)] {
         let first = self.sorted.partition_point(|(value, _)| *value < low);
         let end = self.sorted.partition_point(|(value, _)| *value <= high);
         &self.sorted[first..end.max(first)]
     }
 
-    /// Returns the `p`-quantile by nearest rank. Infinite if it falls among unfinished flows, `None` without flows.
+    /// Returns the `p`-quantile by nearest rank. It is infinite if it falls among unfinished flows. Returns `None` if
+    /// there are no flows.
     pub fn quantile(&self, p: f64) -> Option<f64> {
         quantile_rank(self.len(), p).map(|rank| self.sorted[rank].0)
     }
 
-    /// Returns a quantile over the finished flows only.
+    /// Returns the `p`-quantile over the finished flows only.
     pub(crate) fn finished_quantile(&self, p: f64) -> Option<f64> {
         quantile_rank(self.finished(), p).map(|rank| self.sorted[rank].0)
     }
 
-    /// Returns the `p`-quantile of a resample in which seed `i` occurs `weights[i]` times. NaN if the resample has no
-    /// flow.
+    /// Returns the `p`-quantile of a resample in which seed `i` occurs `weights[i]` times. The result is NaN if the
+    /// resample has no flow.
     pub(crate) fn resampled_quantile(&self, weights: &[u16], p: f64) -> f64 {
         let weighted = |counts: &[u32]| -> usize {
             let products = counts.iter().zip(weights);
@@ -191,7 +192,7 @@ impl Sample {
         let Some(rank) = quantile_rank(flows, p) else {
             return f64::NAN;
         };
-        // Bisection finds the last block of `stride` values before the block with the rank.
+        // Bisection finds the last block of `stride` values that ends before the rank.
         let width = self.seeds.len();
         let (mut low, mut high) = (0, self.counts.len() / width);
         let mut before = 0;
@@ -218,7 +219,7 @@ impl Sample {
 mod tests {
     use super::*;
 
-    /// Returns `seeds` seeds of `flows` flows each. The values 0, 1, 2, ... go to the seeds in turn.
+    /// Returns a sample of `seeds` seeds with `flows` flows each. The seeds get the values 0, 1, 2, ... in turn.
     fn dealt(seeds: usize, flows: usize) -> Sample {
         let values = |seed| (0..flows).map(move |flow| (flow * seeds + seed) as f64);
         Sample::new((0..seeds).map(values))

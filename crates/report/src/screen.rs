@@ -1,19 +1,19 @@
-//! Width and colours of the place where text is shown, and lines that fit there.
+//! Width and colours of the output to which text is written, and line breaks that fit its width.
 
 use crate::table::Tendency;
 
-/// Place where text is shown: a terminal, a pipe or a file.
+/// Output to which text is written: a terminal, a pipe or a file.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Screen {
-    /// Maximum number of characters of a line. `None` for no limit.
+    /// Maximum number of characters in a line; `None` for no limit.
     pub width: Option<u16>,
-    /// Whether the place shows colours.
+    /// Whether the output shows colours.
     pub colours: bool,
 }
 
 impl Screen {
-    /// Returns text in lines that fit. Lines are broken at spaces only, so a word that is too long stays whole. All
-    /// lines of a paragraph but the first begin with `indent`.
+    /// Returns text with line breaks that fit the width. Lines are broken only at spaces, so a very long word stays
+    /// whole. All lines of a paragraph except the first line begin with `indent`.
     pub fn wrap(&self, text: &str, indent: &str) -> String {
         let Some(width) = self.width else {
             return text.to_owned();
@@ -32,12 +32,12 @@ impl Screen {
         lines.collect::<Vec<String>>().join("\n")
     }
 
-    /// Returns text in bold letters if the place shows colours.
+    /// Returns text in bold letters if the output shows colours.
     pub fn bold(&self, text: &str) -> String {
         self.styled(text, "1")
     }
 
-    /// Returns text in the colour of a difference.
+    /// Returns text in the colour of a significant difference, if the output shows colours.
     pub(crate) fn of_tendency(&self, text: &str, tendency: Option<Tendency>) -> String {
         match tendency {
             Some(Tendency::Better) => self.styled(text, "32"),
@@ -46,7 +46,7 @@ impl Screen {
         }
     }
 
-    /// Returns text in the style with an ANSI code.
+    /// Returns text with the ANSI escape codes of a style, if the output shows colours.
     fn styled(&self, text: &str, code: &str) -> String {
         match self.colours {
             true => format!("\x1b[{code}m{text}\x1b[0m"),
@@ -55,7 +55,7 @@ impl Screen {
     }
 }
 
-/// Returns the parts of a text that stay on one line: words, and numbers with their units.
+/// Returns the parts of a text that must not be broken: words, and numbers together with their units.
 pub(crate) fn units_of(text: &str) -> Vec<String> {
     let mut units: Vec<String> = Vec::new();
     for word in text.split(' ') {
@@ -70,7 +70,7 @@ pub(crate) fn units_of(text: &str) -> Vec<String> {
     units
 }
 
-/// Returns whether a word is a unit: `%`, `ms`, `KB`.
+/// Returns whether a word is a unit, such as `%`, `ms` or `KB`.
 fn is_unit(word: &str) -> bool {
     let word = word.trim_end_matches(|c: char| c.is_ascii_punctuation() && c != '%');
     matches!(
@@ -79,7 +79,7 @@ fn is_unit(word: &str) -> bool {
     )
 }
 
-/// Returns a line as lines of at most `width` characters.
+/// Breaks a line into lines of at most `width` characters.
 pub(crate) fn broken(line: &str, width: usize) -> Vec<String> {
     if line.chars().count() <= width {
         return vec![line.to_owned()];

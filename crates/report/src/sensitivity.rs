@@ -1,4 +1,4 @@
-//! Sensitivity: whether the order of the designs changes under other timers and buffers.
+//! Sensitivity of the designs' order: whether it changes with other timers and buffers.
 
 use crate::format::Quantity;
 use crate::format::list;
@@ -9,7 +9,7 @@ use crate::study::Study;
 use crate::table::{Cell, Table};
 use crate::variant::{Ranked, Variant};
 
-/// Returns the designs of a study, ordered by the tail that its answer is about, the shortest first.
+/// Returns the designs of a study in the order of the tail that the answer compares. The shortest tail is first.
 pub fn order(study: &Study) -> Vec<Ranked> {
     let analysis = study.analysis();
     let Some(setting) = analysis.headline() else {
@@ -32,8 +32,8 @@ pub fn order(study: &Study) -> Vec<Ranked> {
     order
 }
 
-/// Returns whether two designs are distinguishable: their intervals do not overlap. Without an interval, their values
-/// differ.
+/// Returns whether two designs are distinguishable. Two designs with intervals are distinguishable if the intervals do
+/// not overlap. Two designs without intervals are distinguishable if their values differ.
 fn apart(a: &Ranked, b: &Ranked) -> bool {
     match (a.interval_us, b.interval_us) {
         (Some(a), Some(b)) => a.1 < b.0 || b.1 < a.0,
@@ -41,7 +41,7 @@ fn apart(a: &Ranked, b: &Ranked) -> bool {
     }
 }
 
-/// Returns whether two designs change places that are distinguishable in at least one of the two orders.
+/// Returns whether two designs change their order. At least one of the two orders must distinguish the designs.
 fn changes(usual: &[Ranked], other: &[Ranked]) -> bool {
     let place = |design: &str| other.iter().position(|ranked| ranked.design == design);
     usual.iter().enumerate().any(|(index, before)| {
@@ -59,8 +59,8 @@ fn names(order: &[Ranked]) -> String {
     names.join(", ")
 }
 
-/// Returns whether the order of the designs holds under other timers and buffers. `None` if the study has no such runs,
-/// or if there is no meaningful order.
+/// Returns a sentence that says whether the order of the designs stays the same with other timers and buffers. Returns
+/// `None` if the study has no such runs, or if the order has no meaning.
 pub(crate) fn sentence(study: &Study) -> Option<String> {
     let usual = order(study);
     let setting = study.analysis().headline()?;
@@ -100,7 +100,7 @@ pub(crate) fn sentence(study: &Study) -> Option<String> {
     ))
 }
 
-/// Returns the tails under other timers and buffers.
+/// Returns the table of the tails with other timers and buffers.
 pub(crate) fn table(study: &Study) -> Option<Table> {
     let usual = Variant {
         what: "unchanged".to_owned(),

@@ -1,10 +1,11 @@
-//! Storage sessions of clients that both write and read: the answer is first about all sessions, then about each kind.
+//! Storage sessions of clients that both write and read. The answer first describes all sessions, and then each kind.
 
 use crate::group::Group;
 use crate::headline::headline_group;
 use crate::study::Study;
 
-/// Returns the kinds of sessions that have separate figures. Empty if there is only one kind.
+/// Returns the groups of sessions that have separate figures: writes and reads. The list is empty if there is only one
+/// kind.
 pub(crate) fn kinds(study: &Study, setting: usize) -> Vec<Group> {
     let analysis = study.analysis();
     match headline_group(analysis, setting) == Group::sessions() {

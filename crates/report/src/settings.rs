@@ -1,4 +1,4 @@
-//! Settings of a study, by the keys in which they differ: for figures along an axis, and for columns of tables.
+//! Settings of a study by the keys in which they differ. Plots use the keys as axes, and tables use them as columns.
 
 use crate::analysis::Analysis;
 use crate::axes::{Axis, keys};
@@ -7,14 +7,15 @@ use crate::table::Cell;
 use tailcut_record::{Parameter, ParameterValue};
 
 impl Analysis {
-    /// Returns the axes of the place with this headline.
+    /// Returns the axes of the settings with the topology and workload of this headline.
     pub fn axes(&self, headline: usize) -> Vec<Axis> {
         let sweep = self.sweep(headline);
         let settings: Vec<&Setting> = sweep.iter().map(|&index| &self.settings[index]).collect();
         Axis::of(&settings)
     }
 
-    /// Returns the settings that differ from the headline only on this axis, in its order, each with its position.
+    /// Returns the settings that differ from the headline only on this axis, in the order of the axis. Each setting has
+    /// the index of its value on the axis.
     pub fn along(&self, headline: usize, axis: &Axis) -> Vec<(usize, usize)> {
         let axes = self.axes(headline);
         let here = &self.settings[headline];
@@ -35,9 +36,8 @@ impl Analysis {
         along
     }
 
-    /// Returns the axis over which most figures are drawn: the numeric axis with the most values. If several
-    /// axes have
-    /// this number of values, the first axis is returned.
+    /// Returns the axis over which most figures are drawn: the numeric axis with the most values. If several axes have
+    /// the same number of values, the first one is returned.
     pub fn main_axis(&self, headline: usize) -> Option<Axis> {
         let axes = self.axes(headline).into_iter();
         let numeric = axes.filter(Axis::is_numeric);
@@ -47,7 +47,8 @@ impl Analysis {
         })
     }
 
-    /// Returns the columns that identify a table's settings: one column, or one per key if keys are swept.
+    /// Returns the columns that identify a setting in a table: one column, or one column for each key if keys are
+    /// swept.
     pub fn setting_columns(&self) -> Vec<String> {
         let keys = keys(self.settings.iter());
         if keys.is_empty() {
@@ -61,7 +62,7 @@ impl Analysis {
         common.chain(keys).collect()
     }
 
-    /// Returns a setting as cells of these columns.
+    /// Returns the cells of a setting for these columns.
     pub fn setting_cells(&self, setting: usize) -> Vec<Cell> {
         let keys = keys(self.settings.iter());
         if keys.is_empty() {
@@ -85,7 +86,7 @@ impl Analysis {
         cells
     }
 
-    /// Returns the setting's columns, followed by `columns`.
+    /// Returns the columns that identify a setting, followed by `columns`.
     pub fn with_setting(&self, columns: &[&str]) -> Vec<String> {
         let mut all = self.setting_columns();
         all.extend(columns.iter().map(|name| (*name).to_owned()));

@@ -1,5 +1,5 @@
-//! Changes in addition to the change that an answer is about: its gain may have a price, which other figures or other
-//! flows pay.
+//! Side effects of a design: changes of figures or flows that the answer does not describe. A side effect can be the
+//! price of a gain.
 
 use crate::analysis::Row;
 use crate::estimate::{Ratio, SEEDS_FOR_T, t_interval};
@@ -10,31 +10,33 @@ use crate::same_runs::nothing_varies;
 use crate::sample::{Metric, Statistic};
 use crate::study::Study;
 
-/// Maximum number of changes in a sentence.
+/// Maximum number of changes that a sentence contains.
 const MOST: usize = 3;
 
-/// Changes of a design in addition to the p99 that the answer is about. The tables have the same intervals.
+/// Side effects of a design: changes in addition to the change of the p99 in the answer. Their intervals are the same
+/// as in the tables.
 pub(crate) struct SideEffects {
-    /// Figures that fall, such as "their mean by 12 % (95 % CI 8 to 15)".
+    /// Texts about figures that fall, such as "their mean by 12 % (95 % CI 8 to 15)".
     cuts: Vec<String>,
-    /// Figures that rise.
+    /// Texts about figures that rise, in the same form.
     raises: Vec<String>,
-    /// Flows that do not finish, such as "leaves 12 of 3,000 mice unfinished", if they are more than with the baseline.
+    /// Text about flows that do not finish, such as "leaves 12 of 3,000 mice unfinished"; `None` if there are not more
+    /// of them than with the baseline.
     leaves: Option<String>,
-    /// Majority that gets slower, such as "most mice (78 %) get slower".
+    /// Text about a majority of flows that gets slower, such as "most mice (78 %) get slower".
     slower: Option<String>,
-    /// Majority that gets faster.
+    /// Text about a majority of flows that gets faster.
     faster: Option<String>,
 }
 
-/// Change of one figure.
+/// Change of one figure of a design.
 struct Change {
     of: String,
     ratio: Ratio,
 }
 
 impl SideEffects {
-    /// Returns the changes of a design against the baseline, in addition to the p99 of `group`.
+    /// Returns the side effects of a design in comparison with the baseline. The p99 of `group` is not included.
     pub fn of(study: &Study, group: &Group, row: &Row, base: &Row) -> Self {
         let others = others(study, group, row);
         let changes = Changes {
@@ -85,19 +87,20 @@ impl SideEffects {
         }
     }
 
-    /// Returns the price of a gain, such as `, but raises their mean by 41 %: most writes (78 %) get slower`. Empty
-    /// without a price.
+    /// Returns the price of a gain as text, such as `, but raises their mean by 41 %: most writes (78 %) get slower`.
+    /// The text is empty if the gain has no price.
     pub fn against_a_gain(&self) -> String {
         let raises = verb("raises", &self.raises);
         contrast(raises.into_iter().chain(self.leaves.clone()), &self.slower)
     }
 
-    /// Returns what a loss is good for, such as `, but cuts their mean by 12 %`.
+    /// Returns the advantages that accompany a loss as text, such as `, but cuts their mean by 12 %`.
     pub fn against_a_loss(&self) -> String {
         contrast(verb("cuts", &self.cuts), &self.faster)
     }
 
-    /// Returns all changes in addition to a figure that does not change, such as `; it cuts their mean by 12 %`.
+    /// Returns all side effects as text, for an answer whose figure does not change, such as `; it cuts their mean by
+    /// 12 %`.
     pub fn alone(&self) -> String {
         let verbs = [
             verb("cuts", &self.cuts),
@@ -139,17 +142,17 @@ fn texts(changes: &[Change], by: fn(Ratio) -> String) -> Vec<String> {
     texts
 }
 
-/// Choice of the changes that a sentence names.
+/// Selection of the changes that a sentence contains.
 struct Changes {
-    /// Whether figures are exact, because nothing varies.
+    /// Whether figures are exact because all runs are equal.
     is_exact: bool,
-    /// Number of figures of a design among which changes are looked for.
+    /// Number of figures of a design that are compared with the baseline.
     comparisons: usize,
 }
 
 impl Changes {
-    /// Returns the change of a figure if its interval excludes no change. Chance would change one of twenty figures, so
-    /// this interval holds for all figures of a design together.
+    /// Returns the change of a figure if its interval does not contain zero. By chance, one of twenty figures would
+    /// seem to change. The interval therefore holds for all figures of a design together.
     fn of(&self, row: &Row, statistic: Statistic, of: String) -> Option<Change> {
         let ratio = row.ratio(Metric::Fct, statistic)?;
         let is_change = match self.is_exact {
@@ -159,9 +162,9 @@ impl Changes {
         is_change.then_some(Change { of, ratio })
     }
 
-    /// Returns the change of one figure of another group.
+    /// Returns the change of one figure of another group than the answer's group.
     fn of_other(&self, row: &Row) -> Option<Change> {
-        // The headline's table has the mean of elephants, so the sentence names the mean of sizes first.
+        // The headline's table contains the mean of elephants, so for groups of sizes the sentence prefers the mean.
         let statistics = match row.group.is_of_flows() && !row.group.is_class() {
             true => [(Statistic::Mean, "mean"), (Statistic::P99, "p99")],
             false => [(Statistic::P99, "p99"), (Statistic::Mean, "mean")],
@@ -177,13 +180,14 @@ impl Changes {
     }
 }
 
-/// Returns the other groups of flows whose changes a sentence names.
+/// Returns the rows of the other groups whose changes a sentence may contain.
 fn others<'a>(study: &'a Study, group: &Group, row: &Row) -> Vec<&'a Row> {
     let rows = study.analysis().rows.iter();
     let of_design = rows.filter(|other| {
         (other.setting, &other.design) == (row.setting, &row.design) && other.group != *group
     });
-    // A group with as many flows has the same flows, such as the elephants of a workload without smaller flows.
+    // A group with the same number of flows contains the same flows, such as elephants in a workload without smaller
+    // flows.
     let is_same =
         |other: &Row| group.is_of_flows() && other.group.is_of_flows() && other.flows == row.flows;
     of_design
@@ -191,18 +195,18 @@ fn others<'a>(study: &'a Study, group: &Group, row: &Row) -> Vec<&'a Row> {
         .collect()
 }
 
-/// Returns whether an answer about `group` also names changes of `other`.
+/// Returns whether an answer about `group` may also contain changes of the group `other`.
 fn is_told_with(other: &Group, group: &Group) -> bool {
     let is_size = other.is_of_flows() && !other.is_class();
     match () {
         () if other.is_fine() || *other == Group::all() => false,
-        // Most large flows belong to the sessions or queries themselves.
+        // Most large flows belong to the sessions or queries that the answer already describes.
         () if is_size => group.is_of_flows() || *group == Group::requests(),
         () => true,
     }
 }
 
-/// Returns the name of a group within a sentence.
+/// Returns the name of a group for use within a sentence.
 fn named(group: &Group) -> String {
     match (group.is_class(), group.short.as_str()) {
         (true, name) => format!("the class {name}"),
@@ -211,8 +215,9 @@ fn named(group: &Group) -> String {
     }
 }
 
-/// Returns the share of members for which `is` holds between their time and the baseline's time, if this is a
-/// significant majority over the seeds. `None` if the members of both designs are not the same.
+/// Returns the share of members for which `is` returns true. `is` compares the time of a member with its time in the
+/// baseline. Returns `None` if the share is not a significant majority over the seeds, or if the two designs have
+/// different members.
 fn majority(
     study: &Study,
     group: &Group,

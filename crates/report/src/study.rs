@@ -1,4 +1,4 @@
-//! Study in memory: its runs by setting, design and seed.
+//! Study in memory: runs ordered by setting, design and seed.
 
 use crate::analysis::Analysis;
 use crate::axes::middle;
@@ -10,16 +10,16 @@ use std::path::Path;
 use std::sync::OnceLock;
 use tailcut_record::{CoflowKind, Error, Manifest, RunKey, RunState, StoredStudy};
 
-/// Study: all finished runs of one directory or of one command.
+/// Study: all finished runs of a directory or of a command.
 #[derive(Debug)]
 pub struct Study {
     manifest: Manifest,
-    /// Manifests of the other studies that were joined to this one.
+    /// Manifests of other studies that were joined to this study.
     joined: Vec<Manifest>,
     runs: Vec<Run>,
-    /// Published figures for a comparison with ours. The report shows them if there are any.
+    /// Published figures that are compared with our figures. The report shows them if there are any.
     pub comparisons: Vec<Comparison>,
-    /// Order of the designs under other timers and buffers, if the study has such runs.
+    /// Order of the designs with other timers and buffers. The list is empty if the study has no such runs.
     pub sensitivity: Vec<Variant>,
     /// Measured part of each setting.
     measured: Vec<(Setting, MeasuredPart)>,
@@ -29,7 +29,7 @@ pub struct Study {
 /// Reads the study in `dir`, with its comparisons.
 ///
 /// # Errors
-/// The errors of [`StoredStudy::open`] and of the readers of a run's tables. The first damaged file stops the reading.
+/// The errors of [`StoredStudy::open`] and of the readers of a run's tables. Reading ends at the first damaged file.
 pub fn load(dir: impl AsRef<Path>) -> Result<Study, Error> {
     let dir = dir.as_ref();
     let stored = StoredStudy::open(dir)?;
@@ -37,7 +37,7 @@ pub fn load(dir: impl AsRef<Path>) -> Result<Study, Error> {
     let mut runs: Vec<Run> = Vec::new();
     for run in stored.runs() {
         let mut run = run?;
-        // Samples are by far the longest tables, so that only those that the report shows are read.
+        // Samples are by far the longest tables, so only the samples that the report shows are read.
         let (queues, links, topology, failures) = match shown.contains(&runs.len()) {
             true => (
                 run.queues()?,
@@ -82,7 +82,7 @@ pub fn load(dir: impl AsRef<Path>) -> Result<Study, Error> {
 }
 
 /// Returns the indices, among the finished runs, of the runs whose samples the report shows. For each design, topology
-/// and workload, this is the run with the first seed at the setting that [`middle`] selects.
+/// and workload, this is the run with the first seed in the setting that [`middle`] selects.
 fn shown_samples(manifest: &Manifest) -> Vec<usize> {
     let runs = manifest.runs.iter();
     let finished = runs.filter(|run| run.state == RunState::Finished);
@@ -109,7 +109,7 @@ fn shown_samples(manifest: &Manifest) -> Vec<usize> {
 }
 
 impl Study {
-    /// Creates a study of finished `runs`, in the manifest's order.
+    /// Creates a study from finished runs. The runs are in the order of the manifest.
     pub fn new(manifest: Manifest, mut runs: Vec<Run>) -> Self {
         let measured = warm_up::restrict(&manifest.config, &mut runs);
         Self {
@@ -129,8 +129,8 @@ impl Study {
         found.map(|(_, part)| part)
     }
 
-    /// Joins several studies in their order. A run that is already in an earlier study is left out, and the second
-    /// value is the number of such runs.
+    /// Joins several studies in their order. Runs that an earlier study already contains are left out. Returns the
+    /// joined study and the number of runs that were left out.
     pub fn join(studies: impl IntoIterator<Item = Self>) -> Option<(Self, usize)> {
         let mut studies = studies.into_iter();
         let mut first = studies.next()?;
@@ -151,16 +151,17 @@ impl Study {
                 .extend(study.manifest.runs.iter().cloned());
             first.joined.push(study.manifest);
             first.comparisons.extend(study.comparisons);
-            // Runs with other timers are only comparable within one study.
+            // Runs with other timers are comparable only with runs of the same study.
             first.sensitivity.clear();
         }
-        // All designs of a setting have the same measured part. Studies that differ in it have parameters for it.
+        // All designs of a setting have the same measured part. If joined studies measure different parts, the measured
+        // part is a parameter.
         first.measured = warm_up::restrict(&first.manifest.config, &mut first.runs);
         first.analysis = OnceLock::new();
         Some((first, repeated))
     }
 
-    /// Renames all runs, planned or finished.
+    /// Changes the keys of all runs, planned or finished.
     pub fn rename(&mut self, rename: impl Fn(&mut RunKey)) {
         let finished = self.runs.iter_mut().map(|run| &mut run.summary.key);
         let planned = self.manifest.runs.iter_mut().map(|run| &mut run.key);
@@ -169,7 +170,7 @@ impl Study {
         self.analysis = OnceLock::new();
     }
 
-    /// Returns the manifest (the provenance). After a join, it is the manifest of the first study.
+    /// Returns the manifest of the study. For joined studies, returns the manifest of the first study.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
@@ -186,22 +187,22 @@ impl Study {
         found.map(|run| run.id.as_str())
     }
 
-    /// Returns the finished runs in the manifest's order.
+    /// Returns the finished runs in the order of the manifest.
     pub fn runs(&self) -> &[Run] {
         &self.runs
     }
 
-    /// Returns the figures. The first call computes them.
+    /// Returns all figures of the study. They are computed in the first call.
     pub(crate) fn analysis(&self) -> &Analysis {
         self.analysis.get_or_init(|| Analysis::of(self))
     }
 
-    /// Returns the design that the others are compared with: the first one of the manifest with a finished run.
+    /// Returns the design with which all others are compared: the first design of the manifest that has a finished run.
     pub fn baseline(&self) -> Option<&str> {
         self.designs().first().copied()
     }
 
-    /// Returns the designs in the manifest's order.
+    /// Returns the designs in the order of the manifest.
     pub fn designs(&self) -> Vec<&str> {
         let mut designs: Vec<&str> = Vec::new();
         for run in &self.runs {
@@ -213,7 +214,8 @@ impl Study {
         designs
     }
 
-    /// Returns the settings in the manifest's order, with ascending loads within each topology and workload.
+    /// Returns the settings with their runs, in the order of the manifest. Within each topology and workload, loads are
+    /// ascending.
     pub fn cells(&self) -> Vec<Cell<'_>> {
         let mut cells: Vec<Cell<'_>> = Vec::new();
         for run in &self.runs {
@@ -257,7 +259,7 @@ impl Study {
     }
 }
 
-/// Sorts cells by load. The order of topologies and workloads stays as it is.
+/// Sorts cells by load within each topology and workload. The order of topologies and workloads does not change.
 fn sort_loads(cells: &mut [Cell<'_>]) {
     let places: Vec<(String, String)> = cells.iter().fold(Vec::new(), |mut places, cell| {
         let place = (cell.setting.topology.clone(), cell.setting.workload.clone());

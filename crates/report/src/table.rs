@@ -1,15 +1,15 @@
-//! Table: as Markdown and as JSON.
+//! Tables of a report, and their conversion to Markdown and JSON.
 
 use serde_json::{Map, Value, json};
 
 /// Table of the report.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// Name for scripts, unique within a report.
+    /// Name of the table for scripts, unique within a report.
     pub id: String,
-    /// Title.
+    /// Title of the table.
     pub title: String,
-    /// Explanation in one or two sentences. May be empty.
+    /// Explanation of the table in one or two sentences; empty if there is none.
     pub caption: String,
     /// Names of the columns.
     pub columns: Vec<String>,
@@ -17,23 +17,23 @@ pub struct Table {
     pub rows: Vec<Vec<Cell>>,
 }
 
-/// Cell, with a text for people and a value for scripts.
+/// Cell of a table, with a text for people and a value for scripts.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Cell {
-    /// Text, with unit and interval.
+    /// Text of the cell, with unit and interval.
     pub text: String,
-    /// Value. Numbers are in the unit that `docs/output.md` gives.
+    /// Value of the cell. `docs/output.md` lists the units of numbers.
     pub value: Value,
-    /// Direction of a significant difference. `None` for all other cells.
+    /// Direction of a significant difference; `None` if the cell has no significant difference.
     pub tendency: Option<Tendency>,
 }
 
 /// Direction of a significant difference.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Tendency {
-    /// Faster than the baseline.
+    /// The design is faster than the baseline.
     Better,
-    /// Slower than the baseline.
+    /// The design is slower than the baseline.
     Worse,
 }
 
@@ -48,7 +48,7 @@ impl Cell {
         }
     }
 
-    /// Creates a cell with a count.
+    /// Creates a cell that contains a count.
     pub fn count(n: u64) -> Self {
         Self {
             text: crate::format::count(n),
@@ -57,7 +57,7 @@ impl Cell {
         }
     }
 
-    /// Creates a cell whose text and value differ.
+    /// Creates a cell with different text and value.
     pub fn new(text: String, value: impl serde::Serialize) -> Self {
         Self {
             text,
@@ -66,7 +66,7 @@ impl Cell {
         }
     }
 
-    /// Returns whether the cell contains a number. Numbers are aligned right.
+    /// Returns whether the cell contains a number. Cells with numbers are aligned right.
     pub fn is_number(&self) -> bool {
         !self.value.is_string()
     }
@@ -100,7 +100,7 @@ impl Table {
         self
     }
 
-    /// Returns the rows as a Markdown table, without the title.
+    /// Returns the rows of the table as Markdown, without the title.
     pub fn to_markdown(&self) -> String {
         let line = |cells: &mut dyn Iterator<Item = &str>| {
             let cells = cells.map(|cell| cell.replace('|', "\\|"));
@@ -113,7 +113,7 @@ impl Table {
         [head, rule].into_iter().chain(rows).collect()
     }
 
-    /// Returns the rows as objects with the columns' names as keys.
+    /// Returns the rows of the table as JSON objects. The names of the columns are the keys.
     pub fn to_json(&self) -> Value {
         let rows = self.rows.iter().map(|row| {
             let fields = self.columns.iter().zip(row);

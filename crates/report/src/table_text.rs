@@ -1,14 +1,15 @@
-//! Table as aligned text.
+//! Conversion of tables to aligned text.
 
 use crate::screen::{Screen, broken, units_of};
 use crate::table::{Cell, Table};
 
-/// Spaces between two columns.
+/// Number of spaces between two columns.
 const GAP: usize = 2;
 
 impl Table {
-    /// Returns the table as aligned text with its title and caption, in lines that fit on a screen. Cells are wrapped
-    /// between words. Columns without room follow below, after the columns that name the rows.
+    /// Returns the table as aligned text, with its title and caption. The lines fit the width of the screen. Cells are
+    /// broken between words. Columns that do not fit follow in further blocks below. Each block starts with the columns
+    /// that name the rows.
     pub fn to_text(&self, screen: Screen) -> String {
         let mut text = format!("{}\n", screen.wrap(&self.title, "  "));
         let columns: Vec<Column> = (0..self.columns.len())
@@ -28,7 +29,7 @@ impl Table {
         text
     }
 
-    /// Returns the number of columns that name the rows: those up to the design, or the first one.
+    /// Returns the number of columns that name the rows: all columns up to the design, or only the first column.
     fn keys(&self) -> usize {
         let design = self.columns.iter().position(|name| name == "design");
         design
@@ -61,8 +62,8 @@ impl Table {
         }
     }
 
-    /// Returns the widths of the columns of a block. Each column has room for its longest word. The other room goes to
-    /// the columns whose cells have the most lines.
+    /// Returns the widths of the columns of a block. Each column has space for its longest word. The remaining space is
+    /// given to the columns whose cells have the most lines.
     fn widths(&self, block: &[usize], columns: &[Column], screen: Screen) -> Vec<usize> {
         let gaps = GAP * block.len().saturating_sub(1);
         let room = screen
@@ -92,7 +93,7 @@ impl Table {
             widths[highest] += 1;
             heights[highest] = height(block[highest], widths[highest]);
         }
-        // Lines that end before the column's end need less room.
+        // If no line of a column uses the whole width, the column becomes narrower.
         let longest = |column: usize, width: usize| {
             let lines = texts(column).flat_map(|text| broken(text, width));
             lines.map(|line| line.chars().count()).max().unwrap_or(0)
@@ -104,17 +105,17 @@ impl Table {
     }
 }
 
-/// Column, with its widths in characters.
+/// Column of a table, with its widths in characters.
 struct Column {
     index: usize,
-    /// Width of the longest cell.
+    /// Width of the column's longest cell.
     natural: usize,
-    /// Width of the longest word.
+    /// Width of the column's longest word.
     least: usize,
 }
 
-/// Returns the columns in blocks that fit next to each other. Each block begins with the first `keys` columns, which
-/// name the rows.
+/// Returns the columns in blocks. The columns of a block fit next to each other. Each block begins with the first
+/// `keys` columns, which name the rows.
 fn blocks(columns: &[Column], keys: usize, width: usize) -> Vec<Vec<usize>> {
     let (keys, others) = columns.split_at(keys.min(columns.len()));
     let indices = || keys.iter().map(|key| key.index).collect::<Vec<usize>>();
@@ -135,7 +136,7 @@ fn blocks(columns: &[Column], keys: usize, width: usize) -> Vec<Vec<usize>> {
     blocks
 }
 
-/// Writes a row with as many lines as its highest cell. Numbers are aligned right.
+/// Writes a row with as many lines as its highest cell. Cells with numbers are aligned right.
 fn write_row(text: &mut String, cells: &[&Cell], widths: &[usize], screen: Screen) {
     let lines: Vec<Vec<String>> = cells
         .iter()

@@ -17,7 +17,7 @@ use crate::{
 };
 use serde_json::{Value, json};
 
-/// Returns the tables for a terminal: the table behind the answer, and the table of the loads.
+/// Returns the tables for a terminal: the table with the figures of the answer, and the table of the loads.
 pub fn text_table(study: &Study) -> String {
     text_table_on(study, Screen::default())
 }
@@ -25,7 +25,7 @@ pub fn text_table(study: &Study) -> String {
 /// Maximum number of rows of a table in a terminal.
 const MOST_ROWS: usize = 60;
 
-/// Returns the same text as [`text_table`], in lines that fit on a screen.
+/// Returns the text of [`text_table`] with line breaks for a screen.
 pub fn text_table_on(study: &Study, screen: Screen) -> String {
     let mut text = String::new();
     let mut tables = headlines(study);
@@ -47,7 +47,7 @@ pub fn text_table_on(study: &Study, screen: Screen) -> String {
     text
 }
 
-/// Returns the table without a column of zeros.
+/// Returns the table without the column `column` if all values in this column are zero.
 fn without_zeros(table: Table, column: &str) -> Table {
     let place = table.columns.iter().position(|name| name == column);
     let is_zero = |place: usize| table.rows.iter().all(|row| row[place].text == "0");
@@ -57,7 +57,7 @@ fn without_zeros(table: Table, column: &str) -> Table {
     }
 }
 
-/// Returns every table of the report, for scripts.
+/// Returns all tables of the report as JSON, for scripts.
 pub fn json(study: &Study) -> Value {
     let analysis = study.analysis();
     let mut tables = headlines(study);
@@ -86,7 +86,7 @@ pub fn json(study: &Study) -> Value {
     })
 }
 
-/// Returns how the figures and intervals of `tables` were computed, in a few sentences.
+/// Returns a note that explains in a few sentences how the figures and intervals of `tables` were computed.
 pub(crate) fn method_note(study: &Study, tables: &[Table]) -> String {
     let analysis = study.analysis();
     let seeds = analysis.rows.iter().map(|row| row.seeds).max();
@@ -122,7 +122,7 @@ pub(crate) fn method_note(study: &Study, tables: &[Table]) -> String {
     note
 }
 
-/// Returns the tables behind the answer of each place, and the tables of the loads.
+/// Returns the tables with the figures of the answers, for all headlines, and the tables of the loads.
 fn headlines(study: &Study) -> Vec<Table> {
     let of_place = |at| {
         let kinds = of_sessions(study, at);
@@ -135,17 +135,17 @@ fn headlines(study: &Study) -> Vec<Table> {
     headlines.flat_map(of_place).collect()
 }
 
-/// Returns the table behind the answer of the place with this headline.
+/// Returns the table with the figures of the answer, for the topology and workload of this headline.
 pub(crate) fn headline(study: &Study, setting: usize) -> Option<Table> {
     headline_of(study, setting, &headline_group(study.analysis(), setting))
 }
 
-/// Returns the same for any group.
+/// Returns the table of a setting with the figures of any group.
 pub(crate) fn headline_of(study: &Study, setting: usize, group: &Group) -> Option<Table> {
     let analysis = study.analysis();
     let base = study.baseline().unwrap_or_default();
     let elephants = Group::elephants();
-    // In a study with sessions, most large flows belong to sessions.
+    // In a study with sessions, most large flows belong to the sessions.
     let with_elephants =
         !group.is_of_sessions() && analysis.rows(setting, &elephants).next().is_some();
     let mut columns = vec![
@@ -203,7 +203,7 @@ pub(crate) fn headline_of(study: &Study, setting: usize, group: &Group) -> Optio
     Some(load::without_gains(study, &of_rows, table).without_empty_columns())
 }
 
-/// Returns the answer's figure at every setting of a place, if there are several.
+/// Returns the table of the answer's figure at every setting of a sweep. Returns `None` if there is only one setting.
 pub(crate) fn sweep(study: &Study, headline: usize) -> Option<Table> {
     let analysis = study.analysis();
     let group = headline_group(analysis, headline);
@@ -252,14 +252,14 @@ pub(crate) fn sweep(study: &Study, headline: usize) -> Option<Table> {
     Some(load::without_gains(study, &of_rows, table).without_empty_columns())
 }
 
-/// Returns whether a metric has figures. Requests have no ideal, and so no slowdown.
+/// Returns whether a metric has figures. Requests have no ideal time, and therefore no slowdown.
 pub(crate) fn is_known(study: &Study, setting: usize, metric: Metric) -> bool {
     let rows = study.analysis().rows.iter();
     let mut rows = rows.filter(|row| row.setting == setting);
     rows.any(|row| row.estimate(metric, Statistic::Mean).is_some())
 }
 
-/// Returns mean and percentiles of one metric in one setting, by group and design.
+/// Returns the table of mean and percentiles of one metric in one setting, by group and design.
 pub(crate) fn figures(study: &Study, setting: usize, metric: Metric) -> Table {
     let analysis = study.analysis();
     let (id, name) = match metric {
@@ -289,7 +289,7 @@ pub(crate) fn figures(study: &Study, setting: usize, metric: Metric) -> Table {
     }
 }
 
-/// Returns the counters of the network and the transports, over all seeds.
+/// Returns the table of the counters of the network and the transports, over all seeds.
 pub(crate) fn counts(study: &Study) -> Table {
     let analysis = study.analysis();
     let mut rows = Vec::new();
@@ -357,7 +357,8 @@ pub(crate) fn counts(study: &Study) -> Table {
     }
 }
 
-/// Returns the effect of unfinished flows on the 99th percentile, or `None` if every flow finished.
+/// Returns the table that shows the effect of unfinished flows on the 99th percentile. Returns `None` if all flows
+/// finished.
 pub(crate) fn unfinished(study: &Study) -> Option<Table> {
     let analysis = study.analysis();
     let cells = study.cells();
@@ -423,7 +424,7 @@ fn change_cell(row: &Row, statistic: Statistic) -> Cell {
     }
 }
 
-/// Returns the headline's table for each kind of session.
+/// Returns the headline's table once for each kind of session.
 pub(crate) fn of_sessions(study: &Study, setting: usize) -> Vec<Table> {
     let kinds = sessions::kinds(study, setting);
     let tables = kinds.iter().filter_map(|group| {
@@ -444,7 +445,7 @@ fn capitalised(text: &str) -> String {
     }
 }
 
-/// Returns each finished run with its cost and its hash.
+/// Returns the table of all finished runs, with the cost and the hash of each run.
 pub(crate) fn runs(study: &Study) -> Table {
     let rows = study.runs().iter().map(|run| {
         let summary = &run.summary;

@@ -1,4 +1,4 @@
-//! Position of a figure relative to a limit, for one design in one setting, and its certainty.
+//! Comparison of a figure with a limit, for one design in one setting, and the certainty of the result.
 
 use crate::capacity::UNFINISHED;
 use crate::estimate::{Estimate, Measured, TooFew, t_interval};
@@ -10,7 +10,7 @@ use crate::run::{self, Run};
 use crate::sample::{Metric, Sample, Statistic};
 use crate::warm_up;
 
-/// Side of a limit.
+/// Side of the limit on which a figure is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Side {
     /// The whole interval is below the limit.
@@ -21,28 +21,31 @@ pub enum Side {
     Open,
 }
 
-/// Judgement of a figure against a limit.
+/// Result of comparing a figure with a limit.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Judged {
-    /// Noun for the flows of the figure: `mice`, `requests`, `writes`.
+    /// Noun for the flows over which the figure is computed: `mice`, `requests`, `writes`.
     pub noun: &'static str,
-    /// Side on which the figure is.
+    /// Side of the limit on which the figure is.
     pub side: Side,
-    /// Figure in microseconds, with its interval. `None` without flows, or with too few.
+    /// Figure in microseconds, with its interval; `None` if there are no flows or too few.
     pub estimate: Option<Estimate>,
-    /// Flows or seeds that are missing, if there are too few.
+    /// Number of flows or seeds that are missing; `None` if there are enough.
     pub too_few: Option<TooFew>,
-    /// Reason why the network does not keep up, if it does not.
+    /// Reason why the network does not keep up; `None` if it does.
     pub overload: Option<String>,
 }
 
-/// Judges on which side of `limit_us` microseconds the figure of one design's runs in one setting is. `config` is the
-/// configuration of their study. The figure is over the same group as a report's answer: requests, sessions of storage
-/// clients, mice, or all flows if there are none of these, in the measured part of the runs.
+/// Returns the side of `limit_us` microseconds on which a figure is, for the runs of one design in one setting.
+/// `config` is the configuration of the study of these runs. The figure is computed over the same group as in the
+/// answer of a report: requests, sessions of storage clients, mice, or all flows if there are none of these. Only the
+/// measured part of the runs is used.
 ///
-/// The network does not keep up in three cases: links are offered more than they can carry, more than 1 % of the flows
-/// do not finish, or under a load that goes on, unfinished bytes grow by more than 50 % from the middle third to the
-/// last third of the arrivals, with 95 % confidence over the seeds.
+/// The network does not keep up in three cases:
+/// - Links are offered more than they can carry.
+/// - More than 1 % of the flows do not finish.
+/// - Under a load that continues, unfinished bytes grow by more than 50 % from the middle third to the last third of
+///   the arrivals, with 95 % confidence over the seeds.
 pub fn judge(
     config: &serde_json::Value,
     mut runs: Vec<Run>,
@@ -62,7 +65,7 @@ pub fn judge(
     let outcome = measured.estimate(statistic);
     let estimate = outcome.and_then(Result::ok);
     let overload = overload(runs, &group, measured.sample());
-    // If nothing varies, the figure is exact.
+    // If the runs of all seeds are equal, the figure is exact.
     let exact = estimate.filter(|_| !varies);
     let exact = exact.map(|estimate| (estimate.value, estimate.value));
     let side = match estimate.and_then(|estimate| estimate.interval).or(exact) {
@@ -80,7 +83,7 @@ pub fn judge(
     }
 }
 
-/// Returns why the network does not keep up, or `None` if it does.
+/// Returns the reason why the network does not keep up, or `None` if it does.
 fn overload(runs: &[&Run], group: &Group, sample: &Sample) -> Option<String> {
     let offered = runs.iter().filter_map(|run| run.summary.offered.as_ref());
     if let Some(tier) = offered.filter_map(|offered| offered.overloaded()).next() {

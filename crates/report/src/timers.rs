@@ -1,4 +1,4 @@
-//! Effect of retransmission timers on the tail and on changes of means.
+//! Effect of retransmission timers on the tail, and on changes of means.
 
 use crate::caveat::Caveat;
 use crate::format::list;
@@ -11,7 +11,7 @@ use crate::table::{Cell, Table};
 use crate::waited_timer::WaitedTimer;
 use tailcut_record::{Timer, Timers, quantile_rank};
 
-/// Flows that waited for a timer, of the slowest hundredth and of all.
+/// Number of flows that waited for a timer, among the slowest hundredth of the flows and among all flows.
 #[derive(Clone, Copy, Default, Debug)]
 struct TimerCounts {
     tail: usize,
@@ -28,7 +28,7 @@ impl TimerCounts {
         let mut flows: Vec<(f64, WaitedTimer)> =
             flows.map(|flow| (flow.fct_us, flow.waited)).collect();
         flows.sort_unstable_by(|(a, _), (b, _)| a.total_cmp(b));
-        // The tail contains the flows beyond the 99th percentile, and at least the slowest flow.
+        // The tail consists of the flows beyond the 99th percentile. It always contains at least the slowest flow.
         let beyond = quantile_rank(flows.len(), 0.99).map_or(0, |rank| rank + 1);
         let tail = &flows[beyond.min(flows.len().saturating_sub(1))..];
         let count = |flows: &[(f64, WaitedTimer)], wanted| {
@@ -51,7 +51,8 @@ impl TimerCounts {
         self.all_waited as f64 / self.all.max(1) as f64
     }
 
-    /// Returns the timers that the tail waits for, with their values, the more frequent one first.
+    /// Returns the timers for which flows of the tail waited, with their values, as text. The most frequent timer is
+    /// first.
     fn timers(&self, timers: &Timers) -> String {
         let named = |timer: &Option<Timer>, count: usize| {
             let timer = timer.as_ref().filter(|_| count > 0)?;
@@ -74,8 +75,8 @@ fn percent(share: f64) -> String {
     format!("{} %", percent_digits(share * 100.0))
 }
 
-/// Returns the share of the tail that waits for a timer, by design, and warnings about settings of a design that
-/// distort its result.
+/// Returns sentences with the share of the tail that waited for a timer, by design. Further sentences warn about
+/// settings of a design that distort its result.
 pub(crate) fn sentences(study: &Study, setting: usize, group: &Group) -> Vec<String> {
     let cells = study.cells();
     let Some(cell) = cells.get(setting) else {
@@ -126,7 +127,7 @@ pub(crate) fn sentences(study: &Study, setting: usize, group: &Group) -> Vec<Str
     sentences
 }
 
-/// Returns a warning for each design whose gap of flowlets is outside its range.
+/// Returns a warning for each design whose flowlet gap is outside its range.
 fn gap_sentences<'a>(runs: impl Iterator<Item = (&'a str, &'a Run)>) -> Vec<String> {
     let mut warned: Vec<&str> = Vec::new();
     let mut sentences = Vec::new();
@@ -182,8 +183,8 @@ fn codec_sentence<'a>(runs: impl Iterator<Item = (&'a str, &'a Run)>) -> Option<
     ))
 }
 
-/// Returns the share of each design's flows that waited for a timer. `None` if no flow did, or if the runs do not
-/// contain it.
+/// Returns the table of the share of each design's flows that waited for a timer. Returns `None` if no flow waited, or
+/// if the runs do not contain this information.
 pub(crate) fn table(study: &Study) -> Option<Table> {
     let analysis = study.analysis();
     let mut rows = Vec::new();
@@ -239,9 +240,9 @@ pub(crate) fn table(study: &Study) -> Option<Table> {
     })
 }
 
-/// Returns the table of a setting with a mark instead of the colour at each change of a mean that is mostly due to
-/// flows that waited for a timer: without them it would be less than half, or have the other sign. `of` is the group of
-/// the columns whose names begin with the group's short name.
+/// Marks changes of a mean that are mostly due to flows that waited for a timer. Without these flows, the change would
+/// be less than half, or have the other sign. In the returned table, such a change has a mark instead of a colour. `of`
+/// is the group whose columns begin with the group's short name.
 pub(crate) fn mark_timer_changes(
     study: &Study,
     setting: usize,
@@ -284,7 +285,7 @@ pub(crate) fn mark_timer_changes(
     table
 }
 
-/// Returns whether most of a change in the mean is due to flows that waited for a timer, if these are at most a
+/// Returns whether most of a change in the mean is due to flows that waited for a timer. These flows must be at most a
 /// twentieth of all flows.
 fn is_of_timers(study: &Study, setting: usize, group: &Group, design: &str, base: &str) -> bool {
     let cells = study.cells();

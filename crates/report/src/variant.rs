@@ -1,33 +1,33 @@
-//! Order of the designs under other timers and buffers, and the file that contains it.
+//! Order of the designs with other timers and buffers, and the file that stores it.
 
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use tailcut_record::Error;
 
-/// Name of the file, next to a study's manifest, with the results under other timers and buffers.
+/// Name of the file with the results for other timers and buffers. It is next to the study's manifest.
 pub const FILE: &str = "sensitivity.json";
 
-/// Rank of a design under one choice of timers and buffers.
+/// Rank of a design with one choice of timers and buffers.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Ranked {
     /// Name of the design.
     pub design: String,
-    /// 99th percentile of the answer's group, in microseconds. `None` if it falls among unfinished flows.
+    /// 99th percentile of the answer's group, in microseconds; `None` if it falls among unfinished flows.
     pub p99_us: Option<f64>,
-    /// 95 % confidence interval, if there is one.
+    /// 95 % confidence interval in microseconds; `None` if there is none.
     pub interval_us: Option<(f64, f64)>,
 }
 
-/// Designs under one choice of timers and buffers.
+/// Order of the designs with one choice of timers and buffers.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Variant {
-    /// Difference to the usual values, such as "timers halved".
+    /// Difference from the usual values, such as "timers halved".
     pub what: String,
-    /// Designs, the shortest tail first.
+    /// Designs in ascending order of their tail.
     pub order: Vec<Ranked>,
 }
 
-/// Writes the variants next to the study in `dir`, so that its report shows them.
+/// Writes the variants next to the study in `dir`, so that the study's report shows them.
 ///
 /// # Errors
 /// [`Error::Io`] if the file cannot be written.
@@ -35,7 +35,7 @@ pub fn write_variants(dir: impl AsRef<Path>, variants: &[Variant]) -> Result<(),
     tailcut_record::write_json(&dir.as_ref().join(FILE), &variants)
 }
 
-/// Returns the variants next to the study in `dir`, or none if the file does not exist.
+/// Returns the variants next to the study in `dir`. The list is empty if the file does not exist.
 pub(crate) fn read(dir: &Path) -> Result<Vec<Variant>, Error> {
     let path = dir.join(FILE);
     match path.exists() {

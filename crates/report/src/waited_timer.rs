@@ -3,22 +3,22 @@
 use tailcut_record::{FlowRecord, Timer, Timers};
 use tailcut_units::Duration;
 
-/// Timer for which a flow waited.
+/// Retransmission timer for which a flow waited.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum WaitedTimer {
     /// The flow waited for no timer.
     #[default]
     No,
-    /// Initial timer, before the first RTT sample, during the handshake.
+    /// The flow waited for the initial timer, which applies before the first RTT sample, during the handshake.
     Initial,
-    /// Minimum timer or a longer timer, after the handshake.
+    /// The flow waited for the minimum timer or a longer timer, after the handshake.
     Least,
 }
 
 impl WaitedTimer {
-    /// Returns the timer of a flow. A flow waited for a timer if a timer fired and the flow took at least that long.
-    /// The second condition is necessary because each copy of a flow has its own timers: a timer costs nothing if
-    /// another copy finished first.
+    /// Returns the timer for which a flow waited. A flow waited for a timer if the timer fired and the flow took at
+    /// least as long as the timer. The second condition is necessary because each copy of a flow has its own timers. If
+    /// another copy finishes first, the timer costs nothing.
     pub(crate) fn of_flow(flow: &FlowRecord, timers: &Timers) -> Self {
         let took = |span: Option<Duration>, timer: &Option<Timer>| {
             timer
@@ -33,8 +33,8 @@ impl WaitedTimer {
         }
     }
 
-    /// Returns the timer of a flow whose timers are not counted: it may have waited if it took at least as long as a
-    /// timer.
+    /// Returns the timer for which a flow may have waited, if timers are not counted. It may have waited for a timer if
+    /// it took at least as long as the timer.
     pub(crate) fn at_most(took: Option<Duration>, timers: &Timers) -> Self {
         let least = timers
             .least

@@ -1,9 +1,10 @@
-//! Measured part of each setting: without the warm-up of the network, or as the user chose it.
+//! Measured part of each setting: the runs without the warm-up of the network, or the part that the user chose.
 //!
-//! Flows that arrive at random start in an empty network. The first ones meet less traffic than later ones, and are
-//! faster. The automatic cut is the time when the number of flows in the system reaches its mean over the arrivals for
-//! the first time. All designs and seeds of a setting have the latest of their cuts, so that pairs stay pairs. If more
-//! than half of a run's flows start before this cut, the number of flows still grows: the run is not steady.
+//! Flows that arrive at random times start in an empty network. The first flows meet less traffic than later flows, and
+//! are faster. The automatic cut removes these first flows. It is the first time at which the number of flows in the
+//! system reaches its mean over the arrivals. All designs and seeds of a setting use the latest of their cuts, so that
+//! pairs of runs measure the same flows. If more than half of a run's flows start before this cut, the number of flows
+//! still grows, and the run is not steady.
 
 use crate::run::{Flow, Run, Setting, WHOLE};
 use tailcut_record::{MeasureBound, ParameterValue};
@@ -11,30 +12,31 @@ use tailcut_record::{MeasureBound, ParameterValue};
 /// Measured part of a setting.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct MeasuredPart {
-    /// Start and end as the study gives them.
+    /// Start and end of the part, as the study gives them.
     pub bounds: Bounds,
-    /// End of the warm-up, if it is the start of the part.
+    /// End of the warm-up, if the measured part starts there; otherwise `None`.
     pub warm_up: Option<WarmUp>,
 }
 
-/// Start and end of a measured part, as a study gives them.
+/// Start and end of a measured part, in the form that a study gives them.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Bounds {
     pub from: MeasureBound,
     pub until: MeasureBound,
 }
 
-/// End of the warm-up over the designs and seeds of a setting.
+/// End of the warm-up, computed over the designs and seeds of a setting.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct WarmUp {
-    /// End in microseconds, the same in all runs. At most half of the flows of each run start before it.
+    /// End of the warm-up in microseconds, the same in all runs. At most half of the flows of each run start before
+    /// this time.
     pub end_us: f64,
-    /// Whether the number of flows in the system reaches its mean before this end.
+    /// Whether the number of flows in the system reaches its mean before half of the flows have started.
     pub is_steady: bool,
 }
 
-/// Restricts the runs of each setting to their measured part, by the section `measure` of a study's configuration.
-/// Returns the measured part of each setting that does not measure all flows.
+/// Restricts the runs of each setting to their measured part, according to the section `measure` of a study's
+/// configuration. Returns the measured parts of those settings in which some flows are not measured.
 pub(crate) fn restrict(
     config: &serde_json::Value,
     runs: &mut [Run],
@@ -58,7 +60,8 @@ pub(crate) fn restrict(
 }
 
 impl Bounds {
-    /// Returns the bounds of a setting. In joined studies that measure different parts, the bounds are parameters.
+    /// Returns the start and end that a study gives for a setting. If joined studies measure different parts, these are
+    /// parameters of the setting.
     fn of(config: &serde_json::Value, setting: &Setting) -> Self {
         let bound = |key: &str| match setting.parameter(&format!("measure.{key}")) {
             Some(parameter) => match &parameter.value {
@@ -75,7 +78,7 @@ impl Bounds {
 }
 
 fn restrict_setting(mut runs: Vec<&mut Run>, bounds: Bounds) -> Option<MeasuredPart> {
-    // The flows of a trace may have numbers in another order than their starts.
+    // The numbers of a trace's flows may have another order than their start times.
     for run in &mut runs {
         run.sort_by_starts();
     }
@@ -101,7 +104,7 @@ fn is_open(run: &Run) -> bool {
     offered.is_some_and(|offered| offered.exempt.is_empty() && !offered.tiers.is_empty())
 }
 
-/// Returns the flows whose number in the system shows the warm-up: the flows, or the requests of a run without flows.
+/// Returns the flows whose number in the system shows the warm-up. In a run without flows, these are the requests.
 pub(crate) fn starters(run: &Run) -> &[Flow] {
     match run.flows.is_empty() {
         true => &run.requests,
@@ -109,7 +112,7 @@ pub(crate) fn starters(run: &Run) -> &[Flow] {
     }
 }
 
-/// Returns the time of a bound in a run, in microseconds.
+/// Returns the time in a run, in microseconds, that a bound represents.
 fn time_of(bound: MeasureBound, run: &Run) -> f64 {
     match bound {
         MeasureBound::Auto => 0.0,
@@ -123,7 +126,7 @@ fn time_of(bound: MeasureBound, run: &Run) -> f64 {
     }
 }
 
-/// Returns the end of the warm-up over several runs. `None` if a run has fewer than two flows.
+/// Returns the end of the warm-up over several runs. Returns `None` if a run has fewer than two flows.
 fn warm_up<'a>(runs: impl Iterator<Item = &'a [Flow]>) -> Option<WarmUp> {
     let (mut end, mut half): (f64, f64) = (0.0, f64::INFINITY);
     for flows in runs {
@@ -132,13 +135,13 @@ fn warm_up<'a>(runs: impl Iterator<Item = &'a [Flow]>) -> Option<WarmUp> {
     }
     Some(WarmUp {
         end_us: end.min(half),
-        // A number of flows that only grows reaches its mean in the middle.
+        // If the number of flows only grows, it reaches its mean in the middle of the arrivals.
         is_steady: end < half,
     })
 }
 
-/// Returns the first time in microseconds at which the number of unfinished flows is at least its mean over the
-/// arrivals. `None` without flows.
+/// Returns the first time, in microseconds, at which the number of unfinished flows is at least its mean over the
+/// arrivals. Returns `None` if there are no flows.
 fn reaches_mean(flows: &[Flow]) -> Option<f64> {
     let (first, last) = (flows.first()?.start_us, flows.last()?.start_us);
     let end_of = |flow: &Flow| flow.start_us + flow.fct_us;
@@ -178,7 +181,7 @@ mod tests {
         }
     }
 
-    /// Returns flows that start every microsecond and take as long as `fct_us` says.
+    /// Returns flows that start every microsecond. `fct_us` returns the completion time of a flow from its start time.
     fn every_microsecond(count: u32, fct_us: impl Fn(f64) -> f64) -> Vec<Flow> {
         let starts = (0..count).map(f64::from);
         starts.map(|start| flow(start, fct_us(start))).collect()
@@ -212,7 +215,7 @@ mod tests {
 
     #[test]
     fn a_number_of_flows_that_grows_without_end_is_not_steady_and_half_is_measured() {
-        // Flows that start later take longer, and the last ones never end.
+        // Later flows take longer, and the last flows never end.
         let flows = every_microsecond(1_000, |start| start * start);
         let (cut, is_steady) = cut_of(&[&flows]);
         assert!(!is_steady);
@@ -224,7 +227,7 @@ mod tests {
 
     #[test]
     fn an_end_of_the_warm_up_leaves_half_of_the_flows_of_every_run() {
-        // Most flows of the first run start before its middle, and the second run reaches its mean late.
+        // In the first run, most flows start before its middle. The second run reaches its mean late.
         let early = (0..1_000).map(|number| match number < 900 {
             true => flow(f64::from(number) / 10.0, 5.0),
             false => flow(f64::from(number), 5.0),

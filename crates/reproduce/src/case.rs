@@ -1,19 +1,19 @@
-//! Cases: studies of the same scenario that differ in a few keys.
+//! Cases: studies that use the same scenario and differ in a few keys.
 //!
 //! A table in the folder `cases` defines a set of cases. Each line has the form `name | description | settings`. The
 //! settings have the form `key = value; key = value`.
 
 use crate::part::{Part, keys};
 
-/// Keys of a scenario with their values.
+/// Keys of a scenario, each with its value.
 pub type Keys = &'static [(&'static str, &'static str)];
 
-/// Case: a study of a scenario with a few changed keys.
+/// Case: a study that uses a scenario and changes a few of its keys.
 #[derive(Clone, Copy)]
 pub struct Case {
-    /// Name, unique within the reproduction.
+    /// Name of the case, unique within the reproduction.
     pub name: &'static str,
-    /// Description in rows.
+    /// Description of the case in rows.
     pub description: &'static str,
     /// Keys that this case changes, as `key = value; key = value`.
     pub settings: &'static str,
@@ -51,15 +51,15 @@ pub const fn case(name: &'static str, description: &'static str, settings: &'sta
     }
 }
 
-/// Returns the section of the first changed key, for example `tcp` of `tcp.mss`. For a key without a section, returns
-/// the key. Returns `None` without a changed key.
+/// Returns the section of the first changed key, such as `tcp` for `tcp.mss`. A key without a section is returned
+/// itself. Returns `None` if no key is changed.
 pub fn section(changes: &[(&'static str, &'static str)]) -> Option<&'static str> {
     let (key, _) = changes.first()?;
     key.split('.').next()
 }
 
 impl Case {
-    /// Returns the changed keys.
+    /// Returns the keys that this case changes, each with its new value.
     ///
     /// # Panics
     /// If a setting has no `=`.
@@ -78,7 +78,7 @@ impl Case {
             .collect()
     }
 
-    /// Returns the study. The keys in `common` apply to all cases of the scenario.
+    /// Returns the study of this case. `common` contains keys that are changed in all cases of the scenario.
     pub fn part(&self, scenario: &'static str, common: Keys, quick: Keys) -> Part {
         Part {
             name: self.name,

@@ -1,24 +1,24 @@
-//! Check of the rows of reproductions.
+//! Check whether the rows of reproductions are within their bands.
 
 use tailcut_report::{ComparisonRow, Verdict};
 
-/// Minimum percentage of decided rows among the rows with a published number and a band: for full forms, and for quick
-/// forms.
+/// Minimum percentage of decided rows among the rows with a published number and a band. The first number is for full
+/// forms, and the second number for quick forms.
 const DECIDED: (usize, usize) = (70, 60);
 
-/// Check of rows: counts over all of them.
+/// Result of the check: counts over all rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Check {
     /// Rows whose value is outside its band or missing.
     outside: usize,
     /// Rows with a published number and a band.
     published: usize,
-    /// Rows among `published` whose whole interval is within the band or outside it.
+    /// Rows among `published` whose interval is completely inside or completely outside the band.
     decided: usize,
 }
 
 impl Check {
-    /// Counts rows.
+    /// Counts rows by the result of their check.
     pub fn of<'a>(rows: impl IntoIterator<Item = &'a ComparisonRow>) -> Self {
         let mut check = Self::default();
         for row in rows {
@@ -32,7 +32,7 @@ impl Check {
         check
     }
 
-    /// Returns the counts in one sentence.
+    /// Returns one sentence that contains the counts.
     pub fn sentence(self) -> String {
         let Self {
             outside,
@@ -45,7 +45,7 @@ impl Check {
         )
     }
 
-    /// Returns one sentence for each failure.
+    /// Returns one sentence for each reason why the check fails. The list is empty if it succeeds.
     pub fn failures(self, quick: bool) -> Vec<String> {
         let mut failures = Vec::new();
         if self.outside > 0 {
@@ -68,7 +68,8 @@ mod tests {
     use crate::measured_value::MeasuredValue;
     use crate::row::row;
 
-    /// Returns rows with the band 0 to 10 and the value 5. The half-width of each interval is in `halves`.
+    /// Returns one row for each element of `halves`, which is the half-width of the row's interval. All rows have the
+    /// value 5 and the band 0 to 10.
     fn rows(halves: &[f64]) -> Vec<ComparisonRow> {
         let ours = |half: f64| MeasuredValue {
             value: Some(5.0),

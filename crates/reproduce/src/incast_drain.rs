@@ -1,4 +1,4 @@
-//! Formula for the drain time of an incast that fits into the queue. The last byte arrives when the receiver's link has
+//! Formula for the drain time of an incast that fits into the queue. The incast ends when the receiver's link has
 //! transmitted all packets of all flows.
 
 use crate::part::{Part, Reproduction, Results};
@@ -13,7 +13,7 @@ const OVERHEAD: f64 = 78.0;
 const BYTES_PER_US: f64 = 1_250.0;
 const DELAY_US: f64 = 1.0;
 
-/// Returns the end of the last flow in microseconds. It is the sum of the handshake, the time until the first full
+/// Returns the end time of the last flow in microseconds. It is the sum of the handshake, the time until the first full
 /// packet is at the switch, and the transmission of all packets on the receiver's link. The result is slightly too
 /// large, because it includes the preamble and gap after the last byte. It is also slightly too small, because some
 /// packets of handshakes are in the queue before the data.
@@ -26,7 +26,7 @@ fn closed_form_us() -> f64 {
     handshake + first_packet + SENDERS * on_the_wire(BYTES) / BYTES_PER_US
 }
 
-/// Reproduction of the closed form for an incast.
+/// Reproduction that compares an incast with the closed form of its drain time.
 pub const INCAST_DRAIN: Reproduction = Reproduction {
     name: "incast-drain",
     title: "Closed form: an 11-to-1 incast of 64 KB flows drains at the receiver's line rate",

@@ -1,6 +1,6 @@
-//! Combinations of designs, in one network with the same flows. We found no published results, so the rows contain only
-//! our values. They show the effect of each design, the effect of two designs together, and whether the combined effect
-//! is larger or smaller than the product of the two single effects.
+//! Combinations of two designs in one network with the same flows. We found no published results, so the rows contain
+//! only our values. They show the effect of each design, the effect of two designs together, and whether the combined
+//! effect is larger or smaller than the product of the two single effects.
 
 use crate::band;
 use crate::measure::{Figure, Metric, Selection, elephants, latencies, mice};
@@ -10,12 +10,12 @@ use crate::row::row;
 use tailcut_report::{ComparisonRow, Statistic};
 use tailcut_scenario::record::RunRecord;
 
-/// Part with flows between all hosts.
+/// Name of the part in which flows go between all hosts.
 const PART: &str = "interactions";
-/// Part with requests.
+/// Name of the part that contains requests.
 const REQUESTS: &str = "interactions-requests";
 
-/// Design with which all others are compared.
+/// Design with which all other designs are compared.
 const BASE: &str = "dctcp";
 
 /// Designs of the scenario with flows, without the base.
@@ -42,7 +42,7 @@ const OF_REQUESTS: [&str; 5] = [
     "rans+dctcp@expeditus",
 ];
 
-/// Pairs of designs, each with the combination of both.
+/// Pairs of designs, each with the design that combines them.
 const PAIRS: [Pair; 4] = [
     (
         "repflow+dctcp",
@@ -58,7 +58,7 @@ const PAIR_OF_REQUESTS: Pair = ("rans+dctcp", "dctcp@expeditus", "rans+dctcp@exp
 
 type Pair = (&'static str, &'static str, &'static str);
 
-/// Reproduction: combinations of two designs.
+/// Reproduction: effects of combinations of two designs.
 pub const INTERACTIONS: Reproduction = Reproduction {
     name: PART,
     title: "RepFlow, Expeditus, HULL, RANS and SCDP, alone and together, against DCTCP, NDP, PIAS (new)",
@@ -108,7 +108,7 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
     rows
 }
 
-/// Returns the values of the base, and the changes of the other designs against it.
+/// Returns the values of the base design, and the changes of the other designs against the base.
 fn table(
     at: &Selection<'_>,
     place: &str,
@@ -141,7 +141,7 @@ const METRICS: [Metric; 4] = [
     ),
 ];
 
-/// Returns the bytes that all links together carried, including headers, for each byte of a flow.
+/// Returns the bytes, including headers, that all links together have carried for each byte of a flow.
 fn bytes_for_one(run: &RunRecord) -> f64 {
     carried(run)
         / run
@@ -169,8 +169,8 @@ fn bytes_for_one_of_objects(run: &RunRecord) -> f64 {
     carried(run) / objects.sum::<f64>()
 }
 
-/// Returns the effect of two designs together on the p99, compared with the product of their single effects, in per
-/// cent.
+/// Returns a row that compares the effect of two designs together on the p99 with the product of their single effects,
+/// in per cent.
 fn beyond(
     at: &Selection<'_>,
     place: &str,

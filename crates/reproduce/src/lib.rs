@@ -1,10 +1,9 @@
-//! Reproductions of published figures. Each reproduction runs scenarios and computes rows from their records.
-//! The rows compare our
-//! values with published values.
+//! Reproductions of published figures. Each reproduction runs scenarios and computes rows from their records. The rows
+//! compare our values with published values.
 //!
 //! A reproduction is a value of type [`Reproduction`] in the list [`ALL`]. Its scenarios are files in
-//! `scenarios/reproduce/`. Each of its [`Part`]s is a study. The rows are computed from the records of all parts.
-//! [`Check`] checks the rows, and [`page`] writes them into Markdown.
+//! `scenarios/reproduce/`. Each [`Part`] of a reproduction is a study. The rows are computed from the records of all
+//! parts. [`Check`] checks the rows, and [`page`] writes them into Markdown.
 //!
 //! ```
 //! use tailcut_reproduce::{Results, named};
@@ -109,8 +108,8 @@ mod tests {
     use tailcut_scenario::sim::{RunClock, RunConfig};
     use tailcut_scenario::{Scenario, Study};
 
-    /// Returns whether a part with TCP sets its timers explicitly. Published results depend on the timers. So another
-    /// default must not change them.
+    /// Returns whether a part with TCP sets its timers explicitly. Published results depend on the timers, so a new
+    /// default value must not change them.
     fn says_its_timers(part: &Part, study: &Study) -> bool {
         let scenario = Scenario::parse(part.name, "", part.scenario).expect("a scenario");
         let tcp = scenario.table("tcp");
@@ -145,7 +144,7 @@ mod tests {
                     let study = study.unwrap_or_else(|e| panic!("{name}, {}: {e}", part.name));
                     assert!(!study.runs.is_empty());
                     let is_timed = |run: &RunConfig| run.clock != RunClock::Simulated;
-                    // Some of these parts run in the simulator: they are compared with the parts on real hosts.
+                    // Parts with this suffix run in the simulator, for comparison with the parts on real hosts.
                     let is_wall = is_real && !part.name.ends_with("-simulated");
                     assert!(
                         study.runs.iter().all(|run| is_timed(run) == is_wall),

@@ -8,19 +8,20 @@ use tailcut_scenario::record::{FlowRecord, RequestRecord, RunRecord};
 /// Size limit of mice in bytes: smaller flows are mice.
 pub const MICE: u64 = 100_000;
 
-/// Figure: method that computes a value from the runs of a design.
+/// Method that computes one figure from the runs of a design.
 #[derive(Clone, Copy)]
 pub enum Figure<'f> {
-    /// Number of a run, such as a goodput or a share. The value is the mean of this number over the seeds.
+    /// Number of a run, such as a goodput or a share. The figure is the mean of this number over the seeds.
     Run(&'f dyn Fn(&RunRecord) -> f64),
     /// Statistic over the values of all runs together, such as completion times.
     Of(Statistic, &'f dyn Fn(&RunRecord) -> Vec<f64>),
 }
 
-/// Measurement: its name with the unit, and its method.
+/// Measurement: its name with the unit, and the method that computes it.
 pub type Metric = (&'static str, Figure<'static>);
 
-/// Returns the completion times in microseconds of the flows that `keep` selects; infinite for unfinished flows.
+/// Returns the completion times in microseconds of the flows that `keep` selects. The time of an unfinished flow is
+/// infinite.
 pub fn fcts(run: &RunRecord, keep: impl Fn(&FlowRecord) -> bool) -> Vec<f64> {
     let kept = run.flows.iter().filter(|flow| keep(flow));
     kept.map(|flow| flow.fct.map_or(f64::INFINITY, |fct| fct.as_us_f64()))
@@ -32,12 +33,12 @@ pub fn mice(run: &RunRecord) -> Vec<f64> {
     fcts(run, |flow| flow.bytes.0 < MICE)
 }
 
-/// Returns the completion times of elephants, all flows of at least 100 KB, in microseconds.
+/// Returns the completion times of elephants in microseconds. Elephants are all flows of at least 100 KB.
 pub fn elephants(run: &RunRecord) -> Vec<f64> {
     fcts(run, |flow| flow.bytes.0 >= MICE)
 }
 
-/// Returns the latencies of requests in milliseconds; infinite for unfinished requests.
+/// Returns the latencies of requests in milliseconds. The latency of an unfinished request is infinite.
 pub fn latencies(run: &RunRecord) -> Vec<f64> {
     let latency = |request: &RequestRecord| request.latency.map(|l| l.as_secs_f64() * 1e3);
     let requests = run.requests.iter();
@@ -46,7 +47,7 @@ pub fn latencies(run: &RunRecord) -> Vec<f64> {
         .collect()
 }
 
-/// Returns the mean; NaN if there are no values.
+/// Returns the mean of values, or NaN if there are none.
 pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
@@ -60,7 +61,7 @@ pub struct Selection<'a> {
 }
 
 impl<'a> Selection<'a> {
-    /// Selects the runs of `part` at `load`; `None` for a part without a load.
+    /// Selects the runs of `part` at `load`. `load` is `None` for a part without a load.
     pub const fn new(results: &'a Results, part: &'a str, load: Option<f64>) -> Self {
         Self {
             results,
@@ -78,18 +79,18 @@ impl<'a> Selection<'a> {
         self.results.runs(self.part, design).filter(near)
     }
 
-    /// Returns one number for each seed.
+    /// Returns one number for each seed: the result of `figure` for the run of this seed.
     pub fn by_seed(&self, design: &'a str, figure: impl Fn(&RunRecord) -> f64) -> Vec<f64> {
         self.runs(design).map(figure).collect()
     }
 
-    /// Returns the values of all seeds.
+    /// Returns the values of the runs of all seeds.
     pub fn measured(&self, design: &'a str, values: impl Fn(&RunRecord) -> Vec<f64>) -> Measured {
         let seeds = self.runs(design).map(|run| run.key.seed).collect();
         Measured::new(Sample::new(self.runs(design).map(values)), seeds)
     }
 
-    /// Returns the value of a design.
+    /// Returns the value of a figure for a design.
     pub fn ours(&self, design: &'a str, figure: Figure<'_>) -> MeasuredValue {
         match figure {
             Figure::Run(figure) => MeasuredValue::from(&self.by_seed(design, figure)),
@@ -99,13 +100,14 @@ impl<'a> Selection<'a> {
         }
     }
 
-    /// Returns the change of a value from the design `base` to `design` in per cent. Runs with the same seed are
-    /// compared, because they have the same flows.
+    /// Returns the change of a figure from the design `base` to `design`, in per cent. Runs with the same seed are
+    /// compared with each other, because they have the same flows.
     pub fn change(&self, design: &'a str, base: &'a str, figure: Figure<'_>) -> MeasuredValue {
         self.change_from(design, (*self, base), figure)
     }
 
-    /// Returns the change of a value like [`Selection::change`], but from a base in another part or at another load.
+    /// Returns the change of a figure as [`Selection::change`] does. The base may be in another part or at another
+    /// load.
     pub fn change_from(
         &self,
         design: &'a str,

@@ -1,23 +1,24 @@
-//! Our values in rows, with their intervals and sample sizes.
+//! Our values in rows, each with its interval and sample sizes.
 
 use tailcut_report::{Estimate, Measured, Statistic, TooFew, of_quantiles, t_interval};
 
 /// Our value in a row, with its 95 % interval and its sample sizes.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct MeasuredValue {
-    /// Value; `None` if there are no runs, or too few flows or seeds. Infinite if a flow did not finish.
+    /// Our value; `None` if there are no runs, or too few flows or seeds. The value is infinite if a flow did not
+    /// finish.
     pub value: Option<f64>,
-    /// Interval, if there is one.
+    /// 95 % interval of the value; `None` if it cannot be computed.
     pub interval: Option<(f64, f64)>,
     /// Number of seeds.
     pub seeds: usize,
-    /// Number of flows, requests or sessions of all seeds; `None` if each run produces one value.
+    /// Number of flows, requests or sessions, summed over all seeds; `None` if each run produces one value.
     pub flows: Option<usize>,
-    /// Number of seeds that a quantile needs; `None` if there are enough flows and seeds.
+    /// Number of seeds that the quantile would need; `None` if there are enough flows and seeds.
     pub seeds_that_would_do: Option<usize>,
 }
 
-/// Converts one value for each seed into their mean, with Student's t interval.
+/// Converts one value for each seed into the mean of these values, with Student's t interval.
 impl From<&[f64]> for MeasuredValue {
     fn from(by_seed: &[f64]) -> Self {
         let (value, interval) = t_interval(by_seed).unzip();
@@ -49,8 +50,8 @@ impl MeasuredValue {
         }
     }
 
-    /// Returns the change of a statistic from `base` to `ours` in per cent. Runs with the same seed are compared. A
-    /// mean has no change if a value on either side is infinite.
+    /// Returns the change of a statistic from `base` to `ours`, in per cent. Runs with the same seed are compared with
+    /// each other. The change of a mean is missing if a value of `base` or `ours` is infinite.
     pub fn change(ours: &Measured, base: &Measured, statistic: Statistic) -> Self {
         match statistic {
             Statistic::Quantile(p) => {
@@ -72,7 +73,8 @@ impl MeasuredValue {
         }
     }
 
-    /// Combines a quantile of several designs into one value. The sample sizes are from the first design.
+    /// Combines the same quantile of several designs into one value. The sample sizes are the sizes of the first
+    /// design.
     pub fn of_quantiles<const N: usize>(
         designs: [&Measured; N],
         p: f64,
@@ -83,8 +85,8 @@ impl MeasuredValue {
         })
     }
 
-    /// Applies a function to the value and its interval, for example to convert them to another unit. The function must
-    /// be increasing.
+    /// Applies a function to the value and to the ends of its interval, for example to convert the unit. The function
+    /// must be increasing.
     pub fn map(self, unit: impl Fn(f64) -> f64) -> Self {
         Self {
             value: self.value.map(&unit),
@@ -114,7 +116,7 @@ impl MeasuredValue {
     }
 }
 
-/// Returns a ratio as a change in per cent.
+/// Converts a ratio to a change in per cent.
 pub fn per_cent(ratio: f64) -> f64 {
     (ratio - 1.0) * 100.0
 }
@@ -124,7 +126,7 @@ mod tests {
     use super::*;
     use tailcut_report::Sample;
 
-    /// Returns six seeds of 500 values from 1 to 2, multiplied by `factor`.
+    /// Returns measured values of six seeds. Each seed has 500 values from 1 to 2, multiplied by `factor`.
     fn measured(factor: f64) -> Measured {
         let values = |seed: u64| {
             (0..500).map(move |i| factor * (1.0 + ((i * 7 + seed * 31) % 500) as f64 / 500.0))
@@ -150,7 +152,7 @@ mod tests {
     fn too_few_flows_have_no_figure_and_say_how_many_seeds_would_do() {
         let few = measured(1.0);
         let p999 = MeasuredValue::of(&few, Statistic::P999);
-        // Three of 3,000 flows are above the quantile. The required ten flows need 20 seeds.
+        // Only three of 3,000 flows are above the quantile. Ten flows are required, which needs 20 seeds.
         assert_eq!((p999.value, p999.seeds_that_would_do), (None, Some(20)));
         let change = MeasuredValue::change(&few, &few, Statistic::P999);
         assert_eq!((change.value, change.seeds_that_would_do), (None, Some(20)));
@@ -172,7 +174,7 @@ mod tests {
     fn one_figure_a_seed_has_students_interval() {
         let ours = MeasuredValue::from(&vec![1.0, 2.0, 3.0]);
         let (low, high) = ours.interval.unwrap();
-        // t(2) is 4.303, and the standard error is 0.577.
+        // The quantile t(2) is 4.303, and the standard error is 0.577.
         assert!(
             (low + 0.484).abs() < 1e-3 && (high - 4.484).abs() < 1e-3,
             "{ours:?}"

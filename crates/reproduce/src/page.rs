@@ -1,14 +1,14 @@
-//! Markdown pages with tables of rows.
+//! Markdown pages into which tables of rows are written.
 //!
 //! The line `<!-- rows of NAME -->` is a mark before the table of the reproduction `NAME`. The mark `<!-- rows of NAME:
-//! WORDS -->` selects only the rows whose metric contains `WORDS`. With `judged rows` instead of `rows`, the table
-//! contains only rows with a band. `NAME-wall` selects the rows on real hosts. The other text of the page does not
-//! change.
+//! WORDS -->` selects only the rows whose metric contains `WORDS`. If a mark contains `judged rows` instead of `rows`,
+//! the table has only rows with a band. The name `NAME-wall` selects the rows on real hosts. The text outside of the
+//! tables does not change.
 
 use crate::named;
 use tailcut_report::{Comparison, ComparisonRow};
 
-/// Mark on a page: it selects the rows of the table after it.
+/// Mark on a page. It selects the rows of the table that follows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mark<'p> {
     name: &'p str,
@@ -17,7 +17,7 @@ pub struct Mark<'p> {
 }
 
 impl<'p> Mark<'p> {
-    /// Returns the mark on a line, if there is one.
+    /// Returns the mark on a line, or `None` if the line is no mark.
     fn on(line: &'p str) -> Option<Self> {
         let inner = line
             .trim()
@@ -42,15 +42,15 @@ impl<'p> Mark<'p> {
     }
 }
 
-/// Suffix of a reproduction's name for its rows on real hosts.
+/// Suffix that a reproduction's name has for its rows on real hosts.
 const ON_REAL_HOSTS: &str = "-wall";
 
-/// Returns the name for the rows of a reproduction on real hosts.
+/// Returns the name that selects the rows of a reproduction on real hosts.
 pub fn on_real_hosts(name: &str) -> String {
     format!("{name}{ON_REAL_HOSTS}")
 }
 
-/// Returns the marks with unknown reproductions, each with its line number.
+/// Returns the marks whose reproduction does not exist, each with its line number.
 pub fn unknown_marks(page: &str) -> Vec<(usize, &str)> {
     let marks = (1..).zip(page.lines()).filter_map(|(number, line)| {
         let mark = Mark::on(line)?;
@@ -61,7 +61,7 @@ pub fn unknown_marks(page: &str) -> Vec<(usize, &str)> {
     marks.collect()
 }
 
-/// Returns the page with new tables after the marks of the reproduction `name`.
+/// Returns the page with a new table after each mark of the reproduction `name`.
 pub fn fill(page: &str, name: &str, comparison: &Comparison) -> String {
     let mut filled = String::with_capacity(page.len());
     let mut lines = page.lines().peekable();

@@ -1,5 +1,5 @@
-//! Reproductions. Each has studies (scenarios with changed keys), and a function that computes the rows of its table
-//! from their records.
+//! Reproductions. Each reproduction consists of studies, which are scenarios with changed keys, and of a function that
+//! computes the rows of a table from the records of these studies.
 
 use tailcut_report::{ComparisonRow, Measured, Sample};
 use tailcut_scenario::record::RunRecord;
@@ -7,23 +7,24 @@ use tailcut_scenario::{Location, Outcome, Scenario, Study};
 
 /// Reproduction of a published figure or table.
 pub struct Reproduction {
-    /// Name for the command line.
+    /// Name of the reproduction on the command line.
     pub name: &'static str,
-    /// Title with the published work, in one line.
+    /// Title in one line, which includes the published work.
     pub title: &'static str,
-    /// Function that returns the studies.
+    /// Function that returns the studies of the reproduction.
     pub parts: fn() -> Vec<Part>,
-    /// Function that returns the studies on real hosts, in real time. It returns none if the kernel has no transport
-    /// for the designs, or if one machine is too slow for the network.
+    /// Function that returns the studies on real hosts, on the wall clock. The list is empty if the kernel has no
+    /// transport for the designs, or if one machine is too slow for the network.
     pub parts_on_real_hosts: fn() -> Vec<Part>,
-    /// Function that returns the programs to run on real hosts. Only reproductions of an application have them.
+    /// Function that returns the programs that run on real hosts. Only reproductions of an application have programs.
     pub programs_on_real_hosts: fn() -> Vec<Program>,
     /// Function that computes the rows from the finished runs of all parts.
     pub rows: fn(&Results) -> Vec<ComparisonRow>,
 }
 
 impl Reproduction {
-    /// Reproduction without studies and rows. Other reproductions take the fields from it that they do not set.
+    /// Reproduction without studies and rows. The definitions of other reproductions take missing fields from this
+    /// value.
     pub(crate) const EMPTY: Self = Self {
         name: "",
         title: "",
@@ -36,24 +37,24 @@ impl Reproduction {
 
 /// Part of a reproduction: one study.
 pub struct Part {
-    /// Name, unique within the reproduction, and name of its directory.
+    /// Name of the part, unique within the reproduction. The part's directory has the same name.
     pub name: &'static str,
-    /// Text of the scenario.
+    /// Text of the scenario file.
     pub scenario: &'static str,
-    /// Keys that differ from the scenario. So several parts can share one scenario.
+    /// Keys that this part changes in the scenario, with their values. Several parts can therefore share one scenario.
     pub changes: Vec<(&'static str, String)>,
-    /// Further keys that differ from the scenario in the quick form.
+    /// Keys that the quick form changes in addition, with their values.
     pub quick: Vec<(&'static str, String)>,
 }
 
 impl Part {
-    /// Returns the keys that differ from the scenario, in the order in which they are set.
+    /// Returns the changed keys and their values, in the order in which they are set.
     pub fn keys(&self, quick: bool) -> impl Iterator<Item = &(&'static str, String)> {
         let short = self.quick.iter().filter(move |_| quick);
         self.changes.iter().chain(short)
     }
 
-    /// Returns the study of the part. `seed` and `seeds` are command-line flags.
+    /// Returns the study of this part. `seed` and `seeds` are the values of the command-line flags.
     ///
     /// # Errors
     /// The errors of [`Part::scenario`].
@@ -61,10 +62,11 @@ impl Part {
         Study::of(&self.scenario(quick, seed, seeds)?)
     }
 
-    /// Returns the scenario with the changed keys. `seed` and `seeds` are command-line flags.
+    /// Returns the scenario with the changed keys. `seed` and `seeds` are the values of the command-line flags.
     ///
     /// # Errors
-    /// If the scenario does not allow a flag. The scenarios are tested, so no other error is possible.
+    /// The scenario does not allow the value of a flag. Other errors are not possible, because tests check all
+    /// scenarios.
     pub fn scenario(
         &self,
         quick: bool,
@@ -76,10 +78,10 @@ impl Part {
         for (path, text) in self.keys(quick) {
             scenario.set(path, text, &Location::flag(self.name))?;
         }
-        // Published figures are about all flows of a run.
+        // Published figures include all flows of a run.
         scenario.set("measure.from", "0s", &Location::flag(self.name))?;
-        // Several parts share the scenario, and their designs do not use all of its keys. Without the mark, an unused
-        // key would be an error.
+        // Several parts share the scenario, and their designs do not use all of its keys. A key that is marked as a
+        // starting value causes no error if no design uses it.
         scenario.mark_as_starting_values();
         for (flag, path, value) in [("--seed", "seed", seed), ("--seeds", "seeds", seeds)] {
             if let Some(value) = value {
@@ -90,20 +92,20 @@ impl Part {
     }
 }
 
-/// Application of this repository that runs on real hosts. It is a script for Node. For each round of each design, it
-/// prints a line of JSON with the measured times.
+/// Application of this repository that runs on real hosts. The application is a script for Node. It prints one line of
+/// JSON for each round of each design, with the measured times.
 pub struct Program {
-    /// Name, unique within the reproduction.
+    /// Name of the program, unique within the reproduction.
     pub name: &'static str,
     /// Files that must exist, each with the command that creates it.
     pub needs: &'static [(&'static str, &'static str)],
     /// Path of the script in the repository.
     pub script: &'static str,
-    /// Arguments in both forms, separated by spaces.
+    /// Arguments in both the full and the quick form, separated by spaces.
     pub arguments: &'static str,
-    /// Further arguments in the quick form.
+    /// Additional arguments in the quick form, separated by spaces.
     pub quick: &'static str,
-    /// Further arguments in the full form.
+    /// Additional arguments in the full form, separated by spaces.
     pub full: &'static str,
 }
 
@@ -116,18 +118,18 @@ impl Program {
     }
 }
 
-/// Times that a program measured with one design.
+/// Times that a program has measured with one design.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Times {
     /// Name of the program.
     pub program: &'static str,
-    /// Design.
+    /// Name of the design.
     pub design: String,
-    /// Times of each round in milliseconds of real time.
+    /// Times of each round in milliseconds on the wall clock.
     pub rounds: Vec<Vec<f64>>,
 }
 
-/// Converts keys and values to the type that a [`Part`] contains.
+/// Converts keys and values to the type of the fields of [`Part`].
 pub fn keys(given: &[(&'static str, &str)]) -> Vec<(&'static str, String)> {
     let owned = given.iter().map(|&(key, value)| (key, value.to_owned()));
     owned.collect()
@@ -136,9 +138,9 @@ pub fn keys(given: &[(&'static str, &str)]) -> Vec<(&'static str, String)> {
 /// Finished runs of the parts of a reproduction.
 #[derive(Default)]
 pub struct Results {
-    /// Runs by part, in the order of its study.
+    /// Runs of each part, in the order of the part's study.
     pub parts: Vec<(&'static str, Vec<RunRecord>)>,
-    /// Times that programs measured.
+    /// Times that the programs have measured.
     pub times: Vec<Times>,
 }
 
@@ -154,12 +156,12 @@ impl Results {
         runs.filter(move |run| run.key.design == design)
     }
 
-    /// Returns whether a part ran a design.
+    /// Returns whether a part contains runs of a design.
     pub fn ran(&self, part: &str, design: &str) -> bool {
         self.runs(part, design).next().is_some()
     }
 
-    /// Returns the times that a program measured with a design. Each round counts as a seed.
+    /// Returns the times that a program has measured with a design. Each round counts as a seed.
     pub fn times(&self, program: &str, design: &str) -> Option<Measured> {
         let is_it = |times: &&Times| times.program == program && times.design == design;
         let times = self.times.iter().find(is_it)?;
@@ -168,13 +170,13 @@ impl Results {
         Some(Measured::new(Sample::new(rounds), numbers))
     }
 
-    /// Returns whether a part ran a design at a load.
+    /// Returns whether a part contains runs of a design at a load.
     pub fn has(&self, part: &str, design: &str, load: f64) -> bool {
         let loads = self.loads(part, design);
         loads.iter().any(|its| (its - load).abs() < 1e-9)
     }
 
-    /// Returns the loads at which a part ran a design, in ascending order.
+    /// Returns the loads of a design's runs in a part, in ascending order.
     pub fn loads(&self, part: &str, design: &str) -> Vec<f64> {
         let loads = self.runs(part, design).filter_map(|run| run.key.load);
         let mut loads: Vec<f64> = loads.collect();

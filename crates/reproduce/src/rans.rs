@@ -1,4 +1,5 @@
-//! The five curves of RANS (slides of HotNets 2014), and their sensitivity to parameters that the slides do not give.
+//! Five curves of RANS (slides of HotNets 2014), and the sensitivity of these curves to parameters that the slides do
+//! not give.
 
 use crate::band;
 use crate::measure::{Figure, Selection, latencies};
@@ -21,17 +22,17 @@ const CURVES: [Variant; 2] = [
     ("rans-shared", "links shared as TCP shares them", &[SHARED]),
 ];
 
-/// Study of the same curves with packets: name and description.
+/// Study in which the same curves are simulated with packets: its name and description.
 const PACKETS: (&str, &str) = ("rans-packets", "packets of DCTCP");
 
-/// Studies of the same curves: one on real hosts, and one in the simulator for comparison. Each has a name, a
-/// description and a clock.
+/// Two studies of the same curves: one on real hosts, and one in the simulator for comparison. Each entry consists of a
+/// name, a description and a clock.
 const ON_HOSTS: [(&str, &str, &str); 2] = [
     ("rans-hosts-simulated", "simulated", "simulated"),
     ("rans-hosts", "real hosts", "wall"),
 ];
 
-/// Designs of the curves with packets. They are compared with [`PACKETS_BASE`].
+/// Designs of the curves that are simulated with packets. [`PACKETS_BASE`] is their baseline.
 const PACKETS_DESIGNS: [&str; 4] = [
     "duplicate+dctcp",
     "duplicate-low+dctcp",
@@ -40,7 +41,7 @@ const PACKETS_DESIGNS: [&str; 4] = [
 ];
 const PACKETS_BASE: &str = "dctcp";
 
-/// Variants. Each changes one parameter that the slides do not give.
+/// Variants of the curves. Each variant changes one parameter that the slides do not give.
 const OPEN: [Variant; 8] = [
     (
         "rans-drawn-sizes",
@@ -84,19 +85,19 @@ const OPEN: [Variant; 8] = [
     ),
 ];
 
-/// Band of the change against the baseline: the published range of gains is 50 to 80 % at all loads, and 5 points are
-/// added at either end. The row shows the middle of the published range.
+/// Band for the change against the baseline. The published gains are 50 to 80 % at all loads, and the band adds 5
+/// points at either end. The row shows the middle of the published range.
 const GAIN: band::Band = (-85.0, -45.0);
 const PUBLISHED: f64 = -65.0;
 
-/// Loads of the variants.
+/// Loads at which the variants run.
 const OPEN_LOADS: [f64; 3] = [0.1, 0.5, 0.9];
 
 const BASE: &str = "stations";
 
 const MEAN_LATENCY: Figure<'static> = Figure::Of(Statistic::Mean, &latencies);
 
-/// Reproduction of the curves.
+/// Reproduction of the five curves of RANS.
 pub const RANS: Reproduction = Reproduction {
     name: "rans",
     title: "RANS: mean request completion time against load, five curves (slides of HotNets 2014)",
@@ -178,7 +179,7 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
     rows
 }
 
-/// Returns the rows of one part's curves, compared with its baseline.
+/// Returns the rows of the curves of one part. Each row compares a curve with the baseline of the part.
 fn curves(
     results: &Results,
     (part, what): (&'static str, &str),
@@ -202,7 +203,7 @@ fn curves(
     rows
 }
 
-/// Returns the published value of a curve, our band, and the reason for differences.
+/// Returns, for a curve, the published value, our band, and the reason why our value may differ.
 fn expected(design: &str) -> (Option<f64>, Option<band::Band>, &'static str) {
     match design.trim_end_matches("+dctcp") {
         "rans" => (

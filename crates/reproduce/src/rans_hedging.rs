@@ -1,5 +1,5 @@
-//! Hedging as in common libraries, compared with priorities and purging. No results are published. The rows show at
-//! which loads each method is a gain or a loss.
+//! Hedging as common libraries implement it, compared with priorities and purging. No results are published. The rows
+//! show at which loads each method is a gain or a loss.
 
 use crate::band;
 use crate::measure::{Figure, Metric, Selection, latencies};
@@ -21,7 +21,7 @@ const VARIANTS: [Variant; 3] = [
         "a hedge after the client's own p95",
         &[],
     ),
-    // The 95th percentile of an idle server: 0.95 exp(-t) + 0.05 exp(-t / 10) = 0.05 at t = 4.35.
+    // The hedge delay is the 95th percentile of an idle server: 0.95 exp(-t) + 0.05 exp(-t / 10) = 0.05 at t = 4.35.
     (
         "rans-hedging-fixed",
         "a hedge after 4.35 ms, the p95 of an idle server",
@@ -89,7 +89,7 @@ const METRICS: [Metric; 3] = [
     ),
 ];
 
-/// Returns the designs on which a variant has an effect. The first variant has all designs.
+/// Returns the designs that a variant affects. The first variant contains all designs.
 fn designs(variant: usize) -> &'static [&'static str] {
     match variant {
         0 => &[
@@ -107,8 +107,8 @@ fn designs(variant: usize) -> &'static [&'static str] {
     }
 }
 
-/// Returns the working time of the servers for each request, divided by the mean work of one copy (1.45 ms: 19 of 20
-/// copies take 1 ms on average, and one takes 10 ms).
+/// Returns the working time of the servers for each request, divided by the mean work of one copy. This mean is 1.45
+/// ms, because 19 of 20 copies take 1 ms on average, and one takes 10 ms.
 fn server_time(run: &RunRecord) -> f64 {
     let worked: f64 = run.requests.iter().map(|r| r.service.as_secs_f64()).sum();
     worked / run.requests.len() as f64 / 1.45e-3

@@ -1,5 +1,5 @@
 //! Bucket sort (RepNet paper, section IV-C, figure 11). A job of this application ends when its slowest short flow has
-//! arrived. The application consists of programs on real hosts.
+//! arrived. The application is a set of programs that run on real hosts.
 
 use crate::band;
 use crate::measured_value::{MeasuredValue, per_cent};
@@ -7,7 +7,7 @@ use crate::part::{Program, Reproduction, Results};
 use crate::row::row;
 use tailcut_report::{ComparisonRow, Statistic};
 
-/// Job times in ms from the experiment's public raw data: one connection, RepFlow and RepSYN.
+/// Published job times in ms from the experiment's public raw data, for one connection, RepFlow and RepSYN.
 const RAW: [(Statistic, [f64; 3]); 3] = [
     (Statistic::P50, [96.0, 95.5, 96.0]),
     (Statistic::P99, [842.0, 387.0, 422.0]),
@@ -21,7 +21,7 @@ const RUST: &str = "target/release/examples/bucket_sort";
 const HOSTS: &str = "the paper has 12 hosts with their own processors; our hosts share the processors of one \
                      machine, and a second connection is more work for them";
 
-/// Reproduction of the job times.
+/// Reproduction of the job times of bucket sort.
 pub const REPNET_BUCKET_SORT: Reproduction = Reproduction {
     name: "repnet-bucket-sort",
     title: "RepNet under a bucket sort: job times in Node and in Rust (RepNet paper, section IV-C)",
@@ -31,8 +31,8 @@ pub const REPNET_BUCKET_SORT: Reproduction = Reproduction {
 };
 
 fn programs_on_real_hosts() -> Vec<Program> {
-    // The quick form has four hosts and slow links. So packets are not late even on two processors that other programs
-    // also use.
+    // The quick form has four hosts and slow links. Packets are then not late, even on two processors that other
+    // programs also use.
     let quick = "--hosts 4 --jobs 10 --numbers 2000 --slowdown 250 --rounds 6";
     let full = "--full --rounds 6";
     vec![

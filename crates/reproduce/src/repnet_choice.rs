@@ -1,5 +1,5 @@
-//! Second motivation of RepNet (RepNet paper, section II-B and figure 2). One of three paths is congested. The
-//! probability is 1/3 that a single connection uses it, and 1/9 that two connections both use it.
+//! Second motivation of RepNet (RepNet paper, section II-B and figure 2): one of three paths is congested. A single
+//! connection uses this path with a probability of 1/3. Both of two connections use it with a probability of 1/9.
 
 use crate::measure::{Figure, Selection, fcts};
 use crate::part::{Part, Reproduction, Results, keys};
@@ -14,23 +14,24 @@ const TCP: &str = "cubic";
 const REPFLOW: &str = "repflow+cubic";
 const REPSYN: &str = "repsyn+cubic";
 
-/// Handshakes that take longer than this time (in microseconds) have used the congested path. It is twice the
-/// round-trip time of an idle path, 178 us.
+/// Time in microseconds above which a handshake has used the congested path. It is twice the round-trip time of an idle
+/// path, 178 us.
 const SLOW_HANDSHAKE_US: f64 = 356.0;
 
-/// Flows of 100 KB that take longer than this time (in microseconds) have used the congested path. It is twice the time
-/// on an idle path: six round trips of 178 us (the handshake and five with data), and 0.8 ms for the transmission.
+/// Time in microseconds above which a flow of 100 KB has used the congested path. It is twice the time on an idle path.
+/// That time consists of six round trips of 178 us (the handshake and five with data), and of 0.8 ms for the
+/// transmission.
 const SLOW_FLOW_US: f64 = 2.0 * (6.0 * 178.0 + 843.0);
 
 /// Time that a flow spends in the kernels of the hosts in the paper, in microseconds (section IV-B). The chart in the
 /// paper includes this time.
 const KERNEL_US: f64 = 6_820.0;
 
-/// Permitted difference in percentage points. The path depends on a hash of the ports, so it is random. With at least
-/// 3,000 probes, the standard error is at most 0.9 points. This limit is 3.5 times as large.
+/// Permitted difference in percentage points. The path is random, because it depends on a hash of the ports. With at
+/// least 3,000 probes, the standard error is at most 0.9 points. The permitted difference is 3.5 times as large.
 const POINTS: f64 = 3.0;
 
-/// Reproduction: probability that a flow uses the congested path.
+/// Reproduction of the probability that a flow uses the congested path.
 pub const REPNET_CHOICE: Reproduction = Reproduction {
     name: PART,
     title: "One of three paths congested: who meets it (RepNet paper, figure 2)",
@@ -53,8 +54,8 @@ fn parts_on_real_hosts() -> Vec<Part> {
     vec![Part {
         name: PART,
         scenario: SCENARIO,
-        // The network is ten times slower, because one machine cannot run these hosts at 1 Gb/s. So it has 100 Mb/s,
-        // and the kernel's initial timeout of 1 s corresponds to 100 ms. The long flows last until the run ends.
+        // One machine cannot run these hosts at 1 Gb/s, so the network is ten times slower. It has 100 Mb/s, and the
+        // kernel's initial timeout of 1 s corresponds to 100 ms. The long flows last until the run ends.
         changes: keys(&[
             ("clock", "wall"),
             ("slowdown", "10"),
@@ -97,8 +98,8 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
         format!("median FCT of 100 KB with 6.82 ms of kernel: {REPFLOW} against {REPSYN}, %"),
         at.change(REPFLOW, REPSYN, Figure::Of(Statistic::P50, &with_kernel)),
         Some(0.0),
-        // The paper says "similar in distribution": the curves differ by less than the width of a line of the
-        // chart.
+        // The paper says "similar in distribution". The distance between the curves is less than the width of a line of
+        // the chart.
         (-10.0, 10.0),
         "both copies share the prober's own link",
     ));
@@ -109,7 +110,7 @@ fn is_probe(flow: &FlowRecord) -> bool {
     flow.class == Class::Probe as u8
 }
 
-/// Returns the completion times of the probes in microseconds, including the time in the kernels.
+/// Returns the completion times of the probes in microseconds. They include the time in the hosts' kernels.
 fn with_kernel(run: &RunRecord) -> Vec<f64> {
     let network = fcts(run, is_probe).into_iter();
     network.map(|us| us + KERNEL_US).collect()

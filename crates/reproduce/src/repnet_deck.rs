@@ -1,5 +1,5 @@
-//! The simulations of RepFlow's authors (RepFlow, INFOCOM 2014, and slides of 2015): RepFlow compared with DCTCP and
-//! pFabric on a 16-pod fat-tree of 1,024 hosts in ns-3.
+//! Simulations by the authors of RepFlow (RepFlow, INFOCOM 2014, and slides of 2015). RepFlow is compared with DCTCP
+//! and pFabric on a 16-pod fat-tree of 1,024 hosts in ns-3.
 
 use crate::band::{self, Band};
 use crate::measure::{Figure, Metric, Selection, elephants, mice};
@@ -16,7 +16,7 @@ const DCTCP: &str = "dctcp";
 const REPFLOW_DCTCP: &str = "repflow+dctcp";
 const PFABRIC: &str = "pfabric";
 
-/// Designs with a curve in the slides.
+/// Designs for which the slides show a curve.
 const DESIGNS: [&str; 5] = [TCP, REPFLOW, DCTCP, REPFLOW_DCTCP, PFABRIC];
 
 /// Workload: its part, its name, the changed keys, and the changed keys of the quick form.
@@ -25,7 +25,7 @@ struct Workload {
     name: &'static str,
     changes: &'static [(&'static str, &'static str)],
     quick: [(&'static str, &'static str); 2],
-    /// Whether the slides show results of this workload. For the other workload, the slides say "not shown".
+    /// Whether the slides show results of this workload. The slides mention the other workload as "not shown".
     shown_there: bool,
 }
 
@@ -46,15 +46,15 @@ const WORKLOADS: [Workload; 2] = [
     },
 ];
 
-/// Middle of the published range in per cent: at all loads, the mean and the 99th percentile of mice are 50 to 70 %
-/// lower.
+/// Middle of the published range of changes in per cent. At all loads, the mean and the 99th percentile of mice are 50
+/// to 70 % lower.
 const PUBLISHED: f64 = -60.0;
 
-/// Band: the published range, with 5 points added at either end. At the lowest load, a run of half a second contains
-/// about ten thousand mice, so the change of a p99 is accurate to about 5 points.
+/// Band for a gain: the published range, with 5 points added at either end. At the lowest load, a run of half a second
+/// contains about ten thousand mice. The change of a p99 is therefore accurate to about 5 points.
 const GAIN: Band = (-75.0, -45.0);
 
-/// Band for a design that the slides call the best, compared with the best of the other designs.
+/// Band for a design that the slides call the best. The design is compared with the best of the other designs.
 const BEST: Band = band::up_to(0.0);
 
 /// Reproduction of the simulations in the slides.
@@ -133,7 +133,7 @@ fn published(at: &Selection<'_>, place: &str, shown_there: bool) -> Vec<Comparis
     rows
 }
 
-/// Returns the curves of the three charts in the slides at one load, in milliseconds.
+/// Returns rows with the curves of the three charts in the slides, at one load, in milliseconds.
 fn curves(at: &Selection<'_>, place: &str) -> Vec<ComparisonRow> {
     let charts: [Metric; 3] = [
         ("mean of mice", Figure::Of(Statistic::Mean, &mice)),

@@ -1,4 +1,4 @@
-//! RepNet's incast (RepNet paper, section IV-B2): with every mouse, ten more flows of the same size start.
+//! Incast of RepNet (RepNet paper, section IV-B2): together with every mouse, ten more flows of the same size start.
 
 use crate::band;
 use crate::measure::{Figure, Selection, mice};
@@ -15,7 +15,7 @@ const REPSYN: &str = "repsyn+cubic";
 const LOAD: f64 = 0.4;
 const LOAD_UNKNOWN: &str = "the paper does not give this figure's load";
 
-/// Reproduction of the incast.
+/// Reproduction of RepNet's incast.
 pub const REPNET_INCAST: Reproduction = Reproduction {
     name: PART,
     title: "RepNet's 11-to-1 incast with web search (RepNet paper, IV-B2)",
@@ -38,8 +38,8 @@ fn parts_on_real_hosts() -> Vec<Part> {
     vec![Part {
         name: PART,
         scenario: SCENARIO,
-        // The network is ten times slower, because one machine cannot run these hosts at 1 Gb/s. So it has 100 Mb/s,
-        // and the kernel's initial timeout of 1 s corresponds to 100 ms.
+        // One machine cannot run these hosts at 1 Gb/s, so the network is ten times slower. It has 100 Mb/s, and the
+        // kernel's initial timeout of 1 s corresponds to 100 ms.
         changes: keys(&[
             ("clock", "wall"),
             ("slowdown", "10"),
@@ -72,7 +72,7 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
             REPFLOW,
             Statistic::P50,
             None,
-            // The paper says "most flows experience longer delay": any loss.
+            // The paper says "most flows experience longer delay", so any loss is within the band.
             band::from(0.0),
             "22 flows share the receiver's link, not 11",
         ),
@@ -80,8 +80,8 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
             format!("{REPFLOW}, p99 of mice minus {TCP}'s, us"),
             MeasuredValue::of_quantiles([&repflow, &tcp], 0.99, |[ours, base]| ours - base),
             Some(400.0),
-            // The published value is 400 us. It depends on the load, which is not published. So a quarter to four times
-            // this value is allowed.
+            // The published value is 400 us. The value depends on the load, which is not published. The band therefore
+            // allows a quarter to four times this value.
             (100.0, 1_600.0),
             LOAD_UNKNOWN,
         ),
@@ -90,7 +90,7 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
             REPSYN,
             Statistic::Quantile(0.75),
             None,
-            // The paper says "the slowest half of all flows are accelerated".
+            // The paper says "the slowest half of all flows are accelerated", so any gain is within the band.
             band::up_to(0.0),
             "published as a chart: the slowest half is faster",
         ),

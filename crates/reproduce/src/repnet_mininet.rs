@@ -12,15 +12,15 @@ const SCENARIO: &str = include_str!("../scenarios/reproduce/repnet-mininet.toml"
 
 const PART: &str = "repnet-mininet";
 
-/// Part with the rate in the public scripts of the experiment. There, each of the 54 senders sends 19.5 Mb/s at load 1.
+/// Part that uses the rate in the public scripts of the experiment: each of the 54 senders sends 19.5 Mb/s at load 1.
 const AT_SCRIPTS_RATE: &str = "repnet-mininet-scripts-rate";
 
 const TCP: &str = "cubic";
 const REPFLOW: &str = "repflow+cubic";
 const REPSYN: &str = "repsyn+cubic";
 
-/// Loads, and the p99 of TCP, RepFlow and RepSYN in ms, computed from the public raw data of the experiment. The data
-/// contain 300 to 2,250 flows for each load and design. Only flows that took less than [`LEFT_OUT_US`] count.
+/// Loads, each with the p99 of TCP, RepFlow and RepSYN in ms, computed from the public raw data of the experiment. The
+/// data contain 300 to 2,250 flows for each load and design. Flows that took [`LEFT_OUT_US`] or more are left out.
 const RAW: [(f64, [f64; 3]); 8] = [
     (0.1, [13.0, 39.0, 37.0]),
     (0.2, [28.0, 44.0, 43.0]),
@@ -32,8 +32,8 @@ const RAW: [(f64, [f64; 3]); 8] = [
     (0.8, [236.0, 180.0, 163.0]),
 ];
 
-/// Limit of completion times in microseconds. The figures of the experiment do not include times of 400 ms or more. So
-/// our values do not include them either.
+/// Upper limit of completion times in microseconds. The figures of the experiment do not include times of 400 ms or
+/// more, so our values do not include them either.
 const LEFT_OUT_US: f64 = 400_000.0;
 
 const HOSTS: &str = "the published times include the controller and hosts that share a machine, ours do not; \
@@ -63,8 +63,8 @@ fn parts() -> Vec<Part> {
     ]
 }
 
-/// Returns only the study at the paper's rate. The network is four times slower, because 54 hosts are many for one
-/// machine. So the kernel's initial timeout of 1 s corresponds to 250 ms.
+/// Returns only the study at the paper's rate. 54 hosts are many for one machine, so the network is four times slower,
+/// and the kernel's initial timeout of 1 s corresponds to 250 ms.
 fn parts_on_real_hosts() -> Vec<Part> {
     vec![Part {
         name: PART,
@@ -88,7 +88,7 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
     rows
 }
 
-/// Returns the rows for the paper's charts, at the load of these charts.
+/// Returns the rows for the charts in the paper, at the load of these charts.
 fn charts(results: &Results) -> Vec<ComparisonRow> {
     let at = Selection::new(results, PART, Some(0.5));
     let change =
@@ -111,8 +111,8 @@ fn charts(results: &Results) -> Vec<ComparisonRow> {
             rows.push(change(design, TCP, statistic, band::SOME_GAIN, why));
         }
     }
-    // The paper says "approximates or even outperforms RepFlow". The limit is the difference that the paper measured on
-    // the testbed: there, the p99 of RepSYN is 26 % higher than the p99 of RepFlow (0.842 / 0.67).
+    // The paper says "approximates or even outperforms RepFlow". The limit is the difference in the paper's testbed:
+    // there, the p99 of RepSYN is 26 % higher than the p99 of RepFlow (0.842 / 0.67).
     let why = "published as a chart: RepSYN is close to RepFlow or better";
     rows.push(change(
         REPSYN,
@@ -124,7 +124,8 @@ fn charts(results: &Results) -> Vec<ComparisonRow> {
     rows
 }
 
-/// Returns the p99 of each design, and its change against TCP, at a load of the scripts.
+/// Returns rows that compare with raw data: the p99 of each design and its change against TCP, at a load of the
+/// scripts.
 fn beside_raw_data(results: &Results, load: f64) -> Vec<ComparisonRow> {
     let Some((_, published)) = RAW.iter().find(|(known, _)| (known - load).abs() < 1e-9) else {
         return Vec::new();
@@ -137,8 +138,8 @@ fn beside_raw_data(results: &Results, load: f64) -> Vec<ComparisonRow> {
             format!("scripts' load {load}: {design}, p99 of mice under 400 ms, ms"),
             at.ours(design, figure).map(|us| us / 1_000.0),
             Some(*published_ms),
-            // The published times include times of the hosts and of the network's controller. So half to twice the
-            // value is allowed.
+            // The published times include times of the hosts and of the network's controller. The band therefore allows
+            // half to twice the published value.
             (published_ms / 2.0, published_ms * 2.0),
             HOSTS,
         ));
@@ -156,7 +157,7 @@ fn beside_raw_data(results: &Results, load: f64) -> Vec<ComparisonRow> {
     rows
 }
 
-/// Returns the completion times of the mice that the experiment's figures include, in microseconds.
+/// Returns the completion times of mice in microseconds. Mice that the experiment's figures leave out are not included.
 fn counted(run: &RunRecord) -> Vec<f64> {
     let mice = mice(run).into_iter();
     mice.filter(|&us| us < LEFT_OUT_US).collect()

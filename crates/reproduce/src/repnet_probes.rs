@@ -1,5 +1,5 @@
 //! First motivation of RepNet (RepNet paper, section II-A and figure 1): a path is congested only for a short time, and
-//! the paths are congested independently of each other.
+//! different paths are congested independently of each other.
 
 use crate::band;
 use crate::measure::mean;
@@ -9,19 +9,19 @@ use tailcut_report::{ComparisonRow, Verdict};
 use tailcut_scenario::record::RunRecord;
 use tailcut_scenario::sim::workload::Class;
 
-/// A path counts as congested if the delay of a probe is larger than this value, in microseconds. It is a tenth of the
-/// time in which a full queue of 100 packets drains at 50 Mb/s (24.6 ms). The delay of a probe is its time minus the
-/// time of the fastest probe on the same path.
+/// Delay of a probe in microseconds above which its path counts as congested. It is a tenth of the time in which a full
+/// queue of 100 packets drains at 50 Mb/s (24.6 ms). The delay of a probe is its time minus the time of the fastest
+/// probe on the same path.
 const CONGESTED_US: f64 = 2_460.0;
 
-/// Hosts that probe, one for each path.
+/// Numbers of the hosts that send probes, one host for each path.
 const PROBERS: [u32; 3] = [0, 1, 2];
 const PART: &str = "repnet-probes";
 
-/// Part with six cores, as in section V. Section II-A has no oversubscription, which requires nine cores.
+/// Part with six cores, as in section V of the paper. Section II-A has no oversubscription, which requires nine cores.
 const SIX_CORES: &str = "repnet-probes-6-cores";
 
-/// Reproduction of the round-trip times.
+/// Reproduction of the round-trip times of probes.
 pub const REPNET_PROBES: Reproduction = Reproduction {
     name: PART,
     title: "Round-trip times of three paths at load 0.3, 6-pod fat-tree (RepNet paper, figure 1)",
@@ -87,8 +87,8 @@ fn rows_of(results: &Results, part: &str, what: &str) -> Vec<ComparisonRow> {
             format!("{what}: share of instants with all paths delayed by half a queue, %"),
             &by_seed(5.0 * CONGESTED_US, Paths::all_congested),
             None,
-            // The paper says "rare". If each of three independent paths is congested for half of the time, all three
-            // are congested for an eighth of the time. The limit is half of this.
+            // The paper says "rare". If each of three independent paths is congested half of the time, all three are
+            // congested an eighth of the time. The limit is half of that.
             (0.0, 6.25),
             chart,
         ),
@@ -98,8 +98,8 @@ fn rows_of(results: &Results, part: &str, what: &str) -> Vec<ComparisonRow> {
             ),
             &by_seed(5.0 * CONGESTED_US, Paths::correlation),
             Some(0.0),
-            // Congestion lasts for seconds, so 200 s contain about a hundred independent samples. So a correlation is
-            // accurate to 0.1. The limit is twice this value.
+            // Congestion lasts for seconds, so 200 s contain about a hundred independent samples. A correlation is
+            // therefore accurate to 0.1. The limit is twice this value.
             (-0.2, 0.2),
             common,
         ),
@@ -114,7 +114,7 @@ fn rows_of(results: &Results, part: &str, what: &str) -> Vec<ComparisonRow> {
     ]
 }
 
-/// Removes the published value and the band of a row, so that it only shows the effect of a parameter.
+/// Removes the published value and the band from a row. The row then only shows the effect of a parameter.
 fn shown_only(row: ComparisonRow) -> ComparisonRow {
     let band = band::NO_BAND;
     ComparisonRow {
@@ -128,7 +128,7 @@ fn shown_only(row: ComparisonRow) -> ComparisonRow {
     }
 }
 
-/// State of each path (true: congested), for each instant.
+/// State of the three paths at each instant; true means congested.
 struct Paths(Vec<[bool; 3]>);
 
 impl Paths {
@@ -166,8 +166,8 @@ impl Paths {
         100.0 * self.share(|paths| paths.iter().all(|&congested| congested))
     }
 
-    /// Calls a function for each pair of paths, with the share of time in which each path is congested and the share in
-    /// which both are. Returns the mean of its results.
+    /// Calls `figure` for each pair of paths: with the share of time in which the first path is congested, the same
+    /// share of the second path, and the share of time in which both are congested. Returns the mean of the results.
     fn over_pairs(&self, figure: impl Fn(f64, f64, f64) -> f64) -> f64 {
         mean(&[(0, 1), (0, 2), (1, 2)].map(|(a, b)| {
             let both = self.share(|paths| paths[a] && paths[b]);

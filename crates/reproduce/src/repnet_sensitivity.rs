@@ -1,5 +1,5 @@
-//! Sensitivity of RepNet's testbed at load 0.5 without oversubscription. Each study sets one parameter to another value
-//! that the paper permits.
+//! Sensitivity of the results of RepNet's testbed, at load 0.5 without oversubscription. Each study sets one parameter
+//! to another value that the paper permits.
 
 use crate::band;
 use crate::measure::{Figure, Selection, mice};
@@ -66,7 +66,7 @@ const VARIANTS: [Variant; 10] = [
     ),
 ];
 
-/// Reproduction: sensitivity of the results to parameters.
+/// Reproduction that shows the sensitivity of RepNet's results to parameters.
 pub const REPNET_SENSITIVITY: Reproduction = Reproduction {
     name: "repnet-sensitivity",
     title: "RepNet's testbed at load 0.5, 1:1, with other values of unpublished parameters",

@@ -1,5 +1,5 @@
-//! RepNet's testbed (RepNet paper, sections IV-B1 and IV-B3): web search traffic between two racks, with and without
-//! oversubscription. The rows show mice, also in groups by size, and the effect on elephants.
+//! Testbed of RepNet (RepNet paper, sections IV-B1 and IV-B3): web search traffic between two racks, with and without
+//! oversubscription. The rows show all mice, groups of mice by size, and the effect on elephants.
 
 use crate::band::{self, Band};
 use crate::measure::{Figure, MICE, Selection, fcts, mice};
@@ -39,12 +39,12 @@ const PUBLISHED: [(&str, [(Statistic, f64); 3]); 2] = [
 const ONE_TO_ONE: &str = "repnet-testbed-1to1";
 const TWO_TO_ONE: &str = "repnet-testbed-2to1";
 
-/// Number of segments that are sent by the end of each round trip r, if the initial window is 3 and doubles: 3 (2^r -
-/// 1).
+/// Number of segments that have been sent at the end of round trip r. The initial window is 3 segments, and the window
+/// doubles, so the number is 3 (2^r - 1).
 const LAST_SEGMENT_OF_ROUND: [u64; 5] = [3, 9, 21, 45, 93];
 const MSS: u64 = 1_460;
 
-/// Reproduction of the testbed.
+/// Reproduction of RepNet's testbed.
 pub const REPNET_TESTBED: Reproduction = Reproduction {
     name: "repnet-testbed",
     title: "RepNet's testbed: 12 hosts, 3 paths, 1 Gb/s, web search (RepNet paper, IV-B1 and IV-B3)",
@@ -63,8 +63,8 @@ fn parts() -> Vec<Part> {
 }
 
 fn parts_on_real_hosts() -> Vec<Part> {
-    // The network is ten times slower, because one machine cannot run these hosts at 1 Gb/s. So it has 100 Mb/s, and
-    // the kernel's initial timeout of 1 s corresponds to 100 ms.
+    // One machine cannot run these hosts at 1 Gb/s, so the network is ten times slower. It has 100 Mb/s, and the
+    // kernel's initial timeout of 1 s corresponds to 100 ms.
     let slower = |loads: &'static str| {
         [
             ("clock", "wall"),
@@ -90,7 +90,7 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
     rows
 }
 
-/// Returns a study of the testbed.
+/// Returns the part with this name, which is a study of the testbed.
 fn part(
     name: &'static str,
     changes: &[(&'static str, &str)],
@@ -108,7 +108,7 @@ fn part(
     }
 }
 
-/// Returns the change of a statistic of mice at one load.
+/// Returns a row with the change of a statistic of mice against TCP, at one load.
 fn change(
     at: &Selection<'_>,
     what: &str,
@@ -178,7 +178,7 @@ fn by_size(results: &Results) -> Vec<ComparisonRow> {
         };
         at.change(REPFLOW, TCP, Figure::Of(Statistic::P99, &group))
     };
-    // The smallest flow of the size distribution takes two round trips.
+    // Even the smallest flow of the size distribution takes two round trips.
     let groups: Vec<MeasuredValue> = (2..=LAST_SEGMENT_OF_ROUND.len()).map(p99).collect();
     let mut rows: Vec<ComparisonRow> = (2..)
         .zip(&groups)
@@ -204,8 +204,8 @@ fn by_size(results: &Results) -> Vec<ComparisonRow> {
     rows
 }
 
-/// Returns the spread of values: the difference of the largest and the smallest. Its interval extends from the gap
-/// between their intervals to the distance of the outer ends of these intervals.
+/// Returns the spread of values: the largest value minus the smallest value. The interval of the spread extends from
+/// the gap between the intervals of the values to the distance between their outer ends.
 fn spread(figures: &[MeasuredValue]) -> MeasuredValue {
     let least = |ends: &[f64]| ends.iter().copied().fold(f64::NAN, f64::min);
     let most = |ends: &[f64]| ends.iter().copied().fold(f64::NAN, f64::max);

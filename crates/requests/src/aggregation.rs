@@ -1,10 +1,11 @@
-//! Byte ranges that each copy of an object requests from its server, if the bytes of all copies count.
+//! Byte aggregation: the bytes of every copy count towards the object. This module chooses the byte range that each
+//! copy requests next.
 //!
-//! The first copy requests the whole object from its front, and could complete the object alone. With two copies, the
-//! second copy requests the whole object from its tail, and the copies meet. With more copies, the other copies share
-//! the tail, which is cut into pieces. A copy with few bytes left to receive requests the last piece that no copy has
-//! requested yet. When no such piece is left, a copy requests pieces that other copies have not delivered, so that one
-//! slow server does not delay the end.
+//! - The first copy requests the whole object from its front. This copy could complete the object alone.
+//! - With two copies, the second copy requests the whole object from its tail, until the two copies meet.
+//! - With more copies, all copies except the first share the tail, which is cut into pieces. A copy with few bytes left
+//!   to receive requests the last piece that no copy has requested yet. When no such piece is left, the copy requests
+//!   pieces that other copies have not delivered. One slow server therefore does not delay the end.
 
 use super::coverage::Coverage;
 use super::header::{ByteRange, Order};
@@ -79,7 +80,7 @@ impl Aggregation {
         if stream.owed > self.piece + self.piece / 2 {
             return None;
         }
-        // The short piece at the front comes last: servers deliver whole chunks, so a short range costs more for each
+        // The short piece at the front comes last. Servers deliver whole chunks, so a short range costs more for each
         // byte.
         let (full, all) = (self.bytes / self.piece, self.bytes.div_ceil(self.piece));
         let lacks = |piece: &u64| !self.coverage.has(self.range(*piece));

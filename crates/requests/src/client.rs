@@ -35,7 +35,8 @@ struct CopyState {
 }
 
 impl CopyState {
-    /// Progress of the copy in bytes, by which two copies are compared: the latest window, or the bytes received.
+    /// Progress of the copy in bytes, for the comparison of two copies. With `by_window`, the progress is the latest
+    /// congestion window. Otherwise it is the number of bytes received.
     fn standing(&self, by_window: bool) -> u64 {
         match by_window {
             true => self.window.unwrap_or(0),
@@ -44,7 +45,7 @@ impl CopyState {
     }
 }
 
-/// Split of an object among its copies, if the bytes of all copies count.
+/// Split of an object among its copies. Used if the bytes of all copies count.
 #[derive(Clone, Debug)]
 enum Sharing {
     Meet(Aggregation),
@@ -81,13 +82,13 @@ struct Pending {
     bytes: u64,
     start: Time,
     copies: [CopyState; MAX_COPIES],
-    /// Number of copies that can be sent, at most one to each server that the application passed.
+    /// Largest number of copies that can be sent: one for each server in use.
     servers: u8,
     /// Number of copies that were sent.
     sent: u8,
-    /// Number of copies whose answer has arrived whole.
+    /// Number of copies whose answer has arrived completely.
     whole: u8,
-    /// Number of copies that will not answer.
+    /// Number of copies that have failed and will not answer.
     failed: u8,
     /// Time at which the next copy is due.
     due: Option<Time>,
@@ -140,7 +141,7 @@ impl Client {
         }
     }
 
-    /// Returns the same client without requests. The latencies and the budget are kept.
+    /// Returns a client with the same policy, latencies and budget, but without requests.
     #[must_use]
     pub fn without_requests(&self) -> Self {
         Self {
@@ -204,7 +205,7 @@ impl Client {
             _ => named.min(self.policy.quorum),
         };
         for index in 0..at_once {
-            // The budget limits copies that are sent at once, as it limits later copies.
+            // The budget limits every copy beyond the quorum, whether it is sent at once or later.
             if index >= self.policy.quorum && !self.may_spend() {
                 break;
             }
@@ -270,12 +271,12 @@ impl Client {
         }
     }
 
-    /// Records that a copy will not answer: its server cannot be reached, or answered with an error. If the policy
-    /// has a copy left to send, that copy is sent at once, regardless of the budget. Returns `false` if no copy is
-    /// left that may still answer; the request is then removed.
+    /// Records that a copy will not answer: its server cannot be reached, or answered with an error. If the policy has
+    /// a copy left to send, that copy is sent at once, regardless of the budget. If no remaining copy can answer, the
+    /// request is removed and the function returns `false`.
     ///
-    /// With [`Split::Ranges`], other copies request the ranges of this copy. With [`Split::Meet`], no copy requests
-    /// them.
+    /// With [`Split::Ranges`], other copies request the ranges of this copy. With [`Split::Meet`], no other copy
+    /// requests them.
     pub fn on_failure(&mut self, now: Time, copy: CopyId) -> bool {
         let Some(pending) = self.pending.get_mut(&copy.request) else {
             return false;
@@ -303,7 +304,8 @@ impl Client {
         false
     }
 
-    /// Removes a request that the application gave up. The driver has to purge its copies.
+    /// Removes a request whose answer the application no longer needs. The driver has to purge the copies of the
+    /// request.
     pub fn abandon(&mut self, request: RequestId) {
         self.forget(request);
     }
@@ -355,8 +357,8 @@ impl Client {
         firsts.into_iter().flatten().map(|(due, _)| *due).min()
     }
 
-    /// Returns the next message and its server. The driver appends the application's request to a first message
-    /// ([`Purpose::Ask`]) and sets its length ([`RequestHeader::body`]).
+    /// Returns the next message and its server. A first message ([`Purpose::Ask`]) has a body: the driver appends the
+    /// application's request and sets its length in [`RequestHeader::body`].
     pub fn poll_transmit(&mut self) -> Option<(HostId, RequestHeader)> {
         self.out.pop_front()
     }
@@ -412,8 +414,8 @@ impl Client {
             && let Some(range) = sharing.ask(now, copy.copy)
         {
             let state = &mut pending.copies[usize::from(copy.copy)];
-            // This can be the first message of the copy: if no piece was left for it when it was sent, it sent no
-            // message.
+            // The message is the first one of the copy if no piece was left when the copy was sent. In that case no
+            // `Ask` was sent.
             let purpose = match core::mem::replace(&mut state.is_known, true) {
                 true => Purpose::More,
                 false => Purpose::Ask,
@@ -424,7 +426,7 @@ impl Client {
         }
     }
 
-    /// Gives copies without work the ranges of other copies whose servers have not begun them. Only with
+    /// Moves ranges to copies without work, from copies whose servers have not begun to answer. Only with
     /// [`Split::Ranges`].
     fn spare(&mut self, now: Time, request: RequestId) {
         let sent = self.pending.get(&request).map_or(0, |all| all.sent);
@@ -535,7 +537,7 @@ impl Client {
     }
 }
 
-/// Returns the message about one copy, and its server.
+/// Returns the header of a message about one copy, and the server that receives the message.
 fn header(
     pending: &Pending,
     request: RequestId,

@@ -1,7 +1,7 @@
 //! Admission queue of the guard: the order in which a service with a limited number of workers runs requests.
 //!
-//! Requests belong to three strict priority classes. Within a class, the oldest request runs first. When a request
-//! ends or is purged, the next one starts.
+//! Requests belong to three strict priority classes. Within a class, the oldest request runs first. When a request ends
+//! or is purged, the next request starts.
 //!
 //! The gate does not need the service time of a request, and never interrupts a request: the caller reports its end.
 //! For a server with known work that may be interrupted, see [`Station`](super::Station).

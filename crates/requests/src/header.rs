@@ -97,7 +97,7 @@ pub struct RequestHeader {
     pub body: u64,
 }
 
-/// Part of an answer. Its bytes are in the requested order.
+/// Part of an answer, with its bytes in the requested order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Response {
     /// Receiver of the part.

@@ -5,7 +5,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use tailcut_units::Duration;
 
-/// Recent latencies of a client, once in order of arrival and once sorted.
+/// Recent latencies of a client, stored twice: in order of arrival, and sorted.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Latencies {
     window: usize,
@@ -59,13 +59,13 @@ impl Budget {
         Self { config, tokens }
     }
 
-    /// Adds the tokens of one request.
+    /// Adds the tokens that one request earns, up to the limit of the budget.
     pub fn earn(&mut self) {
         let most = u64::from(self.config.burst) * 1_000;
         self.tokens = (self.tokens + u64::from(self.config.thousandths)).min(most);
     }
 
-    /// Whether a copy may be sent. If so, the copy's token is taken.
+    /// Takes one copy's token from the budget. Returns `false` if the budget has no whole token.
     pub fn spend(&mut self) -> bool {
         let enough = self.tokens >= 1_000;
         if enough {

@@ -1,19 +1,19 @@
 //! RANS: requests with low-priority duplicates, after "Towards a Redundancy-Aware Network Stack for Data
 //! Centers" (Iftikhar, Dogar, Qazi; HotNets 2014) and its slides.
 //!
-//! A client sends each request to one server at high priority and to another server at low priority, both at once.
-//! Every resource that may be a bottleneck serves strict priorities, is never idle while there is work, and lets
-//! high-priority work interrupt low-priority work. The first answer purges every other copy, the primary included.
-//! Bytes of both answers may count ([`Coverage`]). [`Policy`] also describes hedging clients, which send duplicates
-//! later.
+//! A client sends each request to two servers at the same time: at high priority to one server, and at low priority to
+//! the other server. Every resource that may be a bottleneck serves strict priorities, is never idle while there is
+//! work, and lets high-priority work interrupt low-priority work. The first answer purges every other copy, the primary
+//! included. A client can also combine the bytes of both answers ([`Coverage`]). [`Policy`] also describes hedging
+//! clients, which send duplicates later.
 //!
-//! [`Ranges`] counts the bytes of both copies if servers can send bytes only in ascending order, as with HTTP range
+//! [`Ranges`] combines the bytes of both copies if servers can send bytes only in ascending order, as with HTTP range
 //! requests.
 //!
-//! [`Gate`] is the queue in front of a service with unknown work for each request, as in the guard.
+//! [`Gate`] is the queue in front of a service whose work for each request is unknown, as in the guard.
 //!
-//! [`Client`] and [`Server`] are plain state, as all endpoints of this project: the driver passes messages and the time
-//! as arguments, and carries the messages between client and server.
+//! [`Client`] and [`Server`] are plain state, like all endpoints of this project. The driver passes messages and the
+//! time as arguments, and moves the messages between client and server.
 //!
 //! Deviations:
 //! - The paper does not say how the bytes of an object are split among copies. Here the duplicate sends
@@ -25,10 +25,10 @@
 //!   window, and parts are short ([`TELLING_PART`]). The client compares the latest windows of the copies. If headers
 //!   carry no windows, the client compares received bytes, which are the sum of past windows. The lead that the low
 //!   copy needs is a parameter.
-//! - The unit of service is a chunk, and its size is a parameter. According to the slides, packets are small enough as
-//!   units.
-//! - In a network each copy is one TCP connection, or one message to the server and one back (the module
-//!   `copies` of the crate `tailcut-transport`). The published transport is one connection to several points.
+//! - The unit of service is a chunk, and its size is a parameter. According to the slides, packets are small enough to
+//!   be units.
+//! - In a network each copy is one TCP connection, or one message to the server and one message back (the module
+//!   `copies` of the crate `tailcut-transport`). The published transport is one connection to several endpoints.
 //! - A server ignores a message about a copy that it does not have (purged, complete, or never requested). A
 //!   client ignores an answer to a request that is complete.
 

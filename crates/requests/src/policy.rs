@@ -12,9 +12,9 @@ pub enum Trigger {
     /// All copies are sent together.
     #[default]
     AtOnce,
-    /// A further copy is sent each time this span passes without an answer.
+    /// Each time this span passes without an answer, a further copy is sent.
     After(Duration),
-    /// A further copy is sent each time a percentile of the client's earlier latencies passes without an answer.
+    /// Each time a percentile of the client's earlier latencies passes without an answer, a further copy is sent.
     AfterPercentile(Percentile),
 }
 
@@ -25,8 +25,8 @@ pub enum Split {
     /// tail, piece by piece.
     #[default]
     Meet,
-    /// Each copy requests one piece at a time and its server sends it forwards. The first copy requests pieces from
-    /// the front, the others from the back ([`Ranges`](super::Ranges)). HTTP range requests work like this.
+    /// Each copy requests one piece at a time, and its server sends the piece forwards. The first copy requests pieces
+    /// from the front, all other copies from the back ([`Ranges`](super::Ranges)). HTTP range requests work like this.
     Ranges,
 }
 
@@ -36,7 +36,7 @@ pub enum Split {
 pub struct Percentile {
     /// Percentile in thousandths, 1 to 999: 950 is p95.
     pub thousandths: u16,
-    /// Largest number of recent latencies that the percentile is taken over, at least 1.
+    /// Largest number of recent latencies from which the percentile is computed, at least 1.
     pub window: u32,
     /// Delay of a further copy while the client has measured no latency.
     pub first: Duration,
@@ -53,8 +53,8 @@ impl Default for Percentile {
 }
 
 /// Budget of copies beyond the quorum, as in gRPC, Finagle and Envoy. Each request adds `thousandths / 1000` of a
-/// token, and each of these copies takes one token. At most `burst` tokens are kept, and the budget starts full. A
-/// copy without a token is not sent later.
+/// token, and each copy beyond the quorum takes one token. The budget starts full and holds at most `burst` tokens. A
+/// copy that finds no token is not sent later.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BudgetConfig {
     /// Thousandths of a token that each request adds to the budget.
@@ -68,8 +68,8 @@ pub struct BudgetConfig {
 pub struct Policy {
     /// Largest number of copies of a request, N: 1 to [`MAX_COPIES`].
     pub copies: u8,
-    /// Number of whole answers that a request needs, K: 1 to `copies`. The first K copies are sent at once, in the high
-    /// class.
+    /// Number of complete answers that a request needs, K: 1 to `copies`. The first K copies are sent at once, in the
+    /// high class.
     pub quorum: u8,
     /// Whether copies beyond the quorum have the low class.
     pub low_priority: bool,
@@ -106,25 +106,26 @@ impl Policy {
         budget: None,
     };
 
-    /// Two copies in one class at once. Copies are never cancelled.
+    /// Policy with two copies, both at once and in the same class. Copies are never cancelled.
     pub const DUPLICATE: Self = Self {
         copies: 2,
         ..Self::SINGLE
     };
 
-    /// Two copies at once, the second one low. Copies are never cancelled.
+    /// Policy with two copies at once. The second copy has the low class. Copies are never cancelled.
     pub const DUPLICATE_LOW: Self = Self {
         low_priority: true,
         ..Self::DUPLICATE
     };
 
-    /// Duplicate-aware scheduling: the second copy is low, and the first answer purges all other copies.
+    /// Policy of duplicate-aware scheduling (DAS): the second copy has the low class, and the first answer purges all
+    /// other copies.
     pub const DAS: Self = Self {
         purge: Some(CancelScope::Running),
         ..Self::DUPLICATE_LOW
     };
 
-    /// RANS: duplicate-aware scheduling, and the bytes of both copies count.
+    /// Policy of RANS: duplicate-aware scheduling, and the bytes of both copies count.
     pub const RANS: Self = Self {
         aggregates: true,
         ..Self::DAS

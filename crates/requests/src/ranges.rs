@@ -1,13 +1,13 @@
-//! Byte ranges of an object that each of its servers sends. As with HTTP range requests, servers send bytes only in
-//! ascending order, and a request cannot be changed.
+//! Choice of the byte ranges that several servers send of one object. As with HTTP range requests, servers send bytes
+//! only in ascending order, and a request cannot be changed.
 //!
 //! A side is one server and its connection. The first open side takes pieces from the front, all other sides from the
 //! back, until they meet. Each byte is requested from one side. A side gets its next request when at most half a
 //! piece is left to arrive, so that its server is not idle between two pieces.
 //!
 //! When no byte is left to request, a side without work takes a request back from another side whose answer has not
-//! begun. Such a request waits in a queue, so the server loses no work. An answer that has begun stays with its side:
-//! a second request for the same bytes makes two servers do the same work, and adds load when the load is high.
+//! begun. Such a request waits in a queue, so the server loses no work. An answer that has begun stays with its side. A
+//! second request for the same bytes would make two servers do the same work, and would add load when the load is high.
 //!
 //! A slow reader that reads the bytes in order limits the requests ([`Ranges::windowed`]). The object is cut into
 //! segments, and the sides meet in each segment. Requests reach to the end of the segment after the reader's segment.
@@ -37,7 +37,7 @@ pub enum Idle {
 struct Ask {
     id: AskId,
     side: usize,
-    /// Bytes that have not arrived.
+    /// Bytes of the request that have not arrived.
     left: ByteRange,
     asked_at: Time,
     has_begun: bool,
@@ -55,10 +55,10 @@ pub struct Ranges {
     come: Coverage,
     /// Bytes of the object that have arrived or were requested.
     asked: Coverage,
-    /// Bytes that are not taken back: they were taken back once, or [`keep`](Self::keep) excluded them.
+    /// Bytes that no side may take back, because they were taken back once or [`keep`](Self::keep) excluded them.
     moved: Coverage,
     asks: Vec<Ask>,
-    /// Whether each side is open.
+    /// For each side, whether it is open.
     sides: Vec<bool>,
     next: u64,
     /// Shortest time from a request to the first byte of its answer.
@@ -109,12 +109,12 @@ impl Ranges {
         self.count_asked();
     }
 
-    /// Whether a side is the first open one, which takes pieces from the front.
+    /// Whether a side is the first open side. The first open side takes pieces from the front.
     pub fn is_front(&self, side: usize) -> bool {
         self.sides.iter().position(|is_open| *is_open) == Some(side)
     }
 
-    /// Records a request for these bytes that was sent to a side before the size of the object was known.
+    /// Records a request for these bytes that was sent to a side before the object's size was known.
     pub fn note(&mut self, now: Time, side: usize, range: ByteRange) -> AskId {
         let id = AskId(self.next);
         self.next += 1;
@@ -180,9 +180,9 @@ impl Ranges {
         of_side.map(|ask| ask.left.to - ask.left.from).sum()
     }
 
-    /// Returns the action of a side without work: to take a request back from another side, or to wait. A request is
-    /// taken back if its answer has not begun after twice the time of the quickest answer, at least 1 ms, and if its
-    /// bytes were not taken back before.
+    /// Returns the action of a side without work: to take a request back from another side, or to wait. A request can
+    /// be taken back if its answer has not begun within twice the time of the quickest answer (at least 1 ms). A
+    /// request for bytes that were taken back once is not taken back again.
     pub fn idle(&self, now: Time, side: usize) -> Option<Idle> {
         if !self.is_open(side) || self.owed(side) > 0 {
             return None;
@@ -202,13 +202,13 @@ impl Ranges {
         })
     }
 
-    /// Takes a request back: other sides may request its bytes. The bytes cannot be taken back a second time.
+    /// Takes a request back, so that other sides may request its bytes. The bytes cannot be taken back a second time.
     pub fn take_back(&mut self, id: AskId) {
         self.keep(id);
         self.end(id);
     }
 
-    /// Excludes a request from being taken back, however long it waits.
+    /// Excludes a request from being taken back, even if its answer begins late.
     pub fn keep(&mut self, id: AskId) {
         if let Some(left) = self.left(id) {
             self.moved.add(left);

@@ -21,8 +21,8 @@ pub struct ServerConfig {
     pub chunk: u64,
 }
 
-/// Work of one copy at a server, in addition to the transfer of its bytes. The workload draws these times, so they are
-/// an argument.
+/// Work of one copy at a server, in addition to the transfer of its bytes. The workload draws these times, so the
+/// driver passes them as an argument.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Demand {
     /// Processor time.
@@ -61,10 +61,10 @@ struct Copy {
     bytes: u64,
     /// Whether the client may request more bytes.
     is_open: bool,
-    /// Whether the processor has finished.
+    /// Whether the processor has finished its work for this copy.
     is_computed: bool,
     demand: Demand,
-    /// Whether the disk must still seek for this copy.
+    /// Whether the disk still has to seek for this copy.
     seeks: bool,
     /// Number of bytes that the disk has read.
     read: u64,
@@ -128,7 +128,7 @@ impl Server {
 
     /// Serves all copies until `now`.
     pub fn on_timeout(&mut self, now: Time) {
-        // A unit that ends at one station may be work for the next station at the same time.
+        // The end of a unit at one station can give work to the next station at the same instant.
         while let Some(due) = self.next_timeout()
             && due <= now
         {
@@ -355,16 +355,16 @@ impl Server {
     }
 }
 
-/// Returns the time of `bytes` bytes in chunks, and the time of a whole chunk. The first is the sum of the rounded
-/// times of the chunks, so that it is a whole number of chunk times plus the time of the rest.
+/// Returns the time of `bytes` bytes that are sent in chunks, and the time of a whole chunk. The first time is a whole
+/// number of chunk times, plus the time of the last, shorter chunk. Both terms are rounded before they are added.
 fn in_chunks(rate: Rate, bytes: u64, chunk: u64) -> (Duration, Duration) {
     let unit = rate.serialisation(chunk);
     let rest = rate.serialisation(bytes % chunk);
     (unit * (bytes / chunk) + rest, unit)
 }
 
-/// Returns the number of bytes of a chunk that were sent in the time `done`, if the chunk has `bytes` bytes and takes
-/// the time `whole`. A byte that was sent in part counts.
+/// Returns the number of bytes of a chunk that are sent after the time `done`. The chunk has `bytes` bytes and takes
+/// the time `whole`. A byte that is partly sent counts.
 fn part_of(bytes: u64, done: Duration, whole: Duration) -> u64 {
     if whole == Duration::ZERO {
         return 0;

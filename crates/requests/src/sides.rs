@@ -1,4 +1,4 @@
-//! Pieces that each copy of a request has requested, in order, with `Split::Ranges`. [`Ranges`] chooses the pieces.
+//! Pieces that each copy has requested, in order, with `Split::Ranges`. [`Ranges`] chooses the pieces.
 
 use super::header::ByteRange;
 use super::ranges::{AskId, Idle, Ranges};
@@ -11,7 +11,7 @@ use tailcut_units::Time;
 pub(super) enum Spare {
     /// Another copy was closed, because its server had not begun the answer. Other copies may now request its bytes.
     Taken(u8),
-    /// Wait until this time. Then there may be work that another copy can give up.
+    /// Wait until this time. After it, another copy may have work to give up.
     Until(Time),
 }
 
@@ -73,8 +73,8 @@ impl Sides {
         }
     }
 
-    /// Returns the action for a copy without work. After [`Spare::Taken`], this copy can request the bytes that
-    /// became free.
+    /// Returns the action for a copy without work. After [`Spare::Taken`], this copy can request the bytes that were
+    /// taken from another copy.
     pub fn idle(&mut self, now: Time, copy: u8) -> Option<Spare> {
         loop {
             let id = match self.ranges.idle(now, usize::from(copy))? {
@@ -82,8 +82,8 @@ impl Sides {
                 Idle::TakeBack(id) => id,
             };
             let owner = self.asked.iter().position(|asked| asked.contains(&id))?;
-            // A cancellation removes the whole copy at the server. With several pieces, the first may already be in
-            // service.
+            // A cancellation removes all pieces of a copy at the server. If the copy has several pieces, the first
+            // piece may already be in service, so the copy keeps its pieces.
             if self.asked[owner].len() > 1 {
                 self.ranges.keep(id);
                 continue;

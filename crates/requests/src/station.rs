@@ -66,7 +66,7 @@ struct Job {
     unit: u64,
     /// Work of the unit in service, in picoseconds.
     current: u64,
-    /// Work left of the unit in service, in picoseconds. Used where jobs are served one by one.
+    /// Work left of the unit in service, in picoseconds. Used if jobs are served one by one.
     unit_left: u64,
     /// Work left of the job, in picoseconds. The unit in service counts as not served yet.
     left: u64,
@@ -76,8 +76,8 @@ struct Job {
 #[derive(Clone, Debug, Default)]
 struct Class {
     order: BTreeMap<(u128, u64), JobId>,
-    /// Time since which the class has the station; `None` while the class waits. It is updated only when the class
-    /// itself changes, so that events of a lower class do not change the rounding in a higher class.
+    /// Time since which the class has the station; `None` while the class waits. The field is updated only when the
+    /// class itself changes, so that events of a lower class do not change the rounding in a higher class.
     since: Option<Time>,
     /// Service that each job of processor sharing has received, in fractions of a picosecond.
     clock: u128,
@@ -298,7 +298,7 @@ impl Station {
         self.jobs.insert(id, job);
     }
 
-    /// Removes a job and updates the rest of its unit.
+    /// Removes a job. With processor sharing, also computes the work that is left of the job's unit.
     fn take(&mut self, now: Time, id: JobId) -> Option<Job> {
         let class = self.jobs.get(&id)?.class;
         self.settle(class, now);
@@ -310,7 +310,7 @@ impl Station {
             let ahead = job.key.0.saturating_sub(state.clock);
             job.unit_left = (ahead.div_ceil(1 << FRACTION) as u64).min(job.current);
         }
-        // The job in service is gone, so another class may take the station now.
+        // If the removed job was in service, another class may take the station now.
         if self.running == Some(class) && first == Some(job.key) {
             self.locked = false;
         }

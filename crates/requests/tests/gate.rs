@@ -85,7 +85,7 @@ fn optional_work_runs_on_idle_workers_and_never_waits() {
 }
 
 proptest! {
-    /// Compares the gate with a list that is searched from its start each time.
+    /// Compares the gate with a simple model: a list that is searched from its start each time.
     #[test]
     fn a_gate_keeps_its_bounds_and_its_order(
         workers in 1u32..4,

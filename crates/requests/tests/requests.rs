@@ -323,7 +323,7 @@ fn server(config: ServerConfig) -> Server {
     Server::new(config)
 }
 
-/// A link on which 1,000 B take 1 ms.
+/// Server with only a link, on which 1,000 B take 1 ms.
 const PLAIN: ServerConfig = ServerConfig {
     discipline: Discipline::Fifo,
     preemption: Preemption::Resume,
@@ -457,7 +457,8 @@ fn a_copy_that_becomes_high_overtakes_at_every_station_and_its_answer_is_high() 
     }
     let first = first.expect("an answer");
     assert_eq!((first.copy, first.priority), (raised, HIGH));
-    // The processor works from 2 ms to 7 ms, and then the link for 10 ms. Meanwhile the other copy has the processor.
+    // The raised copy has the processor from 2 ms to 7 ms, and then the link for 10 ms. Meanwhile the other copy has
+    // the processor.
     let departures = departures(&mut server);
     assert_eq!(departures[&raised], (at(17), OBJECT, false));
     assert_eq!(departures[&copy(0, 0)], (at(27), OBJECT, false));
@@ -568,7 +569,7 @@ proptest! {
             ..PLAIN
         };
         let alone = visits(config, &given, |_, visit| visit.1 == HIGH, false);
-        // Some duplicates are purged; primaries stay.
+        // Some duplicates are purged, but no primary is.
         let mut some_purged = given.clone();
         for visit in &mut some_purged {
             visit.3 = visit.3.filter(|_| visit.1 == LOW);

@@ -91,7 +91,7 @@ fn waiting_work_that_is_taken_away_does_not_interrupt_the_work_in_service() {
     for high in [3, 4] {
         station.add(at(2), high, 0, ms(3), ms(3));
     }
-    // Job 3 is the next one in its class. Job 2 is in the class in service.
+    // Job 3 is the next job in its class. Job 2 belongs to the class in service.
     assert!(station.remove(at(3), 3).is_some());
     assert!(station.remove(at(4), 2).is_some());
     assert_eq!(completions(&mut station), [(1, at(10)), (4, at(13))]);
@@ -123,7 +123,7 @@ fn work_that_joins_others_at_the_processor_has_begun_at_once_and_stays_so() {
         Some(true),
         "it receives its share at once"
     );
-    // High work interrupts both jobs. One of them becomes high, too.
+    // High work interrupts both jobs. One of the jobs becomes high, too.
     station.add(at(2), 3, 0, ms(9), ms(9));
     station.set_class(at(3), 1, 0);
     assert_eq!(

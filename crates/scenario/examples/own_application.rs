@@ -1,4 +1,4 @@
-//! A custom application: a ring all-reduce. Every host sends a piece to the next host of the ring. It forwards each
+//! Custom application: a ring all-reduce. Every host sends a piece to the next host of the ring, and forwards each
 //! piece that it receives, until the piece has passed all hosts twice. Then the next step begins.
 //!
 //! Run it with `cargo run --release --example own_application`.

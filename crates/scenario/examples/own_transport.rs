@@ -1,4 +1,4 @@
-//! A custom transport: it sends every packet once, at the rate of the link, and retransmits nothing.
+//! Custom transport: it sends every packet once, at the rate of the link, and retransmits nothing.
 //!
 //! Run it with `cargo run --release --example own_transport`.
 

@@ -5,9 +5,9 @@ use crate::scenario::Scenario;
 
 /// Scenario that is compiled into the program.
 pub struct BuiltIn {
-    /// Name of its file, without the extension.
+    /// Name of the scenario's file, without the extension.
     pub name: &'static str,
-    /// TOML text.
+    /// Text of the scenario in TOML.
     pub text: &'static str,
 }
 

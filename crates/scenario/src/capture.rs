@@ -1,4 +1,4 @@
-//! Packet capture of a study: which runs, at which hosts or ports, and how much.
+//! Packet capture of a study: the captured runs, their hosts or ports, and the amount of data.
 
 use crate::error::{Location, Outcome, ScenarioError, did_you_mean};
 use crate::study::Study;
@@ -50,8 +50,8 @@ fn one_network(study: &Study, network: &Topology, place: &Location) -> Outcome<(
 }
 
 impl CapturePlan {
-    /// Creates a plan for a host (`h3`), a port (`h3>leaf[0]`) or `all` hosts. The names are the names in the study's
-    /// tables.
+    /// Creates a plan that captures a host (`h3`), a port (`h3>leaf[0]`) or `all` hosts. The study's tables contain the
+    /// names.
     ///
     /// # Errors
     /// The study's network does not contain the name, or the study has no packets.
@@ -118,7 +118,7 @@ impl CapturePlan {
         run.stack.design.has_packets() && run.seed.saturating_sub(self.first_seed) < self.seeds
     }
 
-    /// Starts the capture of a run. It writes to `out`.
+    /// Starts the capture of a run, which is written to `out`.
     pub fn capture<W: Write>(&self, run: &RunConfig, out: W) -> RunCapture<W> {
         let wire_options = WireOptions {
             seed: run.seed,

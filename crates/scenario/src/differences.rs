@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use tailcut_record::{Manifest, Parameter, RunKey};
 
-/// Keys that determine the name of a workload.
+/// Keys from which the name of a workload is made.
 const NAMING: [&str; 4] = [
     "workload.kind",
     "workload.sizes",
@@ -14,10 +14,10 @@ const NAMING: [&str; 4] = [
     "workload.file",
 ];
 
-/// Name of a network or workload that differs between the runs.
+/// Name of a network or workload if it differs between the runs.
 const SWEPT: &str = "swept";
 
-/// Keys in which several studies differ, and the keys that one of them sweeps.
+/// Keys in which several studies differ, and keys that one of the studies sweeps.
 pub struct Differences {
     keys: Vec<String>,
     columns: Vec<Column>,
@@ -50,8 +50,8 @@ impl Differences {
         Self { keys, columns }
     }
 
-    /// Adds the differing keys to the parameters of a run of the study with number `study`, and removes them from the
-    /// names of its network and its workload.
+    /// Adds the keys of these differences to the parameters of a run of study number `study`, and removes them from the
+    /// names of the run's network and workload.
     pub fn name(&self, study: usize, run: &mut RunKey) {
         let parameters = self
             .columns
@@ -62,12 +62,12 @@ impl Differences {
     }
 }
 
-/// Key, and its values in all studies.
+/// Key with its values in all studies.
 struct Column {
     key: String,
     /// Value of the key for each study; `None` if the study does not have the key or sweeps it.
     of_studies: Vec<Option<Parameter>>,
-    /// Parameters of runs that sweep the key: original form, and the form that all studies share.
+    /// Values of the key in runs that sweep it: the original form, and the form that all studies share.
     swept: Vec<(Parameter, Parameter)>,
 }
 
@@ -115,8 +115,8 @@ impl Column {
     }
 }
 
-/// Removes the differing keys from the names of networks and workloads. Runs with different names would not be
-/// compared.
+/// Removes `named_keys` and their values from the names of networks and workloads. Otherwise the runs of two studies
+/// would have different names and would not be compared.
 fn remove_from_names(key: &mut RunKey, named_keys: &[String]) {
     let is_named = |name: &str| named_keys.iter().any(|key| key == name);
     if is_named("topology.kind") {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-/// A value, or the error in the scenario that prevents it.
+/// Value, or the error in the scenario that prevents the value.
 pub type Outcome<T> = Result<T, Box<ScenarioError>>;
 
 /// Source of a value.
@@ -23,12 +23,12 @@ pub enum Location {
 }
 
 impl Location {
-    /// Returns the place of the flag `name`.
+    /// Returns the location of the flag `name`.
     pub fn flag(name: &str) -> Self {
         Self::Flag(name.into())
     }
 
-    /// Returns the place of a line of a file.
+    /// Returns the location of a line of a file.
     pub fn line(file: &str, line: usize) -> Self {
         Self::Line {
             file: file.into(),
@@ -50,7 +50,7 @@ impl fmt::Display for Location {
 /// Error in a scenario.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ScenarioError {
-    /// Place of the error.
+    /// Location of the error: a line of a file, or a flag.
     pub place: Location,
     /// Key, with its section. Empty if the error belongs to no key.
     pub key: String,
@@ -63,7 +63,7 @@ pub struct ScenarioError {
 }
 
 impl ScenarioError {
-    /// Creates an error at a place.
+    /// Creates an error with its location.
     pub fn new(
         place: &Location,
         key: impl Into<String>,
@@ -105,12 +105,12 @@ impl fmt::Display for ScenarioError {
 
 impl std::error::Error for ScenarioError {}
 
-/// Returns the name that is closest to the text found. At most a third of the name's characters may differ. A name that
-/// begins with the text (three characters or more) also counts.
+/// Returns the name that is closest to the text that was found. At most a third of the name's characters may differ. A
+/// name also counts as close if it begins with the text, which then needs three characters or more.
 pub fn did_you_mean<'a>(found: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let found: String = found
         .chars()
-        // Bounds the cost of the comparison for long texts.
+        // Without this limit, the comparison of long texts would be slow.
         .take(64)
         .flat_map(char::to_lowercase)
         .collect();

@@ -1,7 +1,7 @@
 //! Scenarios in TOML, and the simulation runs that they describe.
 //!
-//! A [`Scenario`] holds the keys that a user has set, with values that are checked against one [`schema`]. There are
-//! three sources: a text ([`Scenario::from_text`]), the text of a file with the directory where its paths start
+//! A [`Scenario`] holds the keys that a user has set. Each value is checked against the [`schema`]. There are three
+//! sources: a text ([`Scenario::from_text`]), the text of a file with the directory where its paths start
 //! ([`Scenario::parse`]), and values that a program sets one by one ([`Scenario::with`]). Every other key has its
 //! default.
 //!

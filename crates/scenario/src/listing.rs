@@ -11,7 +11,7 @@ use tailcut_sim::{
 /// Name with a description, and additional data for scripts.
 #[derive(Clone, Debug)]
 pub struct ListedName {
-    /// Kind of the part of a design's name. Empty for other names.
+    /// Kind of part that the name stands for in a design's name. Empty for other names.
     pub part: &'static str,
     /// Name.
     pub name: String,
@@ -90,7 +90,7 @@ pub fn disciplines() -> Vec<ListedName> {
     disciplines.collect()
 }
 
-/// Returns the names of flow sizes, and the forms of other sizes.
+/// Returns the names of size distributions, and the notations for all other sizes.
 pub fn workloads() -> Vec<ListedName> {
     let named = sizes::NAMES.iter().map(|named| {
         let mean = named.distribution().mean();

@@ -1,4 +1,5 @@
-//! Origins of runs: a hash of all inputs of a run. A run with the same origin as a finished one is not repeated.
+//! Origins of runs. The origin of a run is a hash of all its inputs. If a finished run has the same origin, the run is
+//! not repeated.
 
 use crate::study::Study;
 use std::fmt::Write;

@@ -1,4 +1,4 @@
-//! Keys and values of manifests. A comparison of studies uses them to find the keys in which the studies differ.
+//! Keys and values of manifests, in which a comparison of studies finds the keys that differ.
 
 use crate::error::Location;
 use crate::path::KeyPath;
@@ -10,8 +10,8 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use tailcut_record::Parameter;
 
-/// Keys that do not change the studied system, such as names, seeds and measurements. Studies that differ only in these
-/// keys can be joined.
+/// Keys that do not change the studied system, such as names, seeds and measurements. Studies can be joined if they
+/// differ only in these keys.
 const NOT_COMPARED: [&str; 14] = [
     "name",
     "about",

@@ -1,4 +1,4 @@
-//! Key whose values are searched between two limits.
+//! Numeric key of a scenario whose values a search tries between two limits.
 
 use crate::error::{Location, Outcome, ScenarioError};
 use crate::path::KeyPath;
@@ -74,7 +74,8 @@ impl SearchedKey {
         self.path.to_string()
     }
 
-    /// Returns the limits in the key's smallest unit (picoseconds, bits per second, bytes), the lower one first.
+    /// Returns the limits in the key's smallest unit (picoseconds, bits per second, bytes): first the lower limit, then
+    /// the upper limit.
     pub fn ends(&self) -> [f64; 2] {
         let number = |value| values::number_of(value).unwrap_or_default();
         [number(&self.ends[0]), number(&self.ends[1])]
@@ -85,8 +86,8 @@ impl SearchedKey {
         !matches!(self.ends[0], Value::Number(_) | Value::Numbers(_))
     }
 
-    /// Returns the scenario with this value of the key. The value replaces a value or sweep of the key, and it is a
-    /// parameter of the runs, which identifies them.
+    /// Returns the scenario with this value of the key. The value replaces a value or sweep of the key. The value is
+    /// also a parameter of the runs, which distinguishes these runs from other runs.
     ///
     /// # Errors
     /// The key does not allow the value.
@@ -137,7 +138,7 @@ impl Sweep {
         (low.0 < high.0 && same_kind).then(|| [low.1.clone(), high.1.clone()])
     }
 
-    /// Adds an axis. It replaces an earlier axis of the same key.
+    /// Adds an axis, which replaces an earlier axis of the same key.
     pub(super) fn insert(&mut self, axis: Axis) {
         match self.axes.iter_mut().find(|known| known.path == axis.path) {
             Some(known) => *known = axis,

@@ -1,9 +1,9 @@
-//! Usual terms of network engineers for parts and keys that have other names here.
+//! Terms that network engineers know for parts and keys whose names differ in this project.
 
 use crate::error::did_you_mean;
 use tailcut_sim::{Design, NamedBalancer, NamedQueue, REPLICATIONS, Registered, UnknownDesign};
 
-/// Terms for designs and load balancers.
+/// Usual terms for designs and load balancers, each with the name in this project.
 const PARTS: [(&str, &str); 12] = [
     ("reno", "tcp"),
     ("newreno", "tcp"),
@@ -19,13 +19,13 @@ const PARTS: [(&str, &str); 12] = [
     ("wcmp", "weighted-ecmp"),
 ];
 
-/// Congestion controls and load balancers that have no implementation here.
+/// Names of known congestion controls and load balancers that this project does not implement.
 const ABSENT: [&str; 21] = [
     "bbr", "bbr2", "bbr3", "bic", "copa", "dcqcn", "detail", "drill", "drb", "hedera", "homa",
     "hpcc", "illinois", "ledbat", "plug", "presto", "quic", "swift", "timely", "vegas", "westwood",
 ];
 
-/// Terms for keys of a scenario.
+/// Usual terms for keys of a scenario, each with the key.
 const KEYS: [(&str, &str); 27] = [
     ("bandwidth", "topology.rate"),
     ("bw", "topology.rate"),
@@ -56,7 +56,7 @@ const KEYS: [(&str, &str); 27] = [
     ("initial_cwnd", "tcp.initial_window"),
 ];
 
-/// Other spellings of units.
+/// Other spellings of units, each with the spelling of scenarios.
 const UNITS: [(&str, &str); 25] = [
     ("msec", "ms"),
     ("msecs", "ms"),
@@ -97,7 +97,7 @@ pub(crate) fn with_usual_unit(text: &str, is_allowed: impl Fn(&str) -> bool) -> 
     meant.find(|text| is_allowed(text))
 }
 
-/// Returns the key that a term of network engineers means.
+/// Returns the key that a usual term of network engineers means.
 pub(crate) fn key_for(term: &str) -> Option<&'static str> {
     let term = term.to_ascii_lowercase().replace('-', "_");
     entry(&KEYS, &term)
@@ -128,7 +128,7 @@ pub(crate) fn meant_design(unknown: &UnknownDesign) -> Option<String> {
     let is_balancer = |name: &str| NamedBalancer::named(name).is_some();
     let is_design = |name: &str| Design::named(name).is_some();
     let is_replication = |name: &str| REPLICATIONS.iter().any(|one| one.name == name);
-    // Parts in the wrong order or with the wrong sign.
+    // The user may have written the parts in the wrong order or with the wrong sign.
     let moved = match (stack.split_once('+'), balancer) {
         (Some((design, balancer)), None) if is_design(design) && is_balancer(balancer) => {
             Some(format!("{design}@{balancer}"))
@@ -163,7 +163,7 @@ pub(crate) fn meant_design(unknown: &UnknownDesign) -> Option<String> {
         .map(str::to_owned);
     let near =
         near.or_else(|| did_you_mean(part, unknown.allowed.iter().copied()).map(str::to_owned))?;
-    // A load balancer without its sign, such as `spry` or `flowlet`.
+    // The user may have written a load balancer without its sign, such as `spry` or `flowlet`.
     if balancer.is_none() && is_balancer(&near) {
         return Some(format!("tcp@{near}"));
     }

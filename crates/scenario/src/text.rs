@@ -1,5 +1,5 @@
-//! A scenario as one text, including values that flags or programs set, and the files that it names. Another process
-//! can make the same runs from them.
+//! Scenario as one text and its files. The text includes values that flags or programs set. Another process can make
+//! the same runs from them.
 
 use crate::error::{Location, Outcome, ScenarioError};
 use crate::scenario::{Entry, Scenario};
@@ -11,22 +11,22 @@ use std::path::Path;
 use std::sync::Arc;
 use tailcut_units::{Bytes, Rate};
 
-/// Scenario in TOML, and the data that its text cannot express.
+/// Scenario as a text in TOML, and the data that the text cannot express.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ScenarioText {
-    /// TOML text. The files that it names are separate: [`Scenario::files`].
+    /// Text in TOML. The files that the text names are separate: [`Scenario::files`].
     pub text: String,
     /// Default name of the scenario, if the text contains none.
     pub name: String,
-    /// Paths of keys that are only starting values. It is no error if nothing reads such a key.
+    /// Paths of keys that are only starting values. It is not an error if no component reads such a key.
     pub start: Vec<String>,
 }
 
 impl ScenarioText {
-    /// Parses the scenario. It gives the same study as the original.
+    /// Parses the text. The scenario gives the same study as the original scenario.
     ///
     /// # Errors
-    /// A text that is not a scenario (with `file` and the line), or a path that is not a key.
+    /// The text is not a scenario (the error names `file` and the line), or a path is not a key.
     pub fn read(&self, file: &str) -> Outcome<Scenario> {
         let mut scenario = Scenario::parse(file, "", &self.text)?;
         scenario.name.clone_from(&self.name);
@@ -137,7 +137,8 @@ impl Scenario {
         Ok(files)
     }
 
-    /// Reads a file that a key of a workload names at `place`. Also returns the name of the file for errors.
+    /// Reads a file that a key of a workload names. `place` is the place where the key was written. Also returns the
+    /// name of the file for errors.
     pub(crate) fn read_file(
         &self,
         file: &str,
@@ -205,7 +206,7 @@ impl Key {
         form.map(toml).unwrap_or_default()
     }
 
-    /// Ways to write a value. The key accepts at least one of them.
+    /// Returns the possible ways to write a value. The key accepts at least one of them.
     fn forms(&self, value: &Value) -> Vec<Raw> {
         let list = |items: Vec<Raw>| vec![Raw::Array(items)];
         let written = || Raw::Text(value.written(self.kind));
@@ -271,7 +272,7 @@ mod tests {
         origins.map(|origin| origin.config).collect()
     }
 
-    /// Copies a scenario as another process receives it: only the text and the files.
+    /// Returns the scenario as another process receives it: only the text and the files are copied.
     fn elsewhere(scenario: &Scenario) -> Scenario {
         let read = scenario.to_text().read("plan").expect("a scenario");
         let files = scenario.files().expect("files").into_iter();

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use tailcut_sim::workload::Trace;
 
-/// Traces that were read for one study. The points of a sweep share them.
+/// Traces that were read from files for one study. All points of a sweep share them.
 #[derive(Clone, Default, Debug)]
 pub struct Traces(Arc<Mutex<HashMap<String, Arc<Trace>>>>);
 

@@ -12,16 +12,16 @@ use tailcut_sim::fabric::Observer;
 use tailcut_sim::transport::Segment;
 use tailcut_sim::{RunClock, RunConfig, RunControl, RunError};
 
-/// Receiver of progress reports. The threads that execute the runs call it. A run is identified by its index in the
-/// study.
+/// Receiver of progress reports. The threads that execute the runs call its methods. The argument `run` is the index of
+/// the run in the study.
 pub trait Progress: Sync {
-    /// A run has started.
+    /// Reports that a run has started.
     fn started(&self, _run: usize) {}
-    /// A run has completed about this share, from 0 to 1.
+    /// Reports that a run has completed about this share, from 0 to 1.
     fn advanced(&self, _run: usize, _share: f64) {}
-    /// A run has ended, and its record is stored.
+    /// Reports that a run has ended and its record is stored.
     fn ended(&self, _run: usize, _ended: &Ended<'_>) {}
-    /// A run was stopped or failed.
+    /// Reports that a run was stopped or has failed.
     fn left(&self, _run: usize) {}
     /// Returns whether all runs must stop now.
     fn stop(&self) -> bool {
@@ -74,7 +74,7 @@ pub struct Workers<'a> {
     pub threads: NonZeroUsize,
     /// Receiver of progress reports.
     pub progress: &'a dyn Progress,
-    /// Executor of the runs under the wall clock. `None` rejects these runs.
+    /// Executor of the runs under the wall clock. `None`: these runs are rejected.
     pub hosts: Option<&'a dyn RealHosts>,
 }
 
@@ -94,7 +94,7 @@ impl Default for Workers<'_> {
 pub struct RunFailed {
     /// Short name of the run, from [`RunKey::label`](tailcut_record::RunKey::label).
     pub run: String,
-    /// Cause.
+    /// Reason why the run has no record.
     pub error: RunError,
 }
 
@@ -114,7 +114,7 @@ impl Study {
     /// Executes all runs and returns their records, in the order of the runs.
     ///
     /// # Errors
-    /// The first run that failed, or [`RunError::Stopped`] if [`Progress::stop`] stopped one.
+    /// The first error of a run, or [`RunError::Stopped`] if [`Progress::stop`] stopped a run.
     pub fn run(&self, workers: &Workers<'_>) -> Result<Vec<RunRecord>, RunFailed> {
         let all: Vec<usize> = (0..self.runs.len()).collect();
         let records = workers.run(&self.runs, &all, |_, record| Ok::<_, RunFailed>(record))?;
@@ -134,7 +134,7 @@ impl Workers<'_> {
     /// the results of `keep` in the order of `wanted`, with `None` for a run that was stopped.
     ///
     /// # Errors
-    /// The first error of a run or of `keep`. It stops all other runs.
+    /// The first error of a run or of `keep`. After an error, all other runs stop.
     pub fn run<T: Send, E: From<RunFailed> + Send>(
         &self,
         runs: &[RunConfig],
@@ -154,7 +154,7 @@ impl Workers<'_> {
     /// form, as in [`run_packed`](tailcut_sim::run_packed).
     ///
     /// # Errors
-    /// The first error of a run, of `watch` or of `keep`. It stops all other runs.
+    /// The first error of a run, of `watch` or of `keep`. After an error, all other runs stop.
     pub fn run_watched<O: Watcher, T: Send, E: From<RunFailed> + Send>(
         &self,
         runs: &[RunConfig],
@@ -195,7 +195,7 @@ impl Workers<'_> {
                 }
             }
         };
-        // A run on real hosts is timed by the wall clock, and other runs on the machine would disturb it.
+        // A run on real hosts needs exact wall-clock time. Other runs on the machine at the same time would disturb it.
         let is_timed = |run: &usize| {
             runs.get(*run)
                 .is_some_and(|run| run.clock != RunClock::Simulated)

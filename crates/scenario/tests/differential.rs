@@ -1,4 +1,4 @@
-//! Random scenarios, with one link or several links per host: the records are the same on either kind of port, with
+//! Random scenarios, with one link or several links per host. The records must be the same on either kind of port, with
 //! either event queue, and on any number of threads.
 //!
 //! The variable `RANDOM_SCENARIOS` sets the number of scenarios.
@@ -39,11 +39,11 @@ const TOPOLOGIES: [&str; 5] = [
     "kind = \"fat-tree\"\nk = 4\noversubscription = 2",
 ];
 
-/// Faults of the link that every network has: between host 0 and its first switch.
+/// Possible faults of the link between host 0 and its first switch. Every network has this link.
 const FAULTS: [&str; 4] = [
     "",
     "rate = \"1Gbps\"\nfrom = \"100us\"\nuntil = \"900us\"\n",
-    // No packet is left at this time, so this fault changes the kind of a port and nothing else.
+    // The fault begins when the network is empty. It changes only the kind of the port.
     "rate = \"1Gbps\"\nfrom = \"1000s\"\n",
     "loss = 0.01\n",
 ];

@@ -1,9 +1,9 @@
-//! Files of other programs: tables of flow sizes and coflows, from the scenario to the results.
+//! Files that other programs write: tables of flow sizes, and coflows. The tests go from the scenario to the results.
 
 use tailcut_record::{CoflowKind, RunRecord};
 use tailcut_scenario::{Scenario, Study, Workers};
 
-/// Runs a scenario with a file.
+/// Runs a scenario that reads a file, and returns its records.
 fn run(file: (&str, &str), workload: &str) -> Result<Vec<RunRecord>, String> {
     let text = format!(
         "designs = [\"tcp\", \"dctcp\"]\n[topology]\nkind = \"single-switch\"\nhosts = 8\n[[workload]]\n{workload}"

@@ -312,8 +312,8 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("groups.destination_weight", GROUP, "3"),
 ];
 
-/// Keys that only some designs read, each with such a design. A section stands for all its keys, except keys that an
-/// earlier entry names.
+/// Keys that only some designs read, each with one of these designs. A section stands for all its keys, except keys
+/// that an earlier entry names.
 const READERS: &[(&str, &str)] = &[
     ("tcp.classic_ecn", "tcp"),
     ("repnet", "repflow"),
@@ -346,20 +346,20 @@ const READERS: &[(&str, &str)] = &[
     ("rans", "rans"),
 ];
 
-/// Keys without which the scenario is invalid. Other tests cover them.
+/// Keys without which the scenario is invalid. Other tests cover these keys.
 const REQUIRED: [&str; 7] = [
     "nodes.name",
     "nodes.kind",
     "links.a",
     "workload.file",
-    // These need a file.
+    // These keys need a file or a registered application.
     "workload.table_unit",
     "workload.size_factor",
     "workload.application",
 ];
 
-/// Returns the runs, the output settings and the measured part as text. The rest of the manifest's copy of the scenario
-/// is left out, because it contains every key.
+/// Returns the runs, the output settings and the measured part as text. The manifest's copy of the scenario contains
+/// every key, so the other parts of this copy are left out.
 fn in_words(scenario: &Scenario) -> Result<String, String> {
     let study = Study::of(scenario).map_err(|error| error.to_string())?;
     Ok(format!(
@@ -389,7 +389,7 @@ fn scenario(designs: &str, path: &str, text: &str) -> Scenario {
 #[test]
 fn every_key_changes_something() {
     for (path, text, value) in CHANGES {
-        // Workloads of requests need designs that support them.
+        // Workloads of requests need designs that can carry requests.
         let top = match (*text, reader(path)) {
             (REQUESTS, _) => "designs = [\"stations\", \"rans\"]\n".to_owned(),
             (_, Some(design)) => format!("designs = [\"{design}\"]\n"),
@@ -401,8 +401,8 @@ fn every_key_changes_something() {
             .set(path, value, &Location::flag("--set"))
             .expect(path);
         let (before, after) = (in_words(&before), in_words(&after));
-        // If the only link of the hosts moves to the other switch, the scenario is rejected. The error shows that the
-        // key is read.
+        // This change moves the only link of the hosts to another switch, so the scenario is rejected. The error shows
+        // that the key is read.
         if *path == "links.b" {
             assert_ne!(before, after, "{path}");
             continue;
@@ -432,7 +432,7 @@ fn a_key_that_no_design_reads_is_refused_with_the_designs_that_would() {
             let Some(reader) = reader(&path).filter(|reader| *reader != "stations") else {
                 continue;
             };
-            // A design that supports the same workload but does not read the key.
+            // This design supports the same workload but does not read the key.
             let other = match (section.name, reader) {
                 ("servers" | "rans", "tcp") => "stations",
                 ("servers" | "rans", _) => "tcp",

@@ -1,4 +1,4 @@
-//! Limits that a packet, a network or a workload must respect are checked before a run begins.
+//! Limits of packets, networks and workloads are checked before a run begins.
 
 use tailcut_scenario::{Scenario, Study};
 

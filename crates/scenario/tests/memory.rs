@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tailcut_scenario::sim::{self, Unattended};
 use tailcut_scenario::{Scenario, Study};
 
-/// Bytes that are allocated now, and the largest number so far.
+/// Number of bytes that are allocated now, and the largest number so far.
 static NOW: AtomicUsize = AtomicUsize::new(0);
 static MOST: AtomicUsize = AtomicUsize::new(0);
 
@@ -22,7 +22,7 @@ unsafe impl GlobalAlloc for Counting {
 
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
         NOW.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: as above.
+        // SAFETY: the caller meets the contract of the system's allocator.
         unsafe { System.dealloc(place, layout) }
     }
 }
@@ -30,10 +30,10 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Network of eight hosts in two racks.
+/// Network of eight hosts in two racks, as a section of a scenario.
 const NETWORK: &str = "[topology]\nkind = \"leaf-spine\"\nhosts = 4\nleaves = 2\nspines = 2\n";
 
-/// Returns the number of flows in a run, and the largest amount of memory that the run allocates, in bytes. `flows` is
+/// Returns the number of flows in a run, and the largest amount of memory in bytes that the run allocates. `flows` is
 /// the number of flows in each part of the workload.
 fn most(design: &str, workload: &str, flows: usize) -> (usize, usize) {
     // At this load few flows overlap, and few connections wait in a closing state.

@@ -32,7 +32,7 @@ fn the_load_of_hosts_is_three_times_as_much_on_uplinks_that_are_oversubscribed_t
          \"fixed:146000\"\n"
     );
     let offered = offered(&text);
-    // 100 packets of 1,460 B, each with 78 B of overhead.
+    // The load counts headers, preamble and gap: each packet with 1,460 B of payload has 1,538 B on the link.
     let hosts = 0.2 * 1_538.0 / 1_460.0;
     for (tier, expected) in [
         ("host uplinks", hosts),
@@ -117,7 +117,7 @@ fn links_carry_what_they_are_offered() {
             "designs = [\"{design}\"]\n{top}{topology}{workload}"
         ));
         let offered = record.offered.as_ref().expect("known");
-        // Acknowledgements and pulls add load, and flows start and end within the time.
+        // Acknowledgements and pulls add load, and flows start and end within the measured time.
         let most = if design == "scdp" { 1.3 } else { 1.15 };
         assert!(offered.tiers.len() >= 4, "{offered:?}");
         for tier in &offered.tiers {

@@ -1,4 +1,4 @@
-//! Profiles and timers of TCP: they decide defaults, and a key that is written counts before them.
+//! Profiles and timer sets of TCP. They set the defaults of keys, and a key that the user writes overrides them.
 
 use tailcut_scenario::{Location, Scenario, Study};
 use tailcut_sim::transport::tcp::{

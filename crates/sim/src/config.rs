@@ -19,21 +19,21 @@ use tailcut_workload::{
     Arrivals, Class, CoflowTrace, HostWeights, SizeDistribution, ThinkTime, Trace,
 };
 
-/// All inputs that determine the result of a run. Clones are cheap, because large parts are shared.
+/// Inputs that determine the result of a run. Clones are cheap, because large parts are shared.
 #[derive(Clone, Debug)]
 pub struct RunConfig {
-    /// Design.
+    /// Design of the run, with its replication and load balancer.
     pub stack: Stack,
-    /// Name of the design in records, if it differs from the name of the stack. Designs with their own settings have
-    /// one.
+    /// Name of the design in records, if it differs from the name of the stack. A design with its own settings has such
+    /// a name.
     pub called: Option<String>,
     /// Swept keys of the study with this run's values, for its records. The other fields already contain these values.
     pub parameters: Vec<Parameter>,
-    /// Network.
+    /// Network of the run, without faults.
     pub topology: TopologySpec,
     /// Links that are slow, lossy or down. Loads refer to the network without these faults.
     pub faults: Vec<LinkFault>,
-    /// Workload.
+    /// Workload of the run.
     pub workload: WorkloadSpec,
     /// Parameters of designs, hosts and NICs.
     pub settings: Settings,
@@ -43,14 +43,14 @@ pub struct RunConfig {
     pub sample_every: Option<Duration>,
     /// Measurements of single packets.
     pub measures: Measures,
-    /// Time that the run waits for flows to finish after the last arrival.
+    /// Longest time that the run continues after the last arrival, so that flows can finish.
     pub drain: Duration,
     /// Whether flows keep arriving until the last recorded flow has ended. The further flows have no rows in the
-    /// record. All parts of the workload must be open.
+    /// record. All parts of the workload must be open loops.
     pub continues_load: bool,
-    /// Event queue. Results do not depend on it.
+    /// Kind of the event queue. Results do not depend on it.
     pub engine: EngineKind,
-    /// Events per packet at FIFO ports. Results do not depend on it.
+    /// Number of events per packet at FIFO ports. Results do not depend on it.
     pub port_events: PortEvents,
     /// Clock of the run.
     pub clock: RunClock,
@@ -70,8 +70,8 @@ pub enum RunClock {
 }
 
 impl RunConfig {
-    /// Creates a run with seed 1. Everything else has the default of its part: Ethernet framing, DCTCP of RFC 8257, no
-    /// samples or measurements, and 20 s for flows to finish after the last arrival.
+    /// Creates a run with seed 1. All other fields have the defaults of their parts: Ethernet framing, DCTCP of RFC
+    /// 8257, no samples or measurements, and 20 s for flows to finish after the last arrival.
     pub fn new(stack: Stack, topology: TopologySpec, workload: WorkloadSpec) -> Self {
         Self {
             stack,
@@ -107,7 +107,7 @@ impl RunConfig {
         }
     }
 
-    /// Returns the requirements of the design on the switches.
+    /// Returns the setup that the design needs on the switches.
     pub fn switch_plan(&self) -> SwitchPlan {
         SwitchPlan::new(self.stack, &self.settings, self.traffic())
     }
@@ -126,12 +126,12 @@ impl RunConfig {
         Ok(topology)
     }
 
-    /// Returns the network with the faults of the run. A link that is slow during the whole run has its lower rate
-    /// there. Hosts use this network, as if it had been built with these rates. Workload and queues use the network
-    /// without faults.
+    /// Returns the network with the faults of the run. A link that is slow during the whole run has its lower rate in
+    /// this network. Hosts use this network, as if it had been built with these rates. Workload and queues use the
+    /// network without faults.
     ///
     /// # Errors
-    /// A fault that the network cannot have.
+    /// The network cannot have one of the faults.
     pub fn with_faults(&self, topology: &Arc<Topology>) -> Result<Arc<Topology>, RunError> {
         if self.faults.is_empty() {
             return Ok(Arc::clone(topology));
@@ -175,12 +175,12 @@ impl RunConfig {
     }
 }
 
-/// Topology with a name.
+/// Network with its name.
 #[derive(Clone, Debug)]
 pub struct TopologySpec {
     /// Name in records.
     pub name: String,
-    /// Network.
+    /// Kind and parameters of the network.
     pub shape: Shape,
 }
 
@@ -217,12 +217,13 @@ impl Shape {
 pub struct WorkloadSpec {
     /// Name in records.
     pub name: String,
-    /// Load in records, which is the load of the foreground. `None` if the workload has no load.
+    /// Load of the foreground, for records. `None` if the workload has no load.
     pub load: Option<f64>,
     /// Parts of the workload.
     pub parts: Vec<WorkloadPart>,
-    /// Weights of hosts that send or receive more than others, in parts that draw source and destination. Open loops
-    /// use both weights. Closed loops and bursts use the weights of destinations.
+    /// Weights of hosts that send or receive more than others. They apply to parts that draw source and destination.
+    /// Open loops use the weights of sources and destinations. Closed loops and bursts use only the weights of
+    /// destinations.
     pub weights: Arc<HostWeights>,
 }
 
@@ -231,10 +232,10 @@ pub struct WorkloadSpec {
 pub struct WorkloadPart {
     /// Role of the flows in the experiment.
     pub class: Class,
-    /// Equal-cost path of the flows and their ACKs. `None`: the network selects the path. A trace has a path for each
-    /// flow instead.
+    /// Number of the equal-cost path of the flows and their ACKs. `None`: the network selects the path. A trace ignores
+    /// this field, because it has a path for each flow.
     pub path: Option<u16>,
-    /// Flows.
+    /// Flows of the part, by their origin.
     pub flows: FlowsSpec,
 }
 
@@ -245,26 +246,27 @@ pub enum FlowsSpec {
     Trace(Arc<Trace>),
     /// Coflows of a file.
     Coflows(Arc<CoflowTrace>),
-    /// Open loop: flows arrive even if earlier ones have not finished.
+    /// Open loop: flows arrive even if earlier flows have not finished.
     Open(OpenSpec),
-    /// Closed loop: each source keeps a number of flows outstanding, and starts the next one when one finishes.
+    /// Closed loop: each source keeps a number of flows outstanding. When a flow finishes, the source starts the next
+    /// one.
     Closed(ClosedSpec),
     /// One flow per source, all at the same time.
     Burst(BurstPart),
-    /// Queries in a closed loop: several workers answer each, and the next one starts after the last answer.
+    /// Queries in a closed loop: several workers answer a query, and the next query starts after the last answer.
     Queries(QueriesPart),
     /// Requests of clients to servers.
     Requests(RequestsPart),
     /// Requests for replicated blocks. A workload can have at most one such part.
     Storage(StoragePart),
-    /// Custom application. It takes the place of a storage part.
+    /// Custom application. A workload can have one custom application or one storage part, not both.
     Application(ApplicationPart),
 }
 
 /// Limits of the arrivals of a part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Start of the arrivals.
+    /// Start of the arrivals, from the start of the run.
     pub from: Duration,
     /// Latest time of an arrival.
     pub until: Duration,
@@ -273,15 +275,15 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Returns the longest duration of the arrivals.
+    /// Returns the time from the start of the arrivals to the latest arrival.
     pub fn span(&self) -> Duration {
         self.until.saturating_sub(self.from)
     }
 }
 
 impl FlowsSpec {
-    /// Returns the limits of the arrivals. Returns `None` for a trace, coflows of a file and a burst,
-    /// which have none.
+    /// Returns the limits of the arrivals. Returns `None` for a trace, coflows of a file and a burst, which have no
+    /// limits.
     pub const fn limits(&self) -> Option<Limits> {
         let (from, until, at_most) = match self {
             Self::Trace(_) | Self::Coflows(_) | Self::Burst(_) => return None,
@@ -313,7 +315,7 @@ impl FlowsSpec {
         (*from, *until, *at_most) = (limits.from, limits.until, limits.at_most);
     }
 
-    /// Sets the number of hosts in a partial permutation, or the number of hosts that a matrix leaves out.
+    /// Sets the number of hosts of a partial permutation, or the number of hosts that a matrix leaves out.
     pub fn set_permuted_hosts(&mut self, count: u32) {
         let matrix = match self {
             Self::Trace(_)
@@ -339,7 +341,7 @@ impl FlowsSpec {
     }
 }
 
-/// Open loop.
+/// Open loop: flows arrive independently of the ends of earlier flows.
 #[derive(Clone, Debug)]
 pub struct OpenSpec {
     /// Flow sizes.
@@ -356,17 +358,17 @@ pub struct OpenSpec {
     pub until: Duration,
     /// Largest number of flows.
     pub max_flows: Option<u64>,
-    /// Fan-in: for each flow below `below`, `senders - 1` other hosts send a flow of the same size to the same
-    /// destination at the same instant.
+    /// Fan-in of small flows. For each flow below `below` bytes, `senders - 1` other hosts send a flow of the same size
+    /// to the same destination at the same instant.
     pub fan_in: Option<FanInSpec>,
 }
 
-/// Incast of the RepNet paper, in addition to background traffic.
+/// Fan-in of small flows: the incast of the RepNet paper, in addition to background traffic.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FanInSpec {
     /// Total number of senders, at least 2 (11 in the RepNet paper).
     pub senders: u32,
-    /// Flows below this size fan in.
+    /// Size limit in bytes: smaller flows fan in.
     pub below: Bytes,
 }
 
@@ -375,11 +377,11 @@ pub struct FanInSpec {
 pub enum OfferedRate {
     /// Fraction of a capacity.
     Load {
-        /// Fraction, above zero.
+        /// Load as a fraction of the capacity, above zero.
         fraction: f64,
-        /// Capacity.
+        /// Capacity to which the fraction refers.
         of: LoadReference,
-        /// Whether headers, preamble and gap count.
+        /// Whether headers, preamble and inter-packet gap count towards the load.
         wire_bytes: bool,
     },
     /// Flows per second, of all sources together.
@@ -392,13 +394,13 @@ pub enum LoadReference {
     /// Links of the sending hosts.
     #[default]
     HostLinks,
-    /// Uplinks of the racks, counting only the bytes that leave a rack. With one rack: the links of the hosts.
+    /// Uplinks of the racks. Only the bytes that leave a rack count. With one rack: the links of the hosts.
     RackUplinks,
-    /// Another rate.
+    /// Rate that the scenario states.
     Rate(Rate),
 }
 
-/// Closed loop.
+/// Closed loop: each source keeps a number of flows outstanding.
 #[derive(Clone, Debug)]
 pub struct ClosedSpec {
     /// Flow sizes.
@@ -422,9 +424,10 @@ pub struct ClosedSpec {
 pub struct QueriesPart {
     /// Sizes of the answers, in bytes.
     pub sizes: Arc<SizeDistribution>,
-    /// Number of hosts that ask, drawn by the seed. `None`: all hosts.
+    /// Number of aggregators, which are drawn by the seed. `None`: all hosts.
     pub aggregators: Option<u32>,
-    /// Workers of a query, at least 1: different hosts, drawn evenly from all hosts but the aggregator.
+    /// Number of workers of a query, at least 1. They are different hosts, drawn uniformly from all hosts except the
+    /// aggregator.
     pub fan_out: u32,
     /// Size of the question to each worker, in bytes. `None`: no question, and all answers start with the query.
     pub question: Option<Bytes>,
@@ -488,13 +491,14 @@ pub enum RequestRate {
 pub struct StoragePart {
     /// Sizes of sessions, in bytes.
     pub sizes: Arc<SizeDistribution>,
-    /// Number of hosts that take no part: the hosts of a permutation of this size. `None`: all hosts take part.
+    /// Number of hosts that the storage workload leaves out: the hosts of a permutation of this size. `None`: all hosts
+    /// take part.
     pub left_out: Option<u32>,
-    /// Replicas of a block, at least 1.
+    /// Number of replicas of a block, at least 1.
     pub replicas: u32,
-    /// Share of sessions that read, from 0 to 1.
+    /// Share of sessions that are reads, from 0 to 1.
     pub reads: f64,
-    /// Blocks that a session reads at the same time, at least 1.
+    /// Number of blocks that a session reads at the same time, at least 1.
     pub blocks: u32,
     /// Arrival process of each client.
     pub arrivals: Arrivals,
@@ -515,9 +519,9 @@ pub struct StoragePart {
 /// Custom application with its parameters.
 #[derive(Clone, Debug)]
 pub struct ApplicationPart {
-    /// Application.
+    /// Custom application, as registered.
     pub application: &'static OwnApplication,
-    /// Size distribution. The application determines its use.
+    /// Size distribution. Each application decides how it uses the sizes.
     pub sizes: Arc<SizeDistribution>,
     /// Start of the application.
     pub from: Duration,
@@ -534,7 +538,7 @@ pub enum MatrixSpec {
     Anywhere,
     /// Like `Anywhere`, but only among the hosts that do not belong to a permutation with this number of hosts.
     AnywhereBeside {
-        /// Number of hosts that are left out. At least 2 hosts remain.
+        /// Number of hosts in the permutation, which are left out. At least 2 hosts remain.
         left_out: u32,
     },
     /// Destination drawn uniformly from the hosts of other racks.
@@ -551,7 +555,7 @@ pub enum MatrixSpec {
         /// Whether flows can stay within a rack.
         within_racks: bool,
     },
-    /// Many hosts send to one. The senders are the first other hosts, with the hosts of other racks first.
+    /// Many hosts send to one host. Hosts of other racks become senders first, then hosts of the receiver's rack.
     Incast {
         /// Number of senders.
         senders: u32,
@@ -563,7 +567,7 @@ pub enum MatrixSpec {
 }
 
 impl WorkloadSpec {
-    /// Returns the latest possible start of a flow, as far as the specification determines it.
+    /// Returns the latest possible start of a flow, if the specification determines it.
     pub fn span(&self) -> Duration {
         let spans = self.parts.iter().map(|part| match &part.flows {
             FlowsSpec::Trace(trace) => {

@@ -1,5 +1,5 @@
-//! Demand of a workload, estimated before the run: the number of transfers, and the number of data packets times the
-//! links of their paths. It predicts the cost of a run.
+//! Demand of a workload, estimated before the run. It has two numbers: the transfers, and the packet-hops (data
+//! packets, each multiplied by the number of links of its path). They predict the cost of a run.
 
 use crate::config::{
     ClosedSpec, FlowsSpec, MatrixSpec, OpenSpec, QueriesPart, RequestsPart, RunConfig, StoragePart,
@@ -15,16 +15,17 @@ use tailcut_workload::{Class, Error, Flow, Matrix, Operation, SizeDistribution};
 pub struct Demand {
     /// Number of flows, requests and sessions.
     pub transfers: f64,
-    /// Full data packets, times the links of their paths. Zero in designs without packets.
+    /// Packet-hops of full data packets: the packets, each multiplied by the number of links of its path. Zero in
+    /// designs without packets.
     pub packet_hops: f64,
 }
 
-/// Largest number of sources of a matrix whose paths are counted.
+/// Largest number of sources of a matrix for which the lengths of paths are counted.
 const SOURCES: usize = 64;
 
 /// Estimates the demand of a run's workload. For each part of the workload, at most `draws` transfers are drawn, as the
-/// run draws them, and all others are assumed to be similar. The number of transfers of a closed loop is estimated as
-/// if the loop were alone in the network.
+/// run draws them. The estimate assumes that all other transfers are similar. It counts the transfers of a closed loop
+/// as if the loop were alone in the network.
 ///
 /// # Errors
 /// The workload cannot be generated.
@@ -56,7 +57,7 @@ pub fn demand(config: &RunConfig, topology: &Topology, draws: usize) -> Result<D
             FlowsSpec::Queries(spec) => estimate.queries(spec)?,
             FlowsSpec::Requests(spec) => estimate.requests(spec, arrivals)?,
             FlowsSpec::Storage(spec) => estimate.storage(spec, (part.class, label), arrivals)?,
-            // Only the application determines the data that it sends, so its packets are unknown here.
+            // The application determines the data that it sends, so its number of packets is unknown here.
             FlowsSpec::Application(spec) => {
                 estimate.demand.transfers += spec.at_most.unwrap_or(1) as f64;
             }
@@ -73,7 +74,7 @@ pub fn demand(config: &RunConfig, topology: &Topology, draws: usize) -> Result<D
 #[derive(Clone, Copy, Default)]
 struct Arrivals {
     per_second: f64,
-    /// Total number between the limits.
+    /// Expected number of arrivals between the limits.
     all: f64,
 }
 
@@ -96,7 +97,7 @@ struct DemandEstimate<'a> {
     config: &'a RunConfig,
     topology: &'a Topology,
     draws: usize,
-    /// Number of links between two hosts, for the pairs that were counted.
+    /// Number of links between two hosts, for the pairs that have been counted so far.
     hops: HashMap<(HostId, HostId), f64>,
     /// Number of packets in the demand.
     packets: f64,
@@ -135,8 +136,8 @@ impl DemandEstimate<'_> {
         self.add(transfers * packets, hops);
     }
 
-    /// Returns the packet-hops that the hosts can send until the end of the run, with the mean path length of the
-    /// demand.
+    /// Returns the largest number of packet-hops that the hosts can send until the end of the run. It assumes the mean
+    /// path length of the demand.
     fn host_capacity_limit(&self) -> f64 {
         let framing = self.config.settings.framing;
         let bits = f64::from(framing.wire_bytes(framing.payload)) * 8.0;
@@ -145,12 +146,13 @@ impl DemandEstimate<'_> {
         packets * self.demand.packet_hops / self.packets.max(1.0)
     }
 
-    /// Adds an open loop. `drawn` are its first flows.
+    /// Adds the demand of an open loop. `drawn` are the first flows of the loop.
     fn open(&mut self, spec: &OpenSpec, drawn: &[Flow], arrivals: Arrivals) {
         let is_whole = drawn.len() < self.draws;
         let arrivals_drawn = match spec.fan_in {
             None => drawn.len() as f64,
-            // With fan-in, one arrival can be several flows. The time of the last flow gives the number of arrivals.
+            // With fan-in, one arrival can be several flows. The number of arrivals therefore follows from the time of
+            // the last flow.
             Some(_) => {
                 let last = drawn.last().map_or(Time::ZERO, |flow| flow.start);
                 let span = last.since(Time::ZERO).saturating_sub(spec.from);
@@ -164,8 +166,8 @@ impl DemandEstimate<'_> {
         self.flows(drawn, times);
     }
 
-    /// Adds a closed loop. The flows of a source share the link of the source. If destinations are drawn at random, a
-    /// flow also shares the link of its destination with as many flows of other sources.
+    /// Adds the demand of a closed loop. The flows of a source share the link of the source. If destinations are drawn
+    /// at random, a flow also shares the link of its destination with as many flows of other sources.
     fn closed(&mut self, spec: &ClosedSpec) -> Result<(), Error> {
         let matrix = traffic::weighted(self.config, &spec.matrix, self.topology)?;
         let bits = self.config.settings.framing.mean_wire_bytes(&spec.sizes) * 8.0;
@@ -189,8 +191,8 @@ impl DemandEstimate<'_> {
             return Ok(());
         }
         self.add_drawn(ended, &spec.sizes, hops);
-        // Flows in progress at the end are also sent. An instant falls more often into a long flow than into a short
-        // one, so the mean rest of a flow is E[X^2] / (2 E[X]).
+        // Flows in progress at the end are also sent. A random instant falls more often into a long flow than into a
+        // short one, so the mean rest of a flow is E[X^2] / (2 E[X]).
         let under_way = outstanding * matrix.sources().len() as f64;
         let rest = spec.sizes.second_moment() / (2.0 * spec.sizes.mean().max(1.0));
         self.demand.transfers += under_way;
@@ -198,7 +200,7 @@ impl DemandEstimate<'_> {
         Ok(())
     }
 
-    /// Adds queries. All answers to an aggregator share its link, and also the links of their workers.
+    /// Adds the demand of queries. All answers to an aggregator share its link, and also the links of their workers.
     fn queries(&mut self, spec: &QueriesPart) -> Result<(), Error> {
         let hosts: Vec<HostId> = (0..self.topology.hosts()).map(HostId).collect();
         let matrix = Matrix::anywhere(&hosts, &hosts)?;

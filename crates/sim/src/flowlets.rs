@@ -1,10 +1,10 @@
-//! Rule for the gap of flowlets, from the papers of CONGA and LetFlow: the gap is of the order of the round trip, and
-//! above the differences between the latencies of paths.
+//! Rule for the gap of flowlets, from the papers of CONGA and LetFlow. The gap is of the order of the round-trip time,
+//! and above the differences between the latencies of paths.
 //!
-//! The range starts at the round trip of the empty network. Below it, a flow changes its path within a window, and its
-//! packets overtake each other. The range ends at the round trip while all queues of the path are full, up to their
-//! marking threshold or limit. No difference between two paths is longer. Above it, a flow that is limited by its
-//! window never pauses for a gap, because ACKs arrive earlier.
+//! The range of good gaps starts at the round-trip time of the empty network. With a shorter gap, a flow changes its
+//! path within a window, and its packets overtake each other. The range ends at the round-trip time while all queues of
+//! the path are full, up to their marking threshold or limit. No difference between two paths is larger. With a longer
+//! gap, a flow that is limited by its window never pauses long enough, because ACKs arrive earlier.
 
 use crate::config::RunConfig;
 use crate::ideal;
@@ -15,14 +15,15 @@ use tailcut_fabric::topology::{Node, Topology};
 use tailcut_record::FlowletGap;
 use tailcut_units::{Duration, HostId};
 
-/// Largest number of racks for which all pairs of racks are examined. In larger networks, only the first rack sends.
+/// Largest number of racks for which all pairs of racks are examined. In larger networks, only pairs with the first
+/// rack as sender are examined.
 const RACKS_IN_PAIRS: usize = 64;
 
-/// Wait at a queue without a limit: the longest gap that a key allows.
+/// Assumed wait at a queue without a limit: the longest gap that a key allows.
 const UNLIMITED: Duration = Duration::from_ms(100_000_000);
 
-/// Returns the gap of a run's flowlets if it is outside the range. `topology` is the network with its faults. Returns
-/// `None` for load balancers without flowlets, and for networks with a single path.
+/// Returns the gap of a run's flowlets if it is outside the range of good gaps. `topology` is the network with its
+/// faults. Returns `None` for load balancers without flowlets, and for networks with a single path.
 pub(crate) fn gap_outside_range(
     config: &RunConfig,
     topology: &Arc<Topology>,
@@ -68,7 +69,7 @@ fn longest_queueing(topology: &Topology, full_packet: u64) -> Duration {
         .unwrap_or_default()
 }
 
-/// Returns the time that a packet waits at the switches between a rack and a host while all queues are full.
+/// Returns the time that a packet waits at the switches from a rack to a host while all queues are full.
 fn queueing(topology: &Topology, rack: u32, dst: HostId, full_packet: u64) -> Duration {
     let mut wait = Duration::ZERO;
     let mut here = vec![rack];
@@ -98,8 +99,8 @@ fn queueing(topology: &Topology, rack: u32, dst: HostId, full_packet: u64) -> Du
     wait
 }
 
-/// Returns the time that a full queue takes to drain. A queue is full at its marking threshold, or else at its limit.
-/// The queue of a custom discipline has no known limit.
+/// Returns the time that a full queue takes to drain. A queue is full at its marking threshold, or at its limit if it
+/// has no threshold. The queue of a custom discipline has no known limit.
 fn wait_at(topology: &Topology, port: u32, full_packet: u64) -> Duration {
     let link = &topology.links[port as usize].config;
     let limit = match (&link.phantom, &link.queue) {
@@ -147,7 +148,7 @@ mod tests {
             };
             longest_queueing(&network.build().expect("a network"), 1_250)
         };
-        // Three switches, and 1 us for each packet.
+        // The path has three switches, and each packet takes 1 us.
         assert_eq!(wait(None), Duration::from_us(300));
         assert_eq!(wait(Some(Limit::Packets(20))), Duration::from_us(60));
     }

@@ -11,8 +11,8 @@ use tailcut_workload::Framing;
 /// every rack, as regular topologies do.
 const RACKS_IN_PAIRS: usize = 64;
 
-/// Returns the longest time from the first bit of a full packet to the last bit of its ACK in the empty network. It
-/// considers the host with the slowest link in each rack.
+/// Returns the longest time from the first bit of a full packet to the last bit of its ACK in the empty network. In
+/// each rack, the function considers the host with the slowest link.
 pub(crate) fn longest_round_trip(
     topology: &Arc<Topology>,
     settings: &Settings,
@@ -51,25 +51,26 @@ pub(crate) fn longest_round_trip(
     longest
 }
 
-/// Hop of the ideal path.
+/// Hop of an ideal path.
 #[derive(Clone, Copy, Debug)]
 struct Hop {
     rate: Rate,
     delay: Duration,
-    /// Total rate of all equal-cost ports of this hop, in bits per second.
+    /// Sum of the rates of all equal-cost ports of this hop, in bits per second.
     together_bps: u64,
 }
 
 /// Ideal completion times in one topology.
 ///
 /// The ideal time of a flow is one round trip of the handshake, if the transport has one, plus the time of its packets.
-/// The packets are sent back to back and stored and forwarded at every hop, without window, queue or loss. If
+/// The packets are sent back to back and are stored and forwarded at every hop, without window, queue or loss. If
 /// equal-cost paths differ, each hop has the highest rate and the shortest delay of its ports.
 ///
-/// Where switches choose a path for each packet, packets can overtake each other, and a flow uses all paths at the same
-/// time. The ideal time is then a lower bound: at every hop, all equal-cost ports together serve all bytes of the flow,
-/// one packet precedes and another follows, and every full packet is stored and forwarded on its path. Hosts with
-/// several links then use all links at the same time. In other designs, a flow uses one link.
+/// If switches choose a path for each packet, packets can overtake each other, and a flow uses all paths at the same
+/// time. The ideal time is then a lower bound. At every hop, all equal-cost ports together serve all bytes of the flow.
+/// Before that, one packet must reach the hop. Afterwards, another packet must reach the destination. Every full packet
+/// is stored and forwarded on its path. Hosts with several links use all links at the same time. In other designs, a
+/// flow uses one link.
 pub(crate) struct Ideal {
     topology: Arc<Topology>,
     framing: Framing,
@@ -110,7 +111,7 @@ impl Ideal {
         let choice = there.iter().any(|hop| hop.together_bps > hop.rate.as_bps());
         let data = match self.stack.balancer.choice {
             Choice::Packet | Choice::Sender if choice => over_all_paths,
-            // Flowlets gain from a second path only if one path is slower than the host's link.
+            // Flowlets profit from a second path only if one path is slower than the host's link.
             Choice::Flowlet if choice && there.iter().any(|hop| hop.rate < there[0].rate) => {
                 over_all_paths
             }
@@ -160,8 +161,8 @@ impl Ideal {
 }
 
 /// Returns the hops between two hosts of which at least one is multi-homed. The number of hops is the length of the
-/// shortest path. Each hop has the highest rate and the shortest delay of all links of its kind in the network, so no
-/// packet meets a faster hop.
+/// shortest path. Each hop has the highest rate and the shortest delay of all links of its kind in the network. No real
+/// path is therefore faster.
 fn bonded(topology: &Topology, src: HostId, dst: HostId) -> Vec<Hop> {
     let uplinks = topology.uplinks_of(src);
     let mut here: Vec<u32> = uplinks
@@ -208,7 +209,7 @@ const fn switch_of(node: Node) -> Option<u32> {
     }
 }
 
-/// Combines ports to a hop with the highest rate, the shortest delay and the total rate.
+/// Combines ports into one hop with the highest rate, the shortest delay and the total rate.
 fn best(topology: &Topology, ports: impl Iterator<Item = u32>) -> Option<Hop> {
     let hops = ports.map(|port| hop(topology, port));
     hops.reduce(|best, other| Hop {
@@ -227,7 +228,8 @@ fn hop(topology: &Topology, port: u32) -> Hop {
     }
 }
 
-/// Returns the best of every hop from the switch of a rack to the switch of `dst`'s rack.
+/// Returns the hops from the switch of a rack to the switch of `dst`'s rack. Each hop combines the best values of its
+/// ports.
 fn between_racks(topology: &Topology, from: u32, dst: HostId) -> Vec<Hop> {
     let rack = topology.racks[dst.0 as usize];
     let mut hops = Vec::new();
@@ -257,11 +259,11 @@ fn between_racks(topology: &Topology, from: u32, dst: HostId) -> Vec<Hop> {
 }
 
 /// Returns the time until the last of `packets` packets arrives, if they are sent back to back. All packets have `size`
-/// bytes, except the last one.
+/// bytes, except the last one, which has `last` bytes.
 ///
-/// The time is the longest path through the grid of packets and hops, in which each cell waits for the previous packet
-/// and for the previous hop. Equal packets queue at the slowest hop, and from some hop the last packet follows directly
-/// after its predecessor.
+/// The time is the longest path through the grid of packets and hops. In this grid, each cell waits for the previous
+/// packet and for the previous hop. Equal packets queue at the slowest hop. After some hop, the last packet follows
+/// directly after the packet before it.
 fn one_way(hops: &[Hop], packets: u64, size: u64, last: u64) -> Duration {
     let delays = hops.iter().fold(Duration::ZERO, |sum, hop| sum + hop.delay);
     let full = |hop: &Hop| hop.rate.serialisation(size);
@@ -286,8 +288,8 @@ fn one_way(hops: &[Hop], packets: u64, size: u64, last: u64) -> Duration {
 
 /// Returns a lower bound of the time until `packets` packets arrive, if each packet can take a different path. All
 /// packets have `size` bytes, except the last one. At the slowest hop, all ports together serve all bytes. Before that,
-/// one packet must reach the hop, and afterwards another packet must reach the destination. Only one of the two can be
-/// the last packet, which is the smallest. The time of the full packets alone is also a lower bound.
+/// one packet must reach the hop. Afterwards, another packet must reach the destination. Only one of these two packets
+/// can be the last packet, which is the smallest. The time of the full packets alone is also a lower bound.
 fn over_all_paths(hops: &[Hop], packets: u64, size: u64, last: u64) -> Duration {
     let delays = hops.iter().fold(Duration::ZERO, |sum, hop| sum + hop.delay);
     let way = |hops: &[Hop], bytes: u64| {

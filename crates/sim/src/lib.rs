@@ -1,4 +1,4 @@
-//! Simulator under virtual time: it connects the transports of hosts to the network, generates a workload and writes a
+//! Simulator under virtual time. It connects the transports of hosts to the network, generates a workload and writes a
 //! record. It contains the clock, which advances from event to event. The protocols are in other crates.
 
 mod application;

@@ -16,11 +16,12 @@ pub struct Measures {
     pub waits: bool,
     /// Whether the bursts in which payload leaves the hosts are measured.
     pub bursts: bool,
-    /// Whether the payload that reaches the hosts until the workload's last arrival is measured, by class.
+    /// Whether the payload that reaches the hosts until the workload's last arrival is measured, separately for each
+    /// class.
     pub goodput: bool,
 }
 
-/// Payload that reaches the hosts until an instant, by class.
+/// Payload that reaches the hosts until a given instant, by class.
 pub(crate) struct Arrivals {
     until: Time,
     bytes: [u64; Class::ALL.len()],
@@ -103,14 +104,14 @@ pub struct PortWaits {
     all: Waits<u64>,
     to_hosts: Waits<u64>,
     between_switches: Waits<u64>,
-    /// Time at which each packet reached its current port, by the index of the packet in the pool.
+    /// Times at which packets reached their current ports, by the index of the packet in the pool.
     enqueued: Vec<Time>,
 }
 
-/// Observers of the fabric. `None`: nothing is observed.
+/// Observers of the fabric. `None`: the fabric is not observed.
 pub type Watch<'a, B = Segment> = Option<Box<Watchers<'a, B>>>;
 
-/// Observers of a fabric: the measurement of the run, and the observer of the caller.
+/// Observers of a fabric: the observer for the run's own measurements, and the observer of the caller.
 pub struct Watchers<'a, B = Segment> {
     pub(crate) waits: Option<PortWaits>,
     pub(crate) other: Option<&'a mut dyn Observer<B>>,
@@ -223,7 +224,7 @@ impl PortWaits {
     /// Returns the summary. `carried` contains the bytes that each port sent.
     pub(crate) fn summary(&self, topology: &Topology, carried: &[u64]) -> SwitchWaits {
         let at_switch = |port: &usize| self.kinds[*port] != Kind::FromHost;
-        // Of several busiest ports the first is used, so that the result is deterministic.
+        // If several ports are equally busy, the first one is used, so that the result is deterministic.
         let busiest = (0..self.ports.len())
             .filter(at_switch)
             .rev()

@@ -1,9 +1,9 @@
 //! Load that a workload offers to every tier of links, from its traffic matrix and the topology.
 //!
-//! The bytes of each part are data packets with headers, preamble and gap. They are spread evenly over all shortest
-//! paths, as ECMP does on average, or they follow the path to which the part is pinned. A multicast packet uses each
-//! link of its tree once. The placements of storage are drawn at random. The loads of tiers are then accurate to a few
-//! per cent, but the loads of single links are not.
+//! Each part of the workload offers data packets with headers, preamble and gap. Their bytes are spread evenly over all
+//! shortest paths, as ECMP does on average, or they follow the path to which the part is pinned. A multicast packet
+//! uses each link of its tree once. The placements of storage are drawn at random. The loads of tiers are then accurate
+//! to a few per cent, but the loads of single links are not.
 
 use crate::config::{FlowsSpec, OfferedRate, OpenSpec, RequestRate, RunConfig, StoragePart};
 use crate::request_traffic::{self, network::link_of_servers};
@@ -22,11 +22,11 @@ const SESSIONS: u32 = 4_000;
 struct PartLoad {
     from: Duration,
     until: Duration,
-    /// Whether the load is proportional to the load of the run.
+    /// Whether the load of this part is proportional to the load of the run.
     in_proportion: bool,
-    /// Bytes of line time per second, by link.
+    /// Bytes per second on each link, as line time: headers, preamble and gap included.
     bytes: Vec<f64>,
-    /// Links that the traffic can use.
+    /// For each link, whether the traffic can use it.
     uses: Vec<bool>,
     /// Whether the loads of single links are exact.
     is_exact: bool,
@@ -97,7 +97,7 @@ pub(crate) fn offered(config: &RunConfig, topology: &Topology) -> Result<Offered
     })
 }
 
-/// Returns the name of a kind of workload without an offered load.
+/// Returns the name of a kind of workload that has no offered load.
 const fn kind_of(flows: &FlowsSpec) -> &'static str {
     match flows {
         FlowsSpec::Closed(_) => "closed",
@@ -191,13 +191,13 @@ fn storage(
     Ok(())
 }
 
-/// Rates of traffic in a network.
+/// Sums of the traffic on the links of a network.
 struct LinkLoads<'a> {
     topology: &'a Topology,
     path: Option<u16>,
     /// Bytes per second, by link.
     bytes: Vec<f64>,
-    /// Links that traffic can use, if at least one of them is unused. Empty if all these links are used.
+    /// For each link, whether traffic can use it. Empty: traffic uses exactly the links that have `bytes`.
     usable: Vec<bool>,
 }
 
@@ -240,7 +240,7 @@ impl<'a> LinkLoads<'a> {
         }))
     }
 
-    /// Adds the other members of fan-ins. Each host receives `times` times its rate in addition, from hosts that are
+    /// Adds the other senders of fan-ins. Each host receives `times` times its rate in addition, from hosts that are
     /// drawn uniformly from the sources of the matrix.
     fn fan_in(&mut self, matrix: &Matrix, received: &[f64], times: f64) {
         let mut senders = matrix.sources().to_vec();
@@ -277,8 +277,8 @@ impl<'a> LinkLoads<'a> {
         to_host
     }
 
-    /// Forwards the traffic of a group hop by hop, from the switches where it is to the hosts. Each host receives its
-    /// share.
+    /// Forwards the traffic of a group hop by hop, from the switches that it has reached to the hosts. Each host
+    /// receives its share.
     fn towards(&mut self, group: Group, to_host: &[f64]) {
         let topology = self.topology;
         let Some(&any) = group.hosts.first() else {
@@ -315,8 +315,8 @@ impl<'a> LinkLoads<'a> {
         }
     }
 
-    /// Adds `bytes` per second from one host to several, once for each link of a tree. `drawn` selects among equal-cost
-    /// links.
+    /// Adds `bytes` per second from one host to several hosts. The bytes count once on each link of a tree. `drawn`
+    /// selects among equal-cost links.
     fn tree(&mut self, from: HostId, to: &[HostId], bytes: f64, drawn: u32) {
         let uplinks = self.topology.uplinks_of(from);
         let link = uplinks.start + drawn % uplinks.len() as u32;
@@ -342,15 +342,15 @@ impl<'a> LinkLoads<'a> {
     }
 }
 
-/// Hosts that connect to the same switches. Paths to them differ only in the last link.
+/// Hosts that connect to the same switches. The paths to these hosts differ only in the last link.
 struct Group {
     switches: Vec<u32>,
     hosts: Vec<HostId>,
-    /// Bytes per second to these hosts, by the switch that they have reached.
+    /// Bytes per second to these hosts, by the switch that the bytes have reached.
     at: Vec<f64>,
 }
 
-/// Returns the group of each host, and the groups without any traffic.
+/// Returns the group number of each host, and the groups, which have no traffic yet.
 fn groups(topology: &Topology) -> (Vec<usize>, Vec<Group>) {
     let mut switches: Vec<Vec<u32>> = vec![Vec::new(); topology.hosts() as usize];
     for link in &topology.links {
@@ -375,7 +375,8 @@ fn groups(topology: &Topology) -> (Vec<usize>, Vec<Group>) {
     (of_hosts.collect(), groups)
 }
 
-/// Returns the load of every tier. Parts of the workload start and end, so this is the highest load over time.
+/// Returns the load of every tier. Parts of the workload start and end at different times, so the highest load over
+/// time is used.
 fn tiers(topology: &Topology, part_loads: &[PartLoad]) -> Vec<TierLoad> {
     let tier_of = |node: Node| match node {
         Node::Host(_) => 0,
@@ -389,7 +390,7 @@ fn tiers(topology: &Topology, part_loads: &[PartLoad]) -> Vec<TierLoad> {
         }
     }
     let mut tiers: Vec<((u8, u8), Vec<usize>)> = links.into_iter().collect();
-    // The order is upwards from the hosts, then downwards to them.
+    // Tiers are sorted upwards from the hosts, then downwards to the hosts.
     tiers.sort_by_key(|&((from, to), _)| match from <= to {
         true => (0, from),
         false => (1, u8::MAX - from),
@@ -444,7 +445,7 @@ fn busiest(topology: &Topology, part_loads: &[PartLoad]) -> Option<LinkLoad> {
         loads.fold(0.0, f64::max)
     };
     let loads = (0..topology.links.len()).map(|link| (link, of_link(link)));
-    // The first of several equal links is used.
+    // If several links have the same load, the first one is used.
     let busiest = loads.fold(None, |best: Option<(usize, f64)>, next| match best {
         Some(best) if best.1 * (1.0 + 1e-9) >= next.1 => Some(best),
         _ => Some(next),
@@ -455,7 +456,7 @@ fn busiest(topology: &Topology, part_loads: &[PartLoad]) -> Option<LinkLoad> {
     })
 }
 
-/// Describes the links from one tier to another. Tier 0 are the hosts.
+/// Describes the links from one tier to another tier. Tier 0 contains the hosts.
 fn tier_name(topology: &Topology, from: u8, to: u8) -> String {
     let name = |tier: u8| match tier {
         0 => "host".to_owned(),

@@ -11,30 +11,30 @@ use tailcut_workload::Framing;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packing {
     pub framing: Framing,
-    /// Additional bytes of packets to a group.
+    /// Additional bytes of a packet to a multicast group.
     pub group_header: u32,
     /// Hash by which switches select paths.
     pub hash: EcmpHash,
-    /// Keys of packets that purge others at switches. `None` if no packets do so.
+    /// Keys of packets that purge other packets at switches. `None` if packets never do so in this run.
     pub purge_keys: Option<PurgeKeys>,
 }
 
 /// Keys of packets that purge other packets at switches. Key 0 means none.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PurgeKeys {
-    /// Returns the key of a segment.
+    /// Function that returns the key of a segment.
     pub of: fn(&Segment) -> u64,
-    /// Returns the key of the segments that a segment purges.
+    /// Function that returns the key of the segments that a segment purges.
     pub purged_by: fn(&Segment) -> u64,
 }
 
-/// Returns the segment in a packet that was delivered.
+/// Returns the segment in a packet that was delivered to a host.
 #[inline]
 pub(crate) fn unpacked(delivery: &Delivery<Segment>) -> Segment {
     carried(&delivery.packet, &delivery.body)
 }
 
-/// Returns the segment in a packet. It equals the segment that was sent, except for changes by switches.
+/// Returns the segment in a packet. The segment equals the one that was sent, except for changes by switches.
 #[inline]
 pub fn carried(packet: &Packet, sent: &Segment) -> Segment {
     let mut segment = *sent;
@@ -58,8 +58,8 @@ impl Packing {
         packet.handshake != Handshake::None || self.purge_keys.is_some()
     }
 
-    /// Returns information about a packet for switches, in addition to its header. For a handshake, it is the hash of
-    /// the answer. For a copy, it is the keys for purging.
+    /// Returns information about a packet for switches, in addition to its header. For a handshake, the information is
+    /// the hash of the answer. For a copy of a request, it is the keys for purging.
     #[inline]
     pub fn hints(&self, packet: &Packet, segment: &Segment) -> Hints {
         let mut hints = Hints::NONE;

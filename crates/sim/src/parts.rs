@@ -16,12 +16,12 @@ use tailcut_record::{PackedRun, RunRecord};
 use tailcut_transport::{Segment, Transport};
 use tailcut_units::{HostId, Time};
 
-/// Network, hosts, workload and recorder of a run. A driver moves packets and time between them. The driver under
-/// virtual time is [`run`](crate::run()).
+/// Network, hosts, workload and recorder of a run. A driver moves packets and time between these components. The driver
+/// under virtual time is [`run`](crate::run()).
 ///
 /// A run without packets has no `RunParts`.
 ///
-/// The packets carry `B`: segments, or the data of a driver's own hosts ([`RunParts::around`]).
+/// `B` is the content of the packets: segments, or the data of a driver's own hosts ([`RunParts::around`]).
 pub struct RunParts<'a, B: Clone + 'static = Segment> {
     config: RunConfig,
     topology: Arc<Topology>,
@@ -29,7 +29,7 @@ pub struct RunParts<'a, B: Clone + 'static = Segment> {
     planned: PlannedRecord,
     /// Network. At the start it contains no packets.
     pub fabric: Fabric<B, Watch<'a, B>>,
-    /// Times at which links change, if any.
+    /// Times at which links change. `None` if no link changes.
     pub faults: Option<FaultPlan>,
     /// Transport of each host.
     pub transports: Vec<Box<dyn Transport>>,
@@ -122,8 +122,8 @@ impl<'a, B: Clone + 'static> RunParts<'a, B> {
         })
     }
 
-    /// Sets links and hosts to their state at `now`. The driver calls it at the time of the next fault. Returns the
-    /// hosts whose links have another rate, which the driver must serve next.
+    /// Sets links and hosts to their state at `now`. The driver calls this function at the time of the next fault, and
+    /// then serves the returned hosts, whose links have another rate.
     ///
     /// # Errors
     /// The rate of a link must change but cannot.
@@ -141,7 +141,7 @@ impl<'a, B: Clone + 'static> RunParts<'a, B> {
         Ok(hosts)
     }
 
-    /// Returns the time of the next action of the applications, if it is known. Events can cause an earlier action.
+    /// Returns the time of the applications' next action, if it is known. Events can cause an earlier action.
     pub fn next(&self) -> Option<Time> {
         Some(self.runner.due()).filter(|due| *due < Time::MAX)
     }
@@ -151,14 +151,14 @@ impl<'a, B: Clone + 'static> RunParts<'a, B> {
         self.runner.begins_more()
     }
 
-    /// Executes the actions of the applications that are due at `now`. [`RunParts::carry_out`] then passes on their
-    /// orders.
+    /// Executes the actions of the applications that are due at `now`. Afterwards, [`RunParts::carry_out`] executes
+    /// their orders.
     pub fn act(&mut self, now: Time) {
         self.runner.act(now, &mut self.fabric);
     }
 
-    /// Executes the next order at its host and returns the host, which the driver must serve next. Returns `None` if
-    /// there are no more orders.
+    /// Executes the next order at its host. Returns the host, which the driver must serve next, or `None` if there are
+    /// no more orders.
     pub fn carry_out(&mut self, now: Time) -> Option<HostId> {
         let order = self.runner.order()?;
         let host = order.host();
@@ -168,8 +168,8 @@ impl<'a, B: Clone + 'static> RunParts<'a, B> {
         Some(host)
     }
 
-    /// Passes the events of a host's transport to the applications. The driver calls it after any input to the
-    /// transport and after each segment that the transport sent, because an answer to a request can be complete as soon
+    /// Passes the events of a host's transport to the applications. The driver calls this function after any input to
+    /// the transport, and after each segment that the transport sends: an answer to a request can be complete as soon
     /// as it is sent.
     pub fn deliver_events(&mut self, now: Time, host: HostId) {
         let transport = &mut self.transports[host.0 as usize];
@@ -197,7 +197,7 @@ impl<'a, B: Clone + 'static> RunParts<'a, B> {
         self.packed(end, host_events).with_flows(Vec::from)
     }
 
-    /// Works like [`RunParts::record`], with packed flows.
+    /// Returns the record like [`RunParts::record`], but with flows in packed form.
     pub fn packed(mut self, end: Time, host_events: u64) -> PackedRun {
         for transport in &self.transports {
             self.runner.cut_off(transport);

@@ -11,7 +11,7 @@ pub(crate) struct ProgressEstimate {
     span: Duration,
     /// Longest time between the end of the arrivals and the end of the run.
     drain: Duration,
-    /// Largest number of flows, requests and sessions. `None` if there is no limit.
+    /// Largest number of flows, requests and sessions. `None`: no limit.
     most: Option<u64>,
 }
 
@@ -29,15 +29,15 @@ impl ProgressEstimate {
         }
     }
 
-    /// Returns the share of the run that is complete at `now`, from 0 to 1. The progress of the arrivals is the larger
-    /// of the shares by time and by number. It is reduced by the share of started transfers that are unfinished.
+    /// Returns the share of the run that is complete at `now`, from 0 to 1. It is the larger of two shares of the
+    /// arrivals, by time and by number, multiplied by the finished share of the started transfers.
     pub fn share(&self, now: Time, so_far: Started) -> f64 {
         let now = now.since(Time::ZERO);
         let by_clock = part(now.as_ps(), self.span.as_ps());
         let by_number = self.most.map_or(0.0, |most| part(so_far.started, most));
         let finished = so_far.started - so_far.unfinished.min(so_far.started);
         let over = by_clock.max(by_number) * part(finished, so_far.started);
-        // A run with unfinished flows ends when its time is over, so the share by time is a lower bound.
+        // A run with unfinished flows ends at a fixed time, so the share of this time is a lower bound.
         over.max(part(now.as_ps(), (self.span + self.drain).as_ps()))
     }
 }

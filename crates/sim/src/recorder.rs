@@ -12,7 +12,7 @@ use tailcut_workload::Flow;
 /// Bit in the number of a flow that marks flows of storage sessions. Records number them after all other flows.
 pub(crate) const SESSION_FLOW: u32 = 1 << 31;
 
-/// Number of flows, requests and sessions that have started, and that are unfinished.
+/// Number of flows, requests and sessions that have started, and how many of them are unfinished.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Started {
     pub started: u64,
@@ -25,7 +25,7 @@ pub(crate) struct Recorder {
     /// Flows of sessions, by their numbers without [`SESSION_FLOW`].
     session_flows: FlowLog,
     ideal: Ideal,
-    /// Number of flows whose sender or receiver has not finished, and of open requests.
+    /// Number of unfinished flows (the sender or the receiver has not finished), plus the number of open requests.
     unfinished: usize,
     last_start: Time,
     queues: Vec<QueueSample>,
@@ -36,9 +36,9 @@ pub(crate) struct Recorder {
     sampled_at: Time,
     /// Number of samples of each port so far.
     instants: u64,
-    /// Bursts of hosts, if measured.
+    /// Bursts of hosts. `None` if they are not measured.
     pub bursts: Option<Bursts>,
-    /// Payload that arrives, if measured.
+    /// Payload that reaches the hosts. `None` if it is not measured.
     pub arrivals: Option<Arrivals>,
 }
 
@@ -91,19 +91,19 @@ impl Recorder {
             .change(FlowId(flow.0 & !SESSION_FLOW), change)
     }
 
-    /// Records the start of a flow, or of a request, which has no row here.
+    /// Counts the start of a flow, or of a request. Requests have no rows here.
     pub const fn began(&mut self, start: Time) {
         self.unfinished += 1;
         self.last_start = start;
     }
 
-    /// Records the end of a request, which has no row here.
+    /// Counts the end of a request. Requests have no rows here.
     pub const fn ended(&mut self) {
         self.unfinished -= 1;
     }
 
-    /// Records an event of a transport. Returns the flow if its receiver has all data, or if the flow failed. The
-    /// application can then continue.
+    /// Records an event of a transport. Returns the flow if its receiver has all data, or if the flow failed. In both
+    /// cases the application can continue.
     #[inline]
     pub fn event(&mut self, now: Time, event: Event) -> Option<FlowId> {
         match event {
@@ -148,7 +148,7 @@ impl Recorder {
         nearest.copied().unwrap_or(to)
     }
 
-    /// Records that flow `part` is one of several parts of flow `whole`, so it has no separate row. Both are flows of
+    /// Records that flow `part` is one of several parts of flow `whole`. A part has no row. Both flows belong to
     /// sessions.
     pub fn is_part(&mut self, part: FlowId, whole: FlowId) {
         self.session_flows.is_part(
@@ -179,8 +179,8 @@ impl Recorder {
         self.log(flow).end(FlowId(flow.0 & !SESSION_FLOW));
     }
 
-    /// Adds the counters of a flow, or of one sender of a flow with several senders, that has not ended at the end of
-    /// the run.
+    /// Adds the counters of an unfinished flow at the end of the run. If the flow has several senders, the counters are
+    /// those that one of the senders reports.
     pub fn cut_off(&mut self, flow: FlowId, stats: FlowStats) {
         self.change(flow, |row| {
             row.retransmissions += stats.retransmissions;
@@ -222,8 +222,8 @@ impl Recorder {
         self.queues.len() + self.links.len() - before
     }
 
-    /// Counts the samples from `first` to before `until` of a network in which nothing happens. They have no rows.
-    /// Returns their number.
+    /// Counts the samples from `first` to before `until` of a network in which nothing happens. These samples have no
+    /// rows. Returns their number.
     pub fn skip(&mut self, first: Time, every: Duration, until: Time) -> u64 {
         if until <= first {
             return 0;
@@ -242,7 +242,7 @@ impl Recorder {
         }
     }
 
-    /// Returns the number of flows that have started and whose sender has not finished, and of open requests.
+    /// Returns the number of flows whose sender has not finished, plus the number of open requests.
     pub fn unfinished(&self) -> usize {
         self.unfinished
     }

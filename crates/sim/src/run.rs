@@ -30,9 +30,9 @@ use tailcut_transport::{Segment, Transport, copies};
 use tailcut_units::{Bytes, FlowId, HostId, Time};
 use tailcut_workload::Class;
 
-/// Receiver of a run's progress, which can stop the run. The thread of the run calls it.
+/// Receiver of a run's progress, which can also stop the run. The thread that executes the run calls the methods.
 pub trait RunControl: Sync {
-    /// Reports the share of the run that is complete, from 0 to 1. It is an estimate.
+    /// Reports the estimated share of the run that is complete, from 0 to 1.
     fn progress(&self, share: f64);
     /// Returns whether the run must stop now.
     fn stop(&self) -> bool;
@@ -57,7 +57,7 @@ pub fn run(config: &RunConfig, control: &dyn RunControl) -> Result<RunRecord, Ru
     run_watched(config, control, &mut ())
 }
 
-/// Works like [`run`], with an observer of single packets. A run without packets does not call it.
+/// Executes a run like [`run`], with an observer of single packets. A run without packets does not call the observer.
 ///
 /// # Errors
 /// The errors of [`run`].
@@ -70,8 +70,8 @@ pub fn run_watched(
     Ok(run.with_flows(Vec::from))
 }
 
-/// Works like [`run_watched`], for runs with millions of flows. Ended flows are packed, which uses a third of the
-/// memory.
+/// Executes a run like [`run_watched`], for runs with millions of flows. Flows that have ended are packed, which uses a
+/// third of the memory.
 ///
 /// # Errors
 /// The errors of [`run`].
@@ -158,13 +158,13 @@ struct RunSetup<'a> {
     config: &'a RunConfig,
     plan: &'a HostPlan,
     topology: &'a Arc<Topology>,
-    /// Network of the run with its faults.
+    /// Network of the run, with its faults.
     faulty: &'a Arc<Topology>,
     control: &'a dyn RunControl,
     observer: &'a mut dyn Observer<Segment>,
 }
 
-/// Returns the position of a host in a network.
+/// Returns the data of one host that the host's transport needs.
 pub(crate) fn seat<'a>(plan: &'a HostPlan, topology: &Topology, host: u32) -> HostSeat<'a> {
     let host = HostId(host);
     plan.seat(
@@ -247,7 +247,7 @@ pub(crate) fn recorder(
     recorder
 }
 
-/// Parts of a record that are known before the run begins.
+/// Parts of a record that are known before the run starts.
 pub(crate) struct PlannedRecord {
     pub failures: Vec<LinkFailure>,
     pub offered: OfferedLoad,
@@ -301,8 +301,8 @@ pub(crate) fn record<B: Clone>(
     record
 }
 
-/// Sets the class of each replicated flow in a run with mixed replication to a class that includes the drawn method,
-/// such as `foreground/repflow`.
+/// Gives each small flow in a run with mixed replication a class whose name includes the drawn method, such as
+/// `foreground/repflow`.
 fn name_mixed(record: &mut PackedRun, config: &RunConfig) {
     let classes = record.classes.len();
     for class in 0..classes {
@@ -344,8 +344,8 @@ fn fill<B: Clone>(
         });
     }
     record.totals = RunTotals {
-        // A hop counts when its transmission begins. One-event ports also know about later transmissions, after the end
-        // of the run.
+        // A hop counts when its transmission begins. Ports with one event per packet also contain transmissions that
+        // begin after the end of the run.
         packet_hops: record.ports.iter().map(|port| port.packets).sum(),
         events: fabric.events() + host_events,
         marks: record.ports.iter().map(|port| port.marked).sum(),

@@ -1,8 +1,8 @@
-//! Event loop. It merges the events of the network, the timers and NICs of the hosts, and the arrivals of the workload
-//! into one order. It passes segments between the transports and the fabric.
+//! Event loop. It merges three kinds of events into one order: events of the network, timers and NICs of the hosts, and
+//! arrivals of the workload. It passes segments between the transports and the fabric.
 //!
-//! At one instant, the order is: the network, NICs that become free, timers, samples, arrivals. It is the same with
-//! every event queue.
+//! At one instant, the order is: the network, NICs that become free, timers, samples, arrivals. The order is the same
+//! with every event queue.
 
 use crate::application::ApplicationRunner;
 use crate::measures::Watch;
@@ -15,7 +15,7 @@ use tailcut_units::{Duration, HostId, Time, stream_seed};
 
 /// Flag in the entity of a host event: set for a timer, not set for a NIC. The other bits are the number of the host.
 const TIMER: u32 = 1 << 31;
-/// Random stream of the order of hosts within one instant, which must not repeat the order of their links.
+/// Random stream for the order of hosts within one instant. It must not repeat the random order of their links.
 const HOST_TIES: u64 = 0x686f_7374;
 
 struct HostState<T> {
@@ -29,7 +29,7 @@ struct HostState<T> {
 /// Components of a simulation.
 pub(crate) struct Parts<'a, T> {
     pub fabric: Fabric<Segment, Watch<'a>>,
-    /// Links that change during the run, if any.
+    /// Times at which links change. `None` if no link changes.
     pub faults: Option<FaultPlan>,
     /// Transport of each host.
     pub transports: Vec<T>,
@@ -71,7 +71,8 @@ pub(crate) struct Horizon<'a> {
     pub drain: Duration,
     /// Interval between two samples of queues and links.
     pub sample_every: Option<Duration>,
-    /// Called regularly, with the time and the number of started transfers. The run stops if it returns false.
+    /// Function that is called regularly, with the time and the number of started transfers. If it returns false, the
+    /// run stops.
     pub keep_running: &'a mut dyn FnMut(Time, Started) -> bool,
 }
 
@@ -98,7 +99,8 @@ impl<'a, T: Transport> Simulation<'a, T> {
         }
     }
 
-    /// Runs to the horizon, or until every flow has ended. Returns false if `keep_running` stopped the run.
+    /// Runs until the end of the horizon, or until every flow has ended. Returns false if `keep_running` stopped the
+    /// run.
     pub fn run(&mut self, horizon: Horizon<'_>) -> bool {
         let mut next_sample = match horizon.sample_every {
             Some(_) => Time::ZERO,
@@ -107,7 +109,7 @@ impl<'a, T: Transport> Simulation<'a, T> {
         let mut fault = self.next_fault();
         let mut until_check = EVENTS_PER_CHECK;
         loop {
-            // A closed loop can have no flow due now and still start flows later, so the drain has not begun.
+            // A closed loop can have no flow due now and still start flows later. The drain has not begun then.
             let end = if self.runner.begins_more() {
                 horizon.end
             } else if self.runner.has_only_load_left() {
@@ -232,7 +234,7 @@ impl<'a, T: Transport> Simulation<'a, T> {
         }
     }
 
-    /// Serves a host after any input to it: first its events, then its NIC, then its timer.
+    /// Serves a host after an input to the host: first its events, then its NIC, then its timer.
     #[inline]
     fn serve(&mut self, host: HostId) {
         let state = &mut self.hosts[host.0 as usize];

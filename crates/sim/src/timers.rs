@@ -1,4 +1,4 @@
-//! Constants of a run that can determine completion times: timeouts, the chunk size, the decoding speed and the gap of
+//! Constants of a run that can determine completion times: timeouts, chunk size, decoding speed, and the gap of
 //! flowlets.
 
 use crate::config::RunConfig;
@@ -33,8 +33,9 @@ pub(crate) fn timers(config: &RunConfig, topology: &Arc<Topology>) -> Timers {
     }
 }
 
-/// Returns the chunk size, if it is too coarse: the bytes of several copies count, and most objects fit in one chunk.
-/// Over packets, bytes count as they arrive, except with a disk or with requests for single chunks.
+/// Returns the chunk size if it is too coarse, which means that most objects fit in one chunk although the bytes of
+/// several copies count. Over packets, bytes count as they arrive, except with a disk or with requests for single
+/// chunks.
 pub(crate) fn coarse_chunk(config: &RunConfig, rows: &[RequestRecord]) -> Option<CoarseChunk> {
     let parameters = &config.settings.designs.requests;
     let policy = parameters.policy(config.stack.replication);

@@ -1,4 +1,4 @@
-//! Network in the form of a record: its links, with their ends and the tiers of the ends.
+//! Network as rows of a record: links, the nodes at their ends, and the tiers of these nodes.
 
 use std::collections::HashMap;
 use tailcut_fabric::topology::{Node, Topology};
@@ -22,7 +22,8 @@ pub(crate) fn nodes(topology: &Topology) -> Vec<NodeRecord> {
     hosts.chain(switches).collect()
 }
 
-/// Returns every link in the order of the ports. The tier of a node is the number of links to its nearest host.
+/// Returns every link in the order of the ports. The tier of a node is the number of links to its nearest host, 0 for a
+/// host.
 pub(crate) fn links(topology: &Topology) -> Vec<TopologyLink> {
     let tiers = switch_tiers(topology);
     let tier = |node: Node| match node {
@@ -43,8 +44,8 @@ pub(crate) fn links(topology: &Topology) -> Vec<TopologyLink> {
         .collect()
 }
 
-/// Returns the number of links between each switch and its nearest host, by breadth-first search. 255 means more links,
-/// or no host.
+/// Returns the number of links between each switch and its nearest host, by breadth-first search. The value 255 means
+/// more than 254 links, or that no host reaches the switch.
 fn switch_tiers(topology: &Topology) -> Vec<u8> {
     let mut tiers = vec![u8::MAX; topology.switches.len()];
     let mut reached: Vec<Node> = (0..topology.hosts())

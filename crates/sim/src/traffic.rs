@@ -19,8 +19,8 @@ use tailcut_workload::{
     Source, Storage, StorageSpec, TraceSource,
 };
 
-/// Returns the flows of a run. In a workload with one part, flows keep the numbers of the part (for a trace, the rows
-/// of the file). Several parts are numbered together, in the order of their starts.
+/// Returns the flows of a run. If the workload has one part, flows keep the numbers of this part. For a trace, the
+/// numbers are the rows of the file. Flows of several parts are numbered together, in the order of their starts.
 pub(crate) fn source(config: &RunConfig, topology: &Topology) -> Result<Box<dyn Source>, Error> {
     let mut sources = Vec::with_capacity(config.workload.parts.len());
     for (label, part) in config.workload.parts.iter().enumerate() {
@@ -84,7 +84,7 @@ pub(crate) fn applications(
     Ok(all)
 }
 
-/// Returns the flows that arrive after the recorded ones, by the same arrival processes.
+/// Returns the flows that arrive after the recorded flows, with the same arrival processes.
 fn continued(config: &RunConfig, topology: &Topology) -> Result<Box<dyn Source>, Error> {
     let mut open_parts = Vec::new();
     for part in &config.workload.parts {
@@ -100,7 +100,7 @@ fn continued(config: &RunConfig, topology: &Topology) -> Result<Box<dyn Source>,
     let mut sources: Vec<Box<dyn Source>> = Vec::new();
     for (label, (part, spec)) in (0..).zip(open_parts) {
         let endless = OpenSpec {
-            // A part that ends before others ends there on purpose.
+            // Only parts that last until the end of the workload continue. A part that ends earlier ends on purpose.
             until: match Some(spec.until) == last_end {
                 true => Duration::MAX,
                 false => spec.until,
@@ -223,7 +223,7 @@ pub(crate) fn storage(
     })
 }
 
-/// Returns the hosts that are not in a permutation of `left_out` hosts.
+/// Returns the hosts that do not belong to a permutation of `left_out` hosts.
 fn beside(hosts: Vec<HostId>, left_out: u32, seed: u64) -> Result<Vec<HostId>, Error> {
     let taken = Matrix::sample(&hosts, left_out as usize, seed)?;
     let rest = hosts.into_iter().filter(|host| !taken.contains(host));
@@ -258,7 +258,7 @@ fn open(
     })
 }
 
-/// Returns the flow rate of an open loop, per second, of all its sources together.
+/// Returns the number of flows per second of an open loop, over all its sources.
 pub(crate) fn flows_per_second(
     config: &RunConfig,
     topology: &Topology,
@@ -359,8 +359,8 @@ fn burst(
     })
 }
 
-/// Returns the expected number of flows, requests and sessions of open loops. Returns `None` if another part of the
-/// workload always starts some.
+/// Returns the expected number of flows, requests and sessions of open loops. Returns `None` if the workload has a part
+/// of another kind, because such a part always starts flows.
 ///
 /// # Errors
 /// The matrix does not fit the topology.
@@ -376,7 +376,7 @@ pub fn expected_arrivals(config: &RunConfig, topology: &Topology) -> Result<Opti
     Ok(Some(expected))
 }
 
-/// Returns the expected rate of flows, requests or sessions per second, between the limits of an open loop. Returns
+/// Returns the expected number of flows, requests or sessions per second, between the limits of an open loop. Returns
 /// `None` for other parts.
 pub(crate) fn per_second(
     config: &RunConfig,

@@ -17,7 +17,7 @@ use tailcut_sim::{
 };
 use tailcut_units::{Bytes, Duration, FlowId, HostId, Time};
 
-/// Passes a message around the hosts of a switch, `hops` times, and records its events.
+/// Application that passes a message around the hosts of a switch, `hops` times, and records its events.
 struct Relay {
     hosts: u32,
     hops: u32,
@@ -101,7 +101,7 @@ fn a_word_goes_round_as_often_as_the_application_hands_it_on() {
         let record = simulate(&config);
         let hops = [(0, 1), (1, 2), (2, 0), (0, 1), (1, 2)].map(|(src, dst)| (src, dst, 1_000));
         assert_eq!(ends(&record), hops, "{design}");
-        // Each hop starts at the instant when the previous one has arrived.
+        // Each hop starts at the instant when the previous hop has ended.
         assert_eq!(record.flows[0].start, Time::ZERO + Duration::from_us(50));
         for pair in record.flows.windows(2) {
             let arrived = pair[0].start + pair[0].fct.expect("it arrived");
@@ -130,7 +130,7 @@ fn a_run_has_one_application() {
     assert!(refused.to_string().contains("applications"), "{refused}");
 }
 
-/// Sends a large object, cancels it after some time, and records the events.
+/// Application that sends a large object, cancels it after some time, and records the events.
 struct Regret {
     at: Vec<Time>,
     sent: Option<FlowId>,
@@ -186,7 +186,7 @@ fn a_transfer_that_is_taken_back_sends_no_more_and_is_told_with_what_it_cost() {
             panic!("{design}: one flow");
         };
         assert_eq!(row.fct, None, "{design}");
-        // A sender at 10 Gb/s sends 2.5 MB in two milliseconds.
+        // In two milliseconds, a sender at 10 Gb/s sends 2.5 MB.
         let sent = row.payload_sent.0;
         assert!(
             (100_000..3_000_000).contains(&sent),
@@ -198,7 +198,7 @@ fn a_transfer_that_is_taken_back_sends_no_more_and_is_told_with_what_it_cost() {
     }
 }
 
-/// Sends an object to three hosts at the same time.
+/// Application that sends an object to three hosts at the same time.
 struct Broadcast {
     begins: Option<Time>,
     receivers: Vec<HostId>,
@@ -278,7 +278,7 @@ fn a_design_that_cannot_send_to_several_hosts_says_so_at_once() {
     assert_eq!(record.totals.sent.packets, 0);
 }
 
-/// Two hosts each send a large object to a third host. The class of the second flow changes.
+/// Application in which two hosts each send a large object to a third host. The class of the second flow changes.
 struct Favourite {
     at: Vec<Time>,
     class: u8,
@@ -303,7 +303,7 @@ impl Application for Favourite {
     }
 }
 
-/// Returns the completion times of the two objects over strict priorities, if the second one changes to `class`.
+/// Returns the completion times of the two objects over strict priorities. The second object changes to `class`.
 fn favoured(name: &'static str, class: u8) -> [Duration; 2] {
     let own = OwnApplication::new(name, "changes the class of a flow", move |seat| Favourite {
         at: [0, 500]
@@ -326,7 +326,7 @@ fn favoured(name: &'static str, class: u8) -> [Duration; 2] {
 #[test]
 fn a_flow_that_is_put_into_a_higher_class_overtakes_and_one_in_the_same_class_does_not() {
     let [first, second] = favoured("favourite-high", 0);
-    // 10 MB at 10 Gb/s need 8 ms, both objects together 16 ms.
+    // At 10 Gb/s, one object of 10 MB needs 8 ms, and both objects together need 16 ms.
     assert!(second < Duration::from_us(10_500), "{second}");
     assert!(first > Duration::from_ms(15), "{first}");
     let [first, second] = favoured("favourite-same", 1);
@@ -335,7 +335,7 @@ fn a_flow_that_is_put_into_a_higher_class_overtakes_and_one_in_the_same_class_do
     }
 }
 
-/// Multicast group whose members join and leave.
+/// Application with a multicast group whose members join and leave.
 struct Members {
     begins: Option<Time>,
 }

@@ -12,7 +12,7 @@ use tailcut_sim::fabric::topology::SingleSwitch;
 use tailcut_sim::{EcmpHash, RunConfig, Shape};
 use tailcut_units::{Bytes, Duration};
 
-/// A large flow from a host at 1 Gb/s, and 50 flows of 20 KB from the same host to another one.
+/// Returns a run with a large flow from a host at 1 Gb/s, and 50 flows of 20 KB from the same host to another host.
 fn mice_beside_an_elephant(design: &str, queue: Option<u32>) -> RunConfig {
     let shape = Shape::SingleSwitch(SingleSwitch {
         hosts: 3,
@@ -44,7 +44,7 @@ fn slowest_mouse_ms(record: &RunRecord) -> f64 {
 #[test]
 fn small_flows_wait_behind_a_large_one_of_their_host_where_it_has_a_queue() {
     let slowest = |queue| slowest_mouse_ms(&simulate(&mice_beside_an_elephant("tcp", queue)));
-    // A full packet takes 12.3 us. A small flow has a handshake and two windows, and each waits in the queue.
+    // A full packet takes 12.3 us. A small flow sends a handshake and two windows, and each of them waits in the queue.
     assert!(slowest(None) < 1.0, "{}", slowest(None));
     let hundred = slowest(Some(100));
     assert!((2.4..5.0).contains(&hundred), "{hundred}");
@@ -89,7 +89,7 @@ fn a_queue_drops_nothing_and_every_design_over_flows_runs_behind_one() {
 
 #[test]
 fn with_a_weak_hash_the_copies_of_a_flow_meet_always_or_never() {
-    // 40 small flows from rack to rack over four spines, each in its own run and on two connections.
+    // 40 small flows go from rack to rack over four spines. Each flow has its own run and two connections.
     let shared = |hash| {
         let shape = slow_spines(queue_of(100));
         let topology = shape.build().expect("a topology");

@@ -27,8 +27,8 @@ fn marking_at(bytes: Option<u64>) -> QueueConfig {
     })
 }
 
-/// Hosts at 1 Gb/s on one switch, with a round-trip time of 100 us. With this delay, the window of a flow at a fraction
-/// of the link rate is above its minimum of two segments.
+/// Returns hosts at 1 Gb/s on one switch, with a round-trip time of 100 us. With this delay, the window of a flow at a
+/// fraction of the link rate is above its minimum of two segments.
 fn gigabit_switch(hosts: u32, queue: QueueConfig) -> Shape {
     Shape::SingleSwitch(SingleSwitch {
         hosts,
@@ -66,8 +66,8 @@ fn poisson_incast(bytes: u64, flows_per_second: f64, seconds: u64) -> FlowsSpec 
     })
 }
 
-/// The dynamic-flow experiment of HULL's deck: nine senders at a load of 20 %. 80 % of the flows have 1 KB, the others
-/// 10 MB.
+/// Returns the dynamic-flow experiment of HULL's deck: nine senders at a load of 20 %. 80 % of the flows have 1 KB, all
+/// other flows have 10 MB.
 fn dynamic(design: &str, mark_above: Option<u64>) -> RunConfig {
     let flows = vec![
         poisson_incast(1_000, 9.996, 60),
@@ -101,8 +101,8 @@ fn waits(record: &RunRecord) -> (f64, f64) {
 fn the_four_rows_of_the_published_table_keep_their_order() {
     let mut six_k = dynamic("hull", Some(6_000));
     six_k.settings.designs.hull.phantom = None;
-    // The table does not state the threshold of its last row. With 6 KB, its 99th percentile exceeds the one of the
-    // previous row. With the smallest published threshold it does not.
+    // The table does not state the threshold of its last row. With 6 KB, the 99th percentile exceeds the percentile of
+    // the previous row. With the smallest published threshold it does not.
     let rows = [
         dynamic("tcp", None),
         dynamic("dctcp", Some(30_000)),
@@ -116,7 +116,7 @@ fn the_four_rows_of_the_published_table_keep_their_order() {
     }
 }
 
-/// Two long flows to one receiver, for 300 ms.
+/// Returns a run with two long flows to one receiver, for 300 ms.
 fn two_long_flows(design: &str, mark_above: Option<u64>) -> RunConfig {
     let shape = gigabit_switch(3, marking_at(mark_above));
     let topology = shape.build().expect("a topology");
@@ -233,7 +233,7 @@ fn waits_are_those_of_all_packets_at_switches_and_measuring_changes_nothing() {
 
 #[test]
 fn the_more_frames_an_interrupt_the_longer_the_bursts_of_a_flow() {
-    // The hosts have 10 Gb/s, but the links between the racks have 1 Gb/s, which spaces the ACKs.
+    // The hosts have links of 10 Gb/s, but the links between the racks have 1 Gb/s, so ACKs arrive with gaps.
     let bursts = [1, 2, 8, 32].map(|frames| {
         let shape = slow_spines(queue_of(400));
         let topology = shape.build().expect("a topology");

@@ -11,7 +11,7 @@ use tailcut_sim::Shape;
 use tailcut_sim::fabric::topology::{CustomLink, CustomTopology, LeafSpine, Node, NodeNames, Wire};
 use tailcut_units::{Duration, HostId, Rate, Time};
 
-/// Two hosts, each with one link of 10 Gb/s to each of `homes` switches.
+/// Returns two hosts, each with one link of 10 Gb/s to each of `homes` switches.
 fn pair(homes: u32) -> Shape {
     let links = (0..homes).flat_map(|switch| {
         [0, 1].map(|host| CustomLink {
@@ -67,7 +67,7 @@ fn a_long_scdp_flow_takes_all_links_of_its_hosts() {
     }
 }
 
-/// Two racks, each with two leaves and four hosts. Each host connects to both leaves of its rack.
+/// Returns two racks, each with two leaves and four hosts. Each host connects to both leaves of its rack.
 fn two_racks() -> Shape {
     Shape::LeafSpine(LeafSpine {
         leaves: 4,
@@ -125,7 +125,8 @@ fn flows_of_a_host_share_its_links_by_their_hashes() {
         .iter()
         .filter_map(|flow| Some(flow.start + flow.fct?))
         .max();
-    // 64 flows of 100 packets: two links need half the time of one link, plus some time because the hash is uneven.
+    // The flows send 64 times 100 packets. Two links need half the time of one link, plus some time because the hash is
+    // uneven.
     let line = Rate::from_gbps(10).serialisation(6_400 * 1_538);
     let took = last.expect("flows").since(Time::ZERO);
     assert!(took < line * 4 / 5, "{took} of {line}");

@@ -14,17 +14,18 @@ use tailcut_record::{FlowRecord, RunRecord};
 use tailcut_sim::RunConfig;
 use tailcut_units::{Bytes, Duration};
 
-/// Transmission time of a full packet of 1,538 B at 10 Gb/s. A packet waits at most this time for a packet in
-/// transmission.
+/// Transmission time of a full packet of 1,538 B at 10 Gb/s. This is the longest time that a packet waits for another
+/// packet that is already in transmission.
 const RESIDUAL: Duration = Duration::from_ps(1_230_400);
 
-/// Four large flows and small flows of `bytes`.
+/// Returns a run with four large flows, and small flows of `bytes`.
 fn mice_under_elephants(design: &str, bytes: u64) -> RunConfig {
     mice_under(4, design, bytes, 0)
 }
 
-/// Large flows from hosts 1 to `elephants` to host 0 for the whole run. After the first 5 ms, the next host starts a
-/// small flow of `bytes` every 200 us. Each small flow starts `shift` ns later within the time of a packet.
+/// Returns a run with large flows from hosts 1 to `elephants` to host 0, which last for the whole run. After the first
+/// 5 ms, the next host starts a small flow of `bytes` every 200 us. Each small flow starts `shift` ns later within the
+/// time of a packet.
 fn mice_under(elephants: u32, design: &str, bytes: u64, shift: u64) -> RunConfig {
     let shape = single_switch(elephants + 2, queue_of(100));
     let topology = shape.build().expect("a topology");
@@ -47,7 +48,7 @@ fn mice(record: &RunRecord) -> Vec<&FlowRecord> {
     mice
 }
 
-/// Returns the longest difference between the completion time of a small flow and its ideal time.
+/// Returns the largest difference between the completion time of a small flow and its ideal time.
 fn longest_delay(record: &RunRecord) -> Duration {
     let delays = mice(record).into_iter().filter_map(|flow| {
         let fct = flow.fct?;
@@ -76,7 +77,7 @@ fn a_mouse_under_pfabric_waits_for_one_packet_at_most_whatever_elephants_do() {
 
 #[test]
 fn probes_of_large_flows_that_wait_cost_small_flows_nothing_under_pfabric() {
-    // Sixteen starved large flows fill the queue with probes. No probe alone makes room for a packet.
+    // Sixteen starved large flows fill the queue with probes. One dropped probe does not make room for a packet.
     for bytes in [10_000, 10_220, 10_500] {
         let record = simulate(&mice_under(16, "pfabric", bytes, 13));
         let resent = |flow: &&FlowRecord| flow.retransmissions;
@@ -87,11 +88,12 @@ fn probes_of_large_flows_that_wait_cost_small_flows_nothing_under_pfabric() {
 
 #[test]
 fn a_mouse_under_pias_waits_for_one_packet_a_way_once_elephants_are_demoted() {
-    // Four packets: half of the initial window. This is the window after a mark in the first round trip.
+    // The small flow has four packets, half of the initial window. This is the window after a mark in the first round
+    // trip.
     let mut config = mice_under_elephants("pias", 5_000);
     config.settings.designs.pias.thresholds = vec![20_000, 1_000_000];
     let record = simulate(&config);
-    // The SYN and the first data packet wait once each. The other packets arrive after the waiting time has ended.
+    // The SYN and the first data packet each wait once. The other packets arrive after this waiting time has ended.
     assert!(
         longest_delay(&record) <= RESIDUAL * 2,
         "{}",
@@ -110,7 +112,7 @@ fn a_small_flow_under_qos_waits_for_one_packet_a_round_trip_and_loses_none_to_a_
     assert!(drops > 0, "elephants overflow");
     // The SYN waits once, and the data waits once.
     assert!(longest_delay(&record) <= RESIDUAL * 2);
-    // With a size limit that makes every flow large, the small flows wait in the same queue as the others.
+    // If the size limit makes every flow large, the small flows wait in the same queue as the large flows.
     let mut config = mice_under_elephants("qos", 10_000);
     config.settings.designs.qos.small_below = Bytes(10_000);
     assert!(longest_delay(&simulate(&config)) > RESIDUAL * 30);
@@ -139,8 +141,8 @@ fn flows_that_start_together_finish_in_the_order_of_their_sizes_under_pfabric() 
         .map(|flow| sizes[*flow] / 1_460 / 100)
         .collect();
     assert_eq!(finished, [1, 2, 3, 4, 5, 6, 7, 8]);
-    // Each flow has almost the whole link while it is served. Under SRPT the link is idle for little more than one
-    // timeout when the next flow takes over.
+    // Each flow has almost the whole link while it is served. Under SRPT, the link is idle for little more than one
+    // timeout when the next flow starts to be served.
     let mut bytes = 0;
     for flow in order {
         bytes += sizes[flow];

@@ -19,7 +19,7 @@ use tailcut_units::{Bytes, Duration, Rate};
 
 const DESIGNS: [&str; 3] = ["ndp", "ndp-plus", "scdp"];
 
-/// Sizes on the wire of a packet with 1,460 B of payload, and of a header.
+/// Sizes on the wire: a packet with 1,460 B of payload, and a header alone.
 const FULL: u64 = 1_538;
 const HEADER: u64 = 78;
 
@@ -50,7 +50,7 @@ fn permutation(bytes: u64) -> WorkloadSpec {
     )
 }
 
-/// Returns a codec with a negligible decoding time.
+/// Returns a codec whose decoding time is negligible.
 fn decoded_at_once() -> DecodeSpeed {
     DecodeSpeed::new(vec![(1, Rate::from_gbps(1_000_000))]).expect("a point")
 }
@@ -64,7 +64,8 @@ fn last_completion(record: &RunRecord) -> Duration {
     last.since(tailcut_units::Time::ZERO)
 }
 
-/// Checks that every packet and byte is accounted for, and that no flow is faster than its ideal time.
+/// Runs a configuration and returns its record. Checks that every packet and byte is accounted for, and that no flow is
+/// faster than its ideal time.
 fn audit(config: &RunConfig) -> RunRecord {
     let record = simulate(config);
     let case = format!("{} on {}", config.stack, config.topology.name);
@@ -166,7 +167,8 @@ fn with_buffers_that_never_fill_scdp_sends_k_symbols_to_the_byte_and_decodes_not
 }
 
 /// Checks that the receiver's link is busy from the arrival of the first packet to the last completion, except for the
-/// time of a few packets. In addition to data, it carries only headers of trimmed packets, which are a few per cent.
+/// time of a few packets. In addition to data, the link carries only headers of trimmed packets, which are a few per
+/// cent.
 fn drains_at_line_rate(design: &str, senders: u32, bytes: u64) {
     let workload = incast(senders, bytes);
     let shape = single_switch(senders + 1, queue_of(100));

@@ -21,7 +21,7 @@ const HOSTS_A_RACK: u32 = 8;
 const SPINES: u32 = 3;
 const LIMIT: u64 = 100_000;
 
-/// Two racks with three spines, all links at 1 Gb/s.
+/// Returns a run over two racks with three spines, with all links at 1 Gb/s.
 fn config(design: &str, flows: FlowsSpec) -> RunConfig {
     let wire = Wire {
         rate: Rate::from_gbps(1),
@@ -96,8 +96,8 @@ fn record(config: &RunConfig) -> RunRecord {
     record
 }
 
-/// Four large flows fill the path over spine 0 for the whole run. After the first 50 ms, other hosts of the racks send
-/// probes of 1 KB that are not pinned to a path.
+/// Returns four large flows that fill the path over spine 0 for the whole run. After the first 50 ms, other hosts of
+/// the racks send probes of 1 KB that are not pinned to a path.
 fn one_congested_path(probes: u32) -> FlowsSpec {
     let mut text = String::from("start_ns,src,dst,bytes,path\n");
     for pair in 0..4 {
@@ -118,7 +118,7 @@ fn one_congested_path(probes: u32) -> FlowsSpec {
     ))
 }
 
-/// Returns the share of probes on the congested path. These probes wait in queues for more than the time of 20 packets.
+/// Returns the share of probes on the congested path. A probe on this path waits in queues longer than 20 packets take.
 fn share_that_meets_congestion(design: &str) -> Interval {
     let record = record(&config(design, one_congested_path(5_000)));
     let queueing = Duration::from_us(250);
@@ -145,7 +145,7 @@ fn the_better_of_two_paths_is_congested_in_a_ninth_of_the_cases() {
     }
 }
 
-/// Small and large flows between the racks, at half of the capacity.
+/// Returns small and large flows between the racks, at half of the capacity.
 fn mice_and_elephants() -> FlowsSpec {
     let mut sizes = String::new();
     for (bytes, share) in [(1_000, 0.0), (10_000, 0.3), (90_000, 0.7), (1_000_000, 1.0)] {
@@ -183,7 +183,7 @@ fn mice_are_replicated_and_elephants_are_not() {
             assert_eq!(flow.copies, 1);
             assert!(flow.payload_sent.0 >= flow.bytes.0);
         }
-        // Without a loss, the slower connection has also sent all bytes. This is the cost of replication.
+        // Without a loss, the slower connection has also sent all bytes. These bytes are the cost of replication.
         let mut calm = mice(&record).filter(|flow| flow.retransmissions == 0);
         assert!(calm.clone().count() > 200);
         assert!(calm.all(|flow| flow.payload_sent.0 == times_sent * flow.bytes.0));

@@ -25,7 +25,7 @@ fn mean_us(record: &RunRecord) -> f64 {
     summary.latency.mean_us.expect("finished requests")
 }
 
-/// Checks that every packet was delivered or dropped, or is still in the network.
+/// Checks that every packet was delivered, was dropped, or is still in the network.
 fn in_the_books(record: &RunRecord) {
     let (totals, drops) = (&record.totals, record.totals.drops.total());
     assert_eq!(
@@ -107,8 +107,8 @@ fn requests_run_over_every_transport_that_leaves_a_class_to_duplicates() {
 #[test]
 fn switches_that_choose_paths_choose_those_of_requests_too() {
     // Three servers and three clients share four links of 1 Gb/s, with a load of 60 % in both directions. Switches
-    // choose a path by the congestion in the direction of the client's packets, so the requests are as long as the
-    // answers.
+    // choose a path by the congestion in the direction of the client's packets. The requests are therefore as long as
+    // the answers.
     let mean_over = |routing: &str| {
         let mut config = requests(&format!("dctcp{routing}"), 0.08, 2_000);
         config.topology.shape = slow_spines(queue_of(100));
@@ -131,7 +131,7 @@ fn a_lone_request_takes_its_round_trips_and_its_bytes_and_a_low_duplicate_does_n
     let alone = simulate(&requests("dctcp", 0.0001, 5));
     for request in &alone.requests {
         let latency = request.latency.expect("it is done");
-        // 300 KB with headers at 10 Gb/s, at least two round trips of 4 us, and slow start.
+        // 300 KB with headers at 10 Gb/s take 252 us. At least two round trips of 4 us and slow start come on top.
         let bytes = Duration::from_us(252);
         assert!(
             latency > bytes && latency < bytes + Duration::from_us(150),
@@ -218,7 +218,7 @@ fn a_purge_stops_work_at_a_server_and_takes_a_way_there() {
     );
 }
 
-/// Exchanges the priorities of copies at a lead of `lead` bytes of window.
+/// Returns the run in which two copies exchange their priorities at a lead of `lead` bytes of window.
 fn swapping(mut config: RunConfig, lead: u64) -> RunConfig {
     config.settings.designs.requests.swap_lead = Some(Bytes(lead));
     config
@@ -237,7 +237,7 @@ fn trouble_at(server: u32, trouble: Trouble) -> LinkFault {
     }
 }
 
-/// Sets the links of the first servers to `gbps`.
+/// Returns the run in which the links of the first servers have `gbps`.
 fn slow_servers(mut config: RunConfig, servers: u32, gbps: u64) -> RunConfig {
     let slow = |server| trouble_at(server, Trouble::Slow(Rate::from_gbps(gbps)));
     config.faults.extend((0..servers).map(slow));
@@ -303,7 +303,7 @@ fn copies_that_never_change_places_leave_primaries_unharmed() {
     assert!(might < 1.05 * single, "{might} and {single}");
 }
 
-/// Adds web-search flows between random hosts, at `load` of the hosts' links.
+/// Returns the run with additional web-search flows between random hosts, at `load` of the hosts' links.
 fn with_flows(mut config: RunConfig, load: f64) -> RunConfig {
     let flows = poisson(named_sizes("websearch"), load, Duration::from_ms(20));
     config.workload.parts.push(WorkloadPart {
@@ -343,8 +343,8 @@ fn flows_next_to_requests_share_the_network_with_them_and_everything_is_in_the_b
 #[test]
 fn a_purge_takes_no_packet_of_another_connection_between_the_same_hosts() {
     let mut config = requests("das+dctcp", 0.2, 400);
-    // In this configuration only purges drop packets, and the timeout is long. Any retransmission would therefore be
-    // caused by a purge.
+    // In this configuration only purges drop packets, and the timeout is long. Only a purge could therefore cause a
+    // retransmission.
     config.topology.shape = single_switch(12, queue_of(10_000));
     (config.settings.tcp.min_rto, config.settings.tcp.initial_rto) =
         (Duration::from_ms(1_000), Duration::from_ms(1_000));

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime};
 
-/// Clock from which a folder's files get their times. If the folder is not writable, this machine's clock replaces it.
+/// Clock from which the files in a folder get their times. If the folder is not writable, this machine's clock replaces
+/// it.
 #[derive(Debug)]
 pub(crate) struct Clock {
     folder: PathBuf,
@@ -45,7 +46,7 @@ fn show(folder: &Path) -> io::Result<SystemTime> {
     let mut file = File::options().write(true).create_new(true).open(&path)?;
     let mut shown = || {
         file.write_all(b"\n")?;
-        // A file server sets the time only when it has received the bytes.
+        // A file server sets the time of a file only after it has received the bytes.
         file.sync_all()?;
         file.metadata()?.modified()
     };

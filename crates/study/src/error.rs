@@ -1,4 +1,5 @@
-//! Errors of the crate. Each text contains the place of the fault, the value that was found, and the allowed values.
+//! Errors of the crate. Each text contains the file or flag with the fault, the value that was found, and the allowed
+//! values.
 
 use crate::holder::Holder;
 use std::io;
@@ -21,19 +22,20 @@ pub enum Error {
         .path.display()
     )]
     NoStudy {
-        /// Directory.
+        /// Directory that was given.
         path: PathBuf,
-        /// Fault: there is no directory, or no plan in it.
+        /// Reason: the directory does not exist, or contains no plan.
         found: &'static str,
     },
-    /// The directory contains files but no plan. It stays unchanged, because the files are not of a study.
+    /// The directory contains files but no plan. These files do not belong to a study, so the directory stays
+    /// unchanged.
     #[error(
         "{}: found files and no plan.json, so it stays unchanged; allowed: a new or empty \
          directory, or the directory of a study",
         .path.display()
     )]
     OtherFiles {
-        /// Directory.
+        /// Directory that was given.
         path: PathBuf,
     },
     /// Another process is planning, collecting, retrying or pruning.
@@ -43,7 +45,7 @@ pub enum Error {
         .by.as_ref().map_or("another process".to_owned(), |by| format!("{by}, since {}", by.since))
     )]
     Locked {
-        /// Directory.
+        /// Directory of the study.
         path: PathBuf,
         /// Process that has the lock. `None` if the lock file does not contain it yet.
         by: Option<Box<Holder>>,
@@ -60,14 +62,14 @@ pub enum Error {
         /// Number of cases in the plan.
         cases: usize,
     },
-    /// For the same case, this build of the program makes a different run than the build that planned the case.
+    /// The case has another configuration in this build of the program than in the build that planned the case.
     #[error(
         "{}: case {case}: found another configuration in this build of tailcut than in \
          the plan; allowed: the build that planned it, or `tailcut study plan` again",
         .path.display()
     )]
     Changed {
-        /// Directory.
+        /// Directory of the study.
         path: PathBuf,
         /// Index of the case.
         case: usize,
@@ -82,7 +84,7 @@ pub enum Error {
         crate::places::in_words(.missing)
     )]
     Incomplete {
-        /// Directory.
+        /// Directory of the study.
         path: PathBuf,
         /// Number of cases in the plan.
         cases: usize,
@@ -103,7 +105,7 @@ pub enum Error {
         .cases.iter().map(usize::to_string).collect::<Vec<_>>().join(" and ")
     )]
     Builds {
-        /// Directory.
+        /// Directory of the study.
         path: PathBuf,
         /// Number of cases of each build, the largest first.
         cases: Vec<usize>,

@@ -8,29 +8,29 @@ use crate::study_dir::StudyDir;
 use serde::{Deserialize, Serialize};
 use tailcut_record::{RunKey, read_json, write_json};
 
-/// Contents of `failed/HASH.json`.
+/// Contents of `failed/HASH.json`: the failure of one case.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Failure {
     /// Hash of the case.
     pub hash: String,
-    /// Key of its run.
+    /// Key of the case's run.
     #[serde(flatten)]
     pub key: RunKey,
-    /// Error message.
+    /// Error message of the run.
     pub error: String,
     /// Program that ran the case.
     #[serde(flatten)]
     pub by: Program,
-    /// Machine.
+    /// Name of the machine that ran the case.
     pub host: String,
     /// Time of the failure: RFC 3339, UTC.
     pub failed_at: String,
 }
 
 impl StudyDir {
-    /// Records that a case has failed, unless the case is done or another process is running it. Use it after a process
-    /// of this machine ended without an error message while it ran the case. `ended` is the number of the ended
-    /// process.
+    /// Records that a case has failed, unless the case is done or another process is running it. Use this function
+    /// after a process of this machine has ended without an error message while it ran the case. `ended` is the number
+    /// of that process.
     ///
     /// # Errors
     /// [`Error::Places`], or a failed system call.

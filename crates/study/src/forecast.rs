@@ -52,7 +52,7 @@ impl Kind {
     }
 }
 
-/// Data of a run from which its time follows.
+/// Data from which the time of a run is forecast.
 #[derive(Clone, Copy, Debug)]
 struct RunForecast {
     kind: usize,
@@ -64,9 +64,10 @@ struct RunForecast {
 
 /// Forecast of the time that runs take.
 ///
-/// The forecast for a run without an expected time is the mean time of the finished runs of its kind. For a run with an
-/// expected time, the forecast is this time, multiplied by the ratio of measured to expected time of other runs: the
-/// finished runs of its kind, or of its design if its kind has none, or of the study if its design has none.
+/// - For a run without an expected time, the forecast is the mean time of the finished runs of its kind.
+/// - For a run with an expected time, the forecast is this time, multiplied by the ratio of measured to expected time.
+///   The ratio comes from the finished runs of the same kind. If there are none, it comes from the same design, or else
+///   from the whole study.
 #[derive(Debug)]
 pub struct Forecast {
     runs: Vec<RunForecast>,
@@ -150,14 +151,13 @@ impl Forecast {
         self.seconds_of(self.runs.get(run)?)
     }
 
-    /// Returns the remaining seconds of the study. `None` as long as the time of a remaining run is unknown.
+    /// Returns the remaining seconds of the study. `None` if the time of a remaining run is unknown.
     pub fn seconds_to_go(&self, under_way: &[UnderWay], threads: usize) -> Option<f64> {
         let (work, longest) = self.to_go(under_way)?;
         Some(longest.max(work / threads as f64))
     }
 
-    /// Returns the remaining seconds of the study on one thread. `None` as long as the time of a remaining run is
-    /// unknown.
+    /// Returns the remaining seconds of the study on one thread. `None` if the time of a remaining run is unknown.
     pub fn work_to_go(&self, under_way: &[UnderWay]) -> Option<f64> {
         self.to_go(under_way).map(|(work, _)| work)
     }

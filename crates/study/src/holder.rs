@@ -20,7 +20,7 @@ pub struct Holder {
     pub pids_of: String,
     /// Time when the process took the lock: RFC 3339, UTC, by the clock of its machine.
     pub since: String,
-    /// Time of the last heartbeat, by the same clock.
+    /// Time of the last heartbeat, by the clock of the holder's machine.
     pub heartbeat: String,
     /// Unique mark of this lock.
     pub mark: String,

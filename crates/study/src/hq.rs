@@ -1,4 +1,4 @@
-//! Job file for HyperQueue's program `hq`. It has not been tested with this program.
+//! Job file for HyperQueue's program `hq`. No test has run the file with this program.
 
 use crate::error::Error;
 use crate::paths::{WAIT, absolute, refused, text};
@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(tasks(&study).1, ["0", "1", "2"]);
         let runner = study.runner(Program::default()).expect("a runner");
         runner.run(1, &Unattended).expect("a run");
-        // The finished case took almost no time, so that the others are expected to be short.
+        // The finished case took almost no time, so that all other cases are expected to be short.
         assert_eq!(tasks(&study).1, ["0,2"]);
         for place in [0, 2] {
             runner.run(place, &Unattended).expect("a run");

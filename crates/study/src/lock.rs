@@ -26,7 +26,7 @@ pub const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 /// Interval of heartbeats.
 pub const HEARTBEAT: Duration = Duration::from_secs(10);
 
-/// Lock that this process holds. It is released when the value is dropped.
+/// Lock that this process holds. The lock is released when the value is dropped.
 #[derive(Debug)]
 pub(crate) struct Lock {
     path: PathBuf,
@@ -103,7 +103,8 @@ impl Lock {
         Self::take_after(path, clock, None)
     }
 
-    /// Takes the lock like [`Lock::take`], also from the process `ended` of this machine, which is known to have ended.
+    /// Takes the lock like [`Lock::take`]. Also takes it from the process `ended` of this machine, which has certainly
+    /// ended.
     ///
     /// # Errors
     /// A failed system call.

@@ -1,4 +1,4 @@
-//! Notation of a command line for places. The place of a case is its index in the plan.
+//! Notation for places on the command line. The place of a case is its index in the plan.
 
 use crate::error::Error;
 use std::ops::Range;
@@ -58,7 +58,7 @@ pub fn in_words(places: &[usize]) -> String {
     words
 }
 
-/// Returns places as ranges, each with its first and its last place. `places` are in order.
+/// Returns places as ranges: pairs of the first and the last place. `places` are in order.
 fn ranges(places: &[usize]) -> Vec<(usize, usize)> {
     let mut ranges: Vec<(usize, usize)> = Vec::new();
     for &place in places {

@@ -17,9 +17,9 @@ pub const PLAN_FORMAT: u32 = 1;
 /// Contents of `plan.json`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Plan {
-    /// [`PLAN_FORMAT`] of the writer.
+    /// Format version of the program that wrote the plan: [`PLAN_FORMAT`].
     pub format: u32,
-    /// Version of the records of runs: [`SCHEMA_VERSION`] of the writer.
+    /// Version of the records of runs: [`SCHEMA_VERSION`] of the program that wrote the plan.
     pub record_format: u32,
     /// Program that planned the study.
     #[serde(flatten)]
@@ -34,7 +34,7 @@ pub struct Plan {
     pub seed: u64,
     /// Format of the tables: `parquet` or `csv`.
     pub tables: String,
-    /// Scenario. Every process that runs cases makes the same runs from it.
+    /// Scenario of the study. Every process that runs cases derives the same runs from this scenario.
     pub scenario: PlannedScenario,
     /// All keys of the scenario with their values, as in manifests.
     pub config: serde_json::Value,
@@ -83,7 +83,7 @@ pub struct PlannedCase {
 /// Plan that has not been written yet.
 #[derive(Debug)]
 pub struct Draft {
-    /// Plan.
+    /// Plan of the study.
     pub plan: Plan,
     /// Runs of the plan, in the order of the cases.
     pub study: Study,
@@ -132,7 +132,7 @@ impl Draft {
         Ok(draft)
     }
 
-    /// Checks that another process will make the same runs from the plan. Only runs with the first seed are compared,
+    /// Checks that another process will derive the same runs from the plan. Only runs with the first seed are compared,
     /// because all seeds have the same configuration.
     fn check(&self) -> Result<(), Error> {
         let bytes = |hash: &String| Ok(self.files.get(hash).cloned().unwrap_or_default());

@@ -45,7 +45,7 @@ impl Prunable {
 }
 
 impl StudyDir {
-    /// Removes the failures of cases, so that these cases run again. Returns their places.
+    /// Removes the failures of cases, so that these cases run again. Returns the indices of the cases.
     ///
     /// # Errors
     /// [`Error::Locked`], or a failed system call.

@@ -15,7 +15,7 @@ use tailcut_record::{PackedRun, RunSummary, StoredRun, WrittenRun};
 use tailcut_scenario::Study;
 use tailcut_scenario::sim::{self, RunConfig, RunControl, RunError};
 
-/// Runner of a study's cases. It runs them one after the other.
+/// Runner of a study's cases, which runs them one after the other.
 #[derive(Debug)]
 pub struct Runner<'a> {
     dir: &'a StudyDir,
@@ -34,11 +34,11 @@ pub enum CaseOutcome {
     DoneAlready,
     /// The case failed.
     Failed(Box<Failure>),
-    /// The case failed earlier. It only runs again after a retry.
+    /// The case failed earlier, and runs again only after a retry.
     FailedBefore(Box<Failure>),
     /// Another process is running the case. `None` if the lock does not contain that process yet.
     Busy(Option<Box<Holder>>),
-    /// The case was stopped before its end. A later process can run it.
+    /// The case was stopped before its end. A later process can run the case.
     Stopped,
 }
 
@@ -65,7 +65,7 @@ impl StudyDir {
 }
 
 impl Runner<'_> {
-    /// Runs the case at a place, unless it is done, has failed or is being run.
+    /// Runs the case with index `place`, unless the case is done, has failed or is running.
     ///
     /// # Errors
     /// [`Error::Places`]; [`Error::Changed`] if this program makes a different run of the case than the program that
@@ -117,7 +117,7 @@ impl Runner<'_> {
         Ok(failure.map(|failure| CaseOutcome::FailedBefore(Box::new(failure))))
     }
 
-    /// Returns the configuration of the run at a place.
+    /// Returns the run configuration of the case with index `place`.
     pub fn config(&self, place: usize) -> Option<&RunConfig> {
         self.study.runs.get(place)
     }

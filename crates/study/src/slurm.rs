@@ -13,22 +13,22 @@ use std::process::{Command, Stdio};
 /// Largest number of jobs in an array if Slurm does not report it. This is Slurm's default.
 const MOST_JOBS: usize = 1_000;
 
-/// Factor of the time limit of a job, which is `TIMES` multiplied by the expected time of the job's cases, plus
+/// Factor in the time limit of a job. The limit is the expected time of the job's cases, multiplied by `TIMES`, plus
 /// `SECONDS_MORE`. The limit is long, because nodes differ in speed and other jobs run on them.
 const TIMES: f64 = 4.0;
 /// Second part of a job's time limit, in seconds. See [`TIMES`].
 const SECONDS_MORE: f64 = 600.0;
 
 /// Seconds between Slurm's signal SIGTERM to a job and the job's time limit. A run checks at intervals whether the
-/// signal has arrived. Then it ends and releases its lock.
+/// signal has arrived. If so, the run ends and releases its lock.
 const NOTICE: u32 = 30;
 
 /// Array of jobs, each of which runs a chunk of a study's cases.
 #[derive(Debug)]
 pub struct Array<'a> {
-    /// Study. Its directory must have the same path on all nodes.
+    /// Study whose cases the jobs run. Its directory must have the same path on all nodes.
     pub study: &'a StudyDir,
-    /// Cases of each job.
+    /// Chunks of cases, one for each job.
     pub chunks: &'a [Chunk],
     /// Path of the program `tailcut`, which must be the same on all nodes.
     pub program: &'a Path,

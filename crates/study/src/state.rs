@@ -1,11 +1,11 @@
-//! State of a study's runs while they are under way.
+//! State of a study's runs while some of them are running.
 
 use crate::forecast::{Forecast, UnderWay, rounded_time};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use tailcut_scenario::record::{RunKey, RunSummary};
 
-/// State of the runs of a study while they are under way, for a progress bar or for lines.
+/// State of a study's runs while some of them are running. A progress bar or lines of text show it.
 #[derive(Debug)]
 pub struct StudyState {
     runs: usize,
@@ -74,7 +74,7 @@ impl StudyState {
         }
     }
 
-    /// Returns the number of finished runs plus the completed shares of the running ones.
+    /// Returns the number of finished runs, plus the completed shares of the running runs.
     pub fn over(&self) -> f64 {
         let shares = self.under_way.values().map(|(_, share)| share);
         self.finished as f64 + shares.sum::<f64>()
@@ -101,7 +101,7 @@ impl StudyState {
         format!("{} of {} runs{to_go}", self.finished, self.runs)
     }
 
-    /// Returns the line that is printed without a terminal. It also describes the running runs.
+    /// Returns the line that is printed if there is no terminal. The line also describes the running runs.
     fn line(&self, now: Instant) -> String {
         let furthest = self.under_way.values().map(|(_, share)| *share);
         let per_cent = furthest.fold(0.0, f64::max) * 100.0;
@@ -134,7 +134,7 @@ impl StudyState {
         (self.finished, self.runs)
     }
 
-    /// Records that a run was given up.
+    /// Records that a run was stopped or has failed.
     pub fn leave(&mut self, run: usize) {
         self.under_way.remove(&run);
     }

@@ -17,7 +17,7 @@ use tailcut_record::StoredRun;
 pub enum CaseState {
     /// The result exists.
     Done,
-    /// The case failed. It only runs again after a retry.
+    /// The case failed, and runs again only after a retry.
     Failed(Box<Failure>),
     /// A process is running the case.
     Running(Box<RunningCase>),
@@ -31,7 +31,7 @@ pub enum CaseState {
 /// Process that holds the lock of a case.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct RunningCase {
-    /// Holder. `None` if the lock does not contain it yet.
+    /// Holder of the lock. `None` if the lock file does not contain the holder yet.
     #[serde(flatten)]
     pub by: Option<Holder>,
     /// Time since the process started the case, in seconds.
@@ -73,27 +73,28 @@ pub struct Status {
     pub states: Vec<CaseState>,
     /// CPU time of the finished cases, in seconds.
     pub spent: f64,
-    /// Expected CPU time of the finished cases, in seconds. `None` if one of them had no expected time.
+    /// Expected CPU time of the finished cases, in seconds. `None` if one of the finished cases had no expected time.
     pub expected_of_done: Option<f64>,
     forecast: Forecast,
     under_way: Vec<UnderWay>,
 }
 
 impl Status {
-    /// Returns the remaining CPU time of the cases that are neither done nor failed, in seconds. It follows from their
-    /// expected times, corrected by the measured times of finished cases. `None` if the time of one case is unknown.
+    /// Returns the remaining CPU time of the cases that are neither done nor failed, in seconds. The time is the sum of
+    /// the expected times, corrected by the measured times of finished cases. `None` if the time of one case is
+    /// unknown.
     pub fn cpu_seconds_to_go(&self) -> Option<f64> {
         self.forecast.work_to_go(&self.under_way)
     }
 
-    /// Returns the expected CPU time of the case at a place, in seconds. It is corrected as in
-    /// [`Status::cpu_seconds_to_go`]. `None` if it is unknown.
+    /// Returns the expected CPU time in seconds of the case with index `place`, corrected as in
+    /// [`Status::cpu_seconds_to_go`]. `None` if the time is unknown.
     pub fn cpu_seconds_of(&self, place: usize) -> Option<f64> {
         self.forecast.seconds_of_run(place)
     }
 
-    /// Returns the remaining time in seconds, if `processes` processes run cases at the same time. `None` if it is
-    /// unknown.
+    /// Returns the remaining time in seconds, if `processes` processes run cases at the same time. `None` if the time
+    /// is unknown.
     pub fn seconds_to_go(&self, processes: usize) -> Option<f64> {
         self.forecast
             .seconds_to_go(&self.under_way, processes.max(1))
@@ -145,7 +146,7 @@ impl StudyDir {
         })
     }
 
-    /// Returns the states of the cases at some places, in order.
+    /// Returns the states of the cases with the indices `places`, in order.
     ///
     /// # Errors
     /// [`Error::Places`], or a failed system call.

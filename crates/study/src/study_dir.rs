@@ -29,7 +29,7 @@ pub struct ExistingResults {
     pub failed: usize,
     /// Results of cases that are not in the plan.
     pub left_over: usize,
-    /// Expected CPU time of all unfinished cases, in seconds. `None` if it is unknown for one of these cases.
+    /// Expected CPU time of all unfinished cases, in seconds. `None` if the time of one of these cases is unknown.
     pub cpu_seconds_to_go: Option<f64>,
 }
 
@@ -143,8 +143,8 @@ impl StudyDir {
         &self.plan
     }
 
-    /// Returns the places that a text selects, in order. The text is `I`, `I..J`, `I..` or `..J`, or several of these
-    /// with commas between them. A range includes both ends. Without a text, returns all places.
+    /// Returns the indices of the cases that a text selects, in order. The text is `I`, `I..J`, `I..` or `..J`, or
+    /// several of these with commas between them. A range includes both ends. Without a text, returns all indices.
     ///
     /// # Errors
     /// [`Error::Places`].
@@ -156,7 +156,7 @@ impl StudyDir {
         )
     }
 
-    /// Returns the case at a place.
+    /// Returns the case with index `place`.
     ///
     /// # Errors
     /// [`Error::Places`].

@@ -5,21 +5,21 @@ use crate::status::CaseState;
 use crate::study_dir::StudyDir;
 use serde::Serialize;
 
-/// Number or places of the cases in each state, for a selection of cases.
+/// Cases in each state, as a number or as a list of indices, for a selection of cases.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize)]
 pub struct Tally {
     /// Number of selected cases.
     pub cases: usize,
     /// Number of finished cases.
     pub done: usize,
-    /// Places of failed cases.
+    /// Indices of failed cases.
     pub failed: Vec<usize>,
-    /// Places of running cases.
+    /// Indices of running cases.
     pub running: Vec<usize>,
     /// Processes that are running cases, each as text.
     #[serde(skip)]
     pub by: Vec<String>,
-    /// Places of cases that no process is running. The next free process runs them.
+    /// Indices of cases that no process is running. The next free process runs these cases.
     pub waiting: Vec<usize>,
 }
 
@@ -31,7 +31,7 @@ impl Tally {
 }
 
 impl StudyDir {
-    /// Counts the states of the cases at some places.
+    /// Counts the states of the cases with the indices `places`.
     ///
     /// # Errors
     /// The errors of [`StudyDir::states`].

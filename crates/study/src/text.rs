@@ -93,7 +93,7 @@ impl Status {
             .count()
     }
 
-    /// Returns the progress as text. The remaining time in it assumes `processes` processes at the same time.
+    /// Returns the progress as text. The remaining time in the text assumes `processes` processes at the same time.
     pub fn text(&self, study: &StudyDir, processes: usize) -> String {
         let cases = &study.plan().cases;
         let shown = self.counts().into_iter();
@@ -156,13 +156,13 @@ impl ExistingResults {
             .filter_map(|case| case.cpu_seconds)
             .fold(0.0, f64::max);
         let cpu = self.cpu_seconds_to_go?;
-        // One case runs in one process, so the longest case is a lower limit. It may be done already, so the limit is
-        // at most the time of all unfinished cases.
+        // One case runs in one process, so the time of the longest case is a lower limit. But the longest case may be
+        // done already, so the limit is at most the time of all unfinished cases.
         Some((cpu / processes.max(1) as f64).max(longest.min(cpu)))
     }
 
-    /// Returns a text about a plan that was written. The remaining time in it assumes `processes` processes at the same
-    /// time.
+    /// Returns a text about a plan that was written. The remaining time in the text assumes `processes` processes at
+    /// the same time.
     pub fn text(&self, study: &StudyDir, processes: usize) -> String {
         let cases = &study.plan().cases;
         let (dir, last) = (study.path().display(), cases.len().saturating_sub(1));

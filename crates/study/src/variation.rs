@@ -1,4 +1,4 @@
-//! Variations of a study. Each is the same runs with one change: halved or doubled timers, or halved or doubled
+//! Variations of a study. A variation has the same runs with one change: halved or doubled timers, or halved or doubled
 //! buffers.
 
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use tailcut_scenario::sim::fabric::queue::{Limit, QueueConfig};
 use tailcut_scenario::sim::{RunConfig, Shape};
 use tailcut_scenario::units::{Bytes, Duration};
 
-/// Factor: the first number divided by the second number.
+/// Factor as a fraction: the first number divided by the second number.
 #[derive(Clone, Copy)]
 struct Factor(u64, u64);
 
@@ -29,7 +29,7 @@ impl Factor {
 
     fn limit(self, limit: &mut Limit) {
         *limit = match *limit {
-            // This is a queue without a limit.
+            // `u32::MAX` means that the queue has no limit, so the value does not change.
             Limit::Packets(u32::MAX) => return,
             Limit::Packets(packets) => {
                 Limit::Packets(u32::try_from(self.of(packets.into())).unwrap_or(u32::MAX))
@@ -96,7 +96,7 @@ fn timers(run: &mut RunConfig, factor: Factor) {
 }
 
 /// Multiplies the buffers of switches by `factor`: queues, memory that ports share, and queues of designs. Marking
-/// thresholds stay unchanged, unless a threshold in packets is more than 65 % of its queue: then it becomes 65 % of the
+/// thresholds stay unchanged, with one exception: a threshold in packets above 65 % of its queue becomes 65 % of the
 /// queue, as with `mark_above = "auto"`.
 fn buffers(run: &mut RunConfig, factor: Factor) {
     let (queue, shared) = match &mut run.topology.shape {

@@ -21,14 +21,14 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Interval at which the watcher checks the cases that other processes are running.
 const LOOK_AT_OTHERS_EVERY: Duration = Duration::from_secs(1);
 
-/// Number of last lines of a process that the watcher keeps. They describe the failure if the process ends without a
-/// message.
+/// Number of last lines of a process that the watcher keeps. If the process ends without a message, these lines
+/// describe the failure.
 const LAST_LINES: usize = 20;
 
 /// Beginning of a line about a case on standard error.
 const OF_A_CASE: &str = "case ";
 
-/// Exit code of a process that has walked over all its cases.
+/// Exit code of a process that has tried to run all its cases.
 const DONE: i32 = 0;
 /// Exit code of a process that was refused, for example because of its command line.
 const REFUSED: i32 = 2;
@@ -36,9 +36,9 @@ const REFUSED: i32 = 2;
 const INTERRUPTED: i32 = 130;
 
 impl Runner<'_> {
-    /// Runs the cases at `places` one after the other until `control` stops it. A process that [`Watch`] has started
-    /// calls this function. It writes the place of each case to `out` before it runs the case. `report` receives the
-    /// outcome of each case.
+    /// Runs the cases with the indices `places` one after the other, until `control` stops the process. A process that
+    /// [`Watch`] has started calls this function. Before each case, the function writes the index of the case to `out`.
+    /// `report` receives the outcome of each case.
     ///
     /// # Errors
     /// The errors of [`Runner::run`]; an error if `out` cannot be written.
@@ -62,15 +62,15 @@ impl Runner<'_> {
     }
 }
 
-/// Watcher. It runs cases in processes of this machine.
+/// Watcher, which runs cases in processes of this machine.
 pub struct Watch<'a> {
-    /// Study.
+    /// Study whose cases the processes run.
     pub study: &'a StudyDir,
-    /// This program.
+    /// Identity of this program, for the records of failures.
     pub by: &'a Program,
-    /// Function that returns a command, which calls [`Runner::walk`] with these places. The command must stop when its
-    /// standard input ends. Its exit code must be 0 at the end of the walk, 2 if it was refused, or 130 if it was
-    /// stopped. If it was refused, its last line on standard error is the reason.
+    /// Function that returns a command. The command calls [`Runner::walk`] with the given indices. The command must
+    /// stop when its standard input ends. The exit code must be 0 if the command has tried all cases, 2 if it was
+    /// refused, or 130 if it was stopped. The last line on standard error is the reason of a refusal.
     pub command: &'a (dyn Fn(&[usize]) -> Command + Sync),
     /// Callback for each line that the processes write to standard error. Lines about a case begin with `case`.
     pub report: &'a (dyn Fn(&str) + Sync),
@@ -81,12 +81,12 @@ pub struct Watch<'a> {
 }
 
 impl Watch<'_> {
-    /// Runs the cases at `places` with `processes` processes at the same time, until each case is done, has failed, or
-    /// belongs to another process. Each process walks over all places. The locks of the cases prevent that two
-    /// processes run the same case.
+    /// Runs the cases with the indices `places` with `processes` processes at the same time, until each case is done,
+    /// has failed, or belongs to another process. Each process tries all these cases. The lock of a case keeps other
+    /// processes from running it.
     ///
     /// # Errors
-    /// [`Error::Process`] if a process is refused, or if none can be started.
+    /// [`Error::Process`] if a process is refused, or if no process can be started.
     pub fn run(&self, places: &[usize], processes: usize) -> Result<Tally, Error> {
         let mut tally = self.study.tally(places)?;
         let mut idle_since = None;
@@ -101,7 +101,7 @@ impl Watch<'_> {
                 idle_since = None;
                 continue;
             }
-            // Other processes are running all remaining cases, or are about to take them.
+            // Other processes are running all remaining cases, or will run them soon.
             let since = *idle_since.get_or_insert_with(Instant::now);
             if tally.open() == 0 || since.elapsed() >= self.wait {
                 break;
@@ -126,7 +126,8 @@ impl Watch<'_> {
         })
     }
 
-    /// Runs a process for the cases at `places`, and starts a new one each time the process ends without a message.
+    /// Runs a process for the cases with the indices `places`. Each time the process ends without a message, starts a
+    /// new process.
     fn one(&self, places: &[usize]) -> Result<(), Error> {
         loop {
             let command = (self.command)(places);
@@ -170,7 +171,7 @@ struct Process {
 struct Ended {
     pid: u32,
     status: ExitStatus,
-    /// Place of the case that the process was running. `None` if it had not started a case.
+    /// Index of the case that the process was running. `None` if the process had not started a case.
     at: Option<usize>,
     /// Last lines of the process on standard error, without lines about cases.
     last: VecDeque<String>,
@@ -233,7 +234,7 @@ fn cannot(what: &str, error: &io::Error) -> Error {
     Error::Process(format!("cannot {what} for cases: {error}"))
 }
 
-/// Returns the last place that a process reported.
+/// Returns the last case index that a process reported.
 fn last_place(out: impl Read) -> Option<usize> {
     let lines = BufReader::new(out).lines().map_while(Result::ok);
     lines.filter_map(|line| line.parse().ok()).last()

@@ -73,7 +73,7 @@ fn more_work_is_expected_to_take_longer_and_designs_are_told_apart() {
             0.0 < few && few < some && some < many,
             "{few} {some} {many}"
         );
-        // Without the fixed time of a run, twice the flows take twice the time.
+        // A run also has a fixed time. Without the fixed time, twice as many flows take twice the time.
         let ratio = (many - some) / (some - few);
         assert!((1.9..2.1).contains(&ratio), "{ratio}");
     }
@@ -88,7 +88,7 @@ fn what_is_expected_is_corrected_on_the_way() {
         .expect("keys");
     let mut draft = planned(&scenario);
     for case in &mut draft.plan.cases {
-        // The expected time is far too long.
+        // The expected time of this case is far too long.
         case.cpu_seconds = Some(1_000.0);
     }
     let place = test_dir();

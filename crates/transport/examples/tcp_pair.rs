@@ -1,5 +1,5 @@
-//! Cost of TCP between two hosts without loss: CPU time per data segment. It includes the sending, the reception, and
-//! the segment's share of an ACK.
+//! Cost of TCP between two hosts without loss: CPU time per data segment. The time includes sending and receiving the
+//! segment, and a part of an ACK.
 //!
 //! `cargo run --release -p tailcut-transport --example tcp_pair -- 10000000`
 
@@ -9,7 +9,7 @@ use tailcut_transport::tcp::{Congestion, Host, TcpConfig};
 use tailcut_transport::{Message, PathPin, Replication, Segment, Transport};
 use tailcut_units::{Duration, FlowId, HostId, Time};
 
-/// Number of segments in all windows together: enough to fill the pipe.
+/// Number of segments in all windows together. This number fills the pipe.
 const WINDOW: u64 = 192;
 /// Duration of a full segment at 10 Gb/s.
 const STEP: Duration = Duration::from_ns(1_230);

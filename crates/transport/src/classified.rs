@@ -1,5 +1,5 @@
-//! Classes of flows that the size of a flow determines, or that the application sets. [`Classified`] is a layer over
-//! any transport: it sets the class of each segment when the segment leaves.
+//! Classes of flows. The size of a flow or the application chooses the class. [`Classified`] is a layer over any
+//! transport: it sets the class of each segment when the segment leaves.
 
 use crate::copies::{CopyOrder, NotCarried};
 use crate::{Event, FlowStats, Message, NotShared, Part, Segment, Transport};
@@ -10,19 +10,20 @@ use tailcut_units::{FlowId, Rate, Time};
 /// Class of the segments of large flows, if the size determines the class.
 const LOW: u8 = 1;
 
-/// Transport `T` with classes of flows that `T` does not choose.
+/// Layer over the transport `T`. It sets the classes of flows, if `T` does not choose classes itself.
 #[derive(Debug)]
 pub struct Classified<T> {
     inner: T,
     /// Size limit in bytes: flows below it keep their class, other flows start in the lower class. `None`:
     /// all flows keep their class.
     small_below: Option<u64>,
-    /// Classes set for flows of this host that have not ended.
+    /// Classes that the application has set, for flows of this host that have not ended.
     classes: BTreeMap<FlowId, u8>,
 }
 
 impl<T> Classified<T> {
-    /// Wraps `inner`: flows of fewer than `small_below` bytes are in the higher of two classes.
+    /// Wraps `inner`: flows of fewer than `small_below` bytes keep their class, and other flows start in the lower
+    /// class.
     pub const fn new(inner: T, small_below: u64) -> Self {
         Self {
             inner,
@@ -31,7 +32,7 @@ impl<T> Classified<T> {
         }
     }
 
-    /// Wraps `inner`: its own classes hold until the application orders other classes.
+    /// Wraps `inner`: flows keep the classes of `inner` until the application sets other classes.
     pub const fn as_told(inner: T) -> Self {
         Self {
             inner,

@@ -14,15 +14,15 @@ pub const SERVICE_PORT: u16 = 80;
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{key} is {found}; allowed: {allowed}")]
 pub struct ConfigError {
-    /// Name of the configuration's field.
+    /// Name of the field in the configuration.
     pub key: &'static str,
-    /// Value that the field has.
+    /// Value of the field.
     pub found: String,
     /// Allowed values.
     pub allowed: Cow<'static, str>,
 }
 
-/// Result of a check.
+/// Result of the check of one parameter.
 pub(crate) type Checked = Result<(), ConfigError>;
 
 /// Returns an error with the `allowed` values, unless the condition `holds`.
@@ -42,7 +42,7 @@ pub(crate) fn check(
     }
 }
 
-/// Returns an error unless `found` lies within `range`, whose bounds are in `unit`.
+/// Returns an error unless `found` is within `range`. The bounds of the range are in `unit`.
 pub(crate) fn within<T: PartialOrd + fmt::Debug + fmt::Display>(
     key: &'static str,
     found: T,
@@ -53,7 +53,7 @@ pub(crate) fn within<T: PartialOrd + fmt::Debug + fmt::Display>(
     check(key, &found, range.contains(&found), allowed)
 }
 
-/// Returns an error unless `found` is 1 or more.
+/// Returns an error unless `found` is at least 1.
 pub(crate) fn some<T: PartialOrd + From<u8> + fmt::Debug>(
     key: &'static str,
     found: T,
@@ -68,7 +68,7 @@ pub(crate) fn positive(key: &'static str, found: Duration) -> Checked {
     check(key, found, found > Duration::ZERO, "more than 0")
 }
 
-/// Returns an error unless `found` is at least `least`, the value of the parameter `other`.
+/// Returns an error unless `found` is at least `least`. `least` is the value of the parameter `other`.
 pub(crate) fn no_shorter(
     key: &'static str,
     found: Duration,
@@ -77,14 +77,14 @@ pub(crate) fn no_shorter(
     check(key, found, found >= least, format!("at least {other}"))
 }
 
-/// Returns an error unless `port` is valid as the port of a host: it and the next two ports lie below the
+/// Returns an error unless `port` is valid as the port of a host: the port and the next two ports must be below the
 /// ports of `outgoing` flows or connections.
 pub(crate) fn service_port(port: u16, outgoing: &str) -> Checked {
     let below = format!(", below the ports of outgoing {outgoing}");
     within("port", port, 1..=32_765, &below)
 }
 
-/// Returns an error unless packets can have a payload of `bytes`.
+/// Returns an error unless a payload of `bytes` fits into a packet.
 pub(crate) fn payload(key: &'static str, bytes: u32) -> Checked {
     within(key, bytes, 1..=65_535, " bytes")
 }

@@ -14,7 +14,7 @@ pub enum Header {
     Ndp(NdpHeader),
     /// SCDP.
     Scdp(ScdpHeader),
-    /// SCDP: pull of a receiver that grants credits.
+    /// SCDP: a pull from a receiver that grants credits.
     Credit(CreditHeader),
     /// pFabric.
     PFabric(PFabricHeader),

@@ -1,16 +1,16 @@
-//! Message of an application, which travels as one flow, and the cost of the flow.
+//! Message of an application, which is sent as one flow, and the cost of the flow.
 
 use crate::PathPin;
 use tailcut_units::{FlowId, HostId};
 
-/// Message that travels as one flow.
+/// Message of an application, which is sent as one flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Message {
-    /// Number of the flow, for events and records.
+    /// Number of the flow in events and records.
     pub flow: FlowId,
     /// Receiving host.
     pub dst: HostId,
-    /// Payload bytes. With 0 bytes, the flow only opens and closes a connection, as a probe of the handshake.
+    /// Payload bytes. With 0 bytes, the flow only opens and closes a connection, to test the handshake.
     pub bytes: u64,
     /// Equal-cost path to which the flow and its ACKs are pinned.
     pub path: PathPin,
@@ -21,14 +21,14 @@ pub struct Message {
 /// Replication mode of one flow.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum Replication {
-    /// The configuration of the host decides (for RepNet: flows below the size limit are replicated).
+    /// The configuration of the host decides. RepNet replicates flows below its size limit.
     #[default]
     AsConfigured,
     /// One plain connection.
     Off,
     /// The whole flow is sent on two connections.
     RepFlow,
-    /// Only the SYN is sent on two connections. The connection whose handshake ends first carries the data.
+    /// Only the SYN is sent on two connections. The connection whose handshake ends first transfers the data.
     RepSyn,
 }
 

@@ -1,4 +1,4 @@
-//! Segments that endpoints exchange: small `Copy` values with byte ranges instead of bytes.
+//! Segments that endpoints exchange: small `Copy` values that hold byte ranges and no payload.
 
 use crate::{Header, PathPin};
 pub use tailcut_units::Ecn;
@@ -9,21 +9,20 @@ use tailcut_units::{FiveTuple, FlowId};
 pub struct Segment {
     /// Addresses and ports, in the direction of travel.
     pub tuple: FiveTuple,
-    /// Flow of the application. For NDP, SCDP and pFabric this is the sender's name of the session, also in
-    /// answers: together with the addresses it identifies the session. TCP ignores the flow of arriving
-    /// segments, except of a SYN.
+    /// Flow of the application. For NDP, SCDP and pFabric this is the sender's number of the session, also in answers.
+    /// Together with the addresses it identifies the session. TCP reads the flow only from a SYN.
     pub flow: FlowId,
-    /// Payload bytes; 0 for a pure ACK. It exceeds the MSS only if a receiver's stack has merged several
+    /// Payload bytes; 0 for a pure ACK. The number exceeds the MSS only if the receiving host has merged several
     /// segments.
     pub payload: u32,
-    /// ECN field, as it arrives or leaves.
+    /// ECN field of the segment when it arrives or leaves.
     pub ecn: Ecn,
     /// Priority class; 0 is the highest.
     pub priority: u8,
     /// Path to which the flow is pinned.
     pub path: PathPin,
-    /// Rank for switches that order by rank: the lowest rank leaves first. For pFabric it is the number of
-    /// remaining bytes.
+    /// Rank for switches that order packets by rank: the packet with the lowest rank leaves first. For pFabric the rank
+    /// is the number of remaining bytes.
     pub rank: u32,
     /// Whether a switch may cut off the payload.
     pub trimmable: bool,
@@ -57,7 +56,7 @@ pub enum Condition {
     /// No change: the segment is whole.
     #[default]
     Whole,
-    /// A switch cut off the payload. `payload` still has its original length.
+    /// A switch cut off the payload. The field `payload` still has the original length.
     Trimmed,
     /// A switch cut off the payload and returned the header to the sender.
     Returned,

@@ -1,4 +1,4 @@
-//! Transfers with several receivers or several senders, as an application requests them.
+//! Transfers with several receivers or several senders: requests and statistics of an application.
 
 use crate::Message;
 use tailcut_units::{Duration, FlowId, HostId};
@@ -6,50 +6,51 @@ use tailcut_units::{Duration, FlowId, HostId};
 /// Part of one host in a transfer with several ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Part<'a> {
-    /// Sends an object to several receivers. The destination of the message is the address of a group of
+    /// Sends an object to several receivers. The destination of the message is the address of a group that consists of
     /// exactly these receivers. Each receiver reports [`Event::Completed`](crate::Event::Completed).
     Spread {
         /// Object, as a message.
         message: Message,
-        /// Receivers, at least one, without repetition.
+        /// Receivers of the object, at least one, without duplicates.
         receivers: &'a [HostId],
         /// Policy for receivers that delay the others.
         stragglers: Stragglers,
     },
-    /// Receives an object from several senders, which all send to `port` of this host. The host reports
+    /// Receives an object from several senders, which all send to `port` of this host. This host reports
     /// [`Event::Failed`](crate::Event::Failed) if no sender sends for too long.
     Collect {
-        /// Number of the transfer, for the receiver's events.
+        /// Number of the transfer in the events of the receiver.
         flow: FlowId,
-        /// Port that no other transfer of this host uses: at least 1,024, not the port on which hosts accept
-        /// flows, and below the ports of outgoing flows.
+        /// Port for this transfer only, at least 1,024. It differs from the port for incoming flows, and is below the
+        /// ports of outgoing flows.
         port: u16,
     },
-    /// Sends a share of the symbols of an object that other senders have too.
+    /// Sends some of the symbols of an object. Other senders send the other symbols.
     Share {
         /// Object and receiver, as a message.
         message: Message,
-        /// Port at which the receiver collects.
+        /// Port on which the receiver collects the object.
         port: u16,
-        /// Share of this host. No two senders have the same share.
+        /// Symbols that this host sends. No two senders send the same symbols.
         share: Share,
     },
 }
 
-/// Symbols of each block that one of several senders may send: the symbols whose identifier is `index` modulo `of`.
+/// Symbols of each block that one of several senders may send: their identifiers divided by `of` leave the remainder
+/// `index`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Share {
-    /// Remainder of the identifiers, less than `of`.
+    /// Remainder that selects the symbols of this sender, less than `of`.
     pub index: u16,
     /// Number of senders, at least 1.
     pub of: u16,
 }
 
 impl Share {
-    /// Share of a single sender: all symbols.
+    /// All symbols, for a single sender.
     pub const ALL: Self = Self { index: 0, of: 1 };
 
-    /// Returns how many of the first `symbols` identifiers belong to the share.
+    /// Returns how many of the identifiers below `symbols` belong to this sender.
     #[inline]
     pub const fn of_first(self, symbols: u32) -> u32 {
         // A single sender is the usual case, and needs no division.
@@ -59,7 +60,7 @@ impl Share {
         (symbols + (self.of as u32 - 1) - self.index as u32) / self.of as u32
     }
 
-    /// Returns the identifier of symbol number `n` of the share.
+    /// Returns the identifier of symbol number `n` of this sender.
     #[inline]
     pub const fn identifier(self, n: u32) -> u32 {
         self.index as u32 + n * self.of as u32
@@ -70,10 +71,10 @@ impl Share {
 /// receivers. Every policy reports each straggler once ([`Event::Straggling`](crate::Event::Straggling)).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stragglers {
-    /// Time without a possible transmission after which the receivers that do not pull count as stragglers;
-    /// more than 0.
+    /// Time for which the sender cannot transmit, more than 0. After this time the receivers that do not pull count as
+    /// stragglers.
     pub after: Duration,
-    /// Action against stragglers.
+    /// Action of the sender against stragglers.
     pub policy: StragglerPolicy,
 }
 
@@ -85,15 +86,15 @@ pub enum StragglerPolicy {
     Wait,
     /// The sender drops the stragglers for the rest of the transfer.
     Drop,
-    /// The transfer ends when this number of receivers has everything, and the sender drops the rest. Before
-    /// that, it drops stragglers as long as this number of receivers remains.
+    /// The transfer ends when this number of receivers has the whole object. The sender then drops the other receivers.
+    /// Before that, it drops stragglers while at least this number of receivers remains.
     Quorum(u16),
 }
 
-/// Receiver that delays the others, or that the sender dropped.
+/// Receiver that delays the other receivers, or that the sender dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Straggler {
-    /// Name of the receiver.
+    /// Host number of the receiver.
     pub receiver: HostId,
     /// Whether the sender dropped the receiver.
     pub dropped: bool,
@@ -104,9 +105,10 @@ pub struct Straggler {
 pub struct Receipt {
     /// Number of symbols that arrived, whole or trimmed.
     pub symbols: u32,
-    /// Number of wasted symbols among `symbols`: symbols of a block of which the receiver had enough, and duplicates.
+    /// Number of wasted symbols among `symbols`: duplicates, and symbols of a block for which the receiver had enough
+    /// symbols.
     pub in_vain: u32,
-    /// Number of blocks that had to be decoded.
+    /// Number of blocks that had to be decoded, because source symbols were missing.
     pub decoded: u32,
     /// Bytes delivered to the application, counted from the start of the object: all bytes, unless the
     /// transfer has failed.

@@ -1,15 +1,15 @@
-//! Order of transmission within a host: strict priority between classes, and round robin within a class. So a
-//! host treats its own packets like a switch with priorities (SCDP paper, section IV-A: symbols move to lower
-//! classes as bytes are sent; PIAS, NSDI 2015, section 4).
+//! Order of transmission within a host: strict priority between classes, and round robin within a class. A host thus
+//! treats its own packets like a switch with priorities. The classes follow the SCDP paper (section IV-A: symbols move
+//! to lower classes as bytes are sent) and PIAS (NSDI 2015, section 4).
 
 use crate::receiver_driven::MAX_THRESHOLDS;
 use alloc::collections::VecDeque;
 
-/// Number of classes: the classes of demotion, and one below them.
+/// Number of classes: the classes of demotion, and one lower class.
 const CLASSES: usize = MAX_THRESHOLDS + 2;
 
 /// Keys of sessions, connections or packets that wait to be sent. There are nine classes: the classes of
-/// [`Demotion`](crate::Demotion), and one below them. A larger class number is taken modulo nine.
+/// [`Demotion`](crate::Demotion), and one lower class. A larger class number is taken modulo nine.
 #[derive(Debug)]
 pub struct Turns<K> {
     classes: [VecDeque<K>; CLASSES],
@@ -49,7 +49,7 @@ impl<K: Copy + PartialEq> Turns<K> {
         self.waiting |= 1 << class;
     }
 
-    /// Moves `key`, which waits in one class, to the end of another class.
+    /// Moves `key` from the class in which it waits to the end of another class.
     pub(crate) fn change(&mut self, key: K, from: u8, to: u8) {
         let class = usize::from(from) % CLASSES;
         self.classes[class].retain(|other| *other != key);

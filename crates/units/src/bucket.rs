@@ -2,7 +2,7 @@
 
 use crate::{Duration, Time};
 
-/// Token bucket. Tokens arrive with time or with events, and the bucket keeps at most a given limit of them.
+/// Token bucket. Time or events add tokens, up to a limit that the caller passes with each addition.
 #[derive(Clone, Copy, Debug)]
 pub struct TokenBucket {
     tokens: f64,
@@ -48,7 +48,8 @@ impl TokenBucket {
         holds
     }
 
-    /// Returns the time at which the bucket has `tokens`, at `rate` tokens per second, rounded up to a picosecond.
+    /// Returns the time at which the bucket will have `tokens` tokens, if it gains `rate` tokens per second. The time
+    /// is rounded up to a picosecond.
     pub fn holds_at(&self, tokens: f64, rate: f64) -> Time {
         let wait = (tokens - self.tokens).max(0.0) / rate * 1e12;
         // `f64::ceil` is not available without the standard library.

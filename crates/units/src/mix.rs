@@ -10,8 +10,8 @@ pub const fn mix64(value: u64) -> u64 {
 }
 
 /// Returns the seed of a random stream. `domain` is the purpose of the stream, such as the arrivals of the workload or
-/// the hash of a switch. `entity` is the number of the host or the switch in this domain. Each entity has its own
-/// stream, so an additional entity does not change the random values of the others.
+/// the hash of a switch. `entity` is the number of a host or switch within the domain. Each entity has its own stream,
+/// so the random values of a host do not change if a host is added.
 pub const fn stream_seed(seed: u64, domain: u64, entity: u64) -> u64 {
     mix64(mix64(mix64(seed) ^ domain) ^ entity)
 }

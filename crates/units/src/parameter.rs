@@ -1,5 +1,5 @@
-//! Parameters of a part (a design, a queue discipline, a load balancer). A parameter is a key that the part
-//! adds to scenarios, in a section with the part's name.
+//! Parameters of a design, a queue discipline or a load balancer (a part). A parameter is a key that the part adds to
+//! scenarios, in a section with the part's name.
 
 use crate::quantity::{Quantity, duration, within};
 use crate::{Bytes, Duration};
@@ -150,8 +150,8 @@ pub enum ParameterValue {
     Word(&'static str),
 }
 
-/// Values of a part's parameters, by name. A part only reads parameters that it declares. If it declares no parameter
-/// of this name and kind, the reading function panics.
+/// Values of a part's parameters, by name. A part may read only the parameters that it declares. A reading function
+/// panics if the part declares no parameter of this name and kind.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Values(BTreeMap<&'static str, ParameterValue>);
 
@@ -194,17 +194,17 @@ macro_rules! readers {
 }
 
 readers! {
-    /// Returns the value of a flag.
+    /// Returns the value of a parameter that is true or false.
     flag: Flag -> bool;
-    /// Returns the value of a whole number.
+    /// Returns the value of a parameter that is a whole number.
     count: Count -> u64;
-    /// Returns the value of a number.
+    /// Returns the value of a parameter that is a number.
     number: Number -> f64;
-    /// Returns the value of a time.
+    /// Returns the value of a parameter that is a time.
     duration: Duration -> Duration;
-    /// Returns the value of a size.
+    /// Returns the value of a parameter that is a size.
     bytes: Bytes -> Bytes;
-    /// Returns the value of a word.
+    /// Returns the value of a parameter that is one of several words.
     word: Word -> &'static str;
 }
 

@@ -1,6 +1,6 @@
-//! Internet checksum (RFC 1071), and its update after a change of one word (RFC 1624, equation 3).
+//! Internet checksum (RFC 1071), and its update if one word of the data changes (RFC 1624, equation 3).
 
-/// Adds the 16-bit words of bytes to `sum`. An odd byte at the end counts as a word with a zero.
+/// Adds the 16-bit words of `bytes` to `sum`. If the last byte has no partner, its word ends with a zero byte.
 pub(crate) fn add(sum: u64, bytes: &[u8]) -> u64 {
     let mut words = bytes.chunks_exact(2);
     let mut total = sum;
@@ -15,7 +15,7 @@ pub(crate) fn add(sum: u64, bytes: &[u8]) -> u64 {
     }
 }
 
-/// Returns the checksum of a sum.
+/// Returns the checksum that belongs to a sum of words.
 pub(crate) const fn finish(sum: u64) -> u16 {
     !fold(sum)
 }

@@ -1,14 +1,14 @@
 //! Decoder and encoder of fields in network byte order, and their errors.
 
-/// Reason why bytes are not a header.
+/// Reason why bytes cannot be decoded as a header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DecodeError {
     /// The bytes end before the end of the header.
     #[error("a header of {needed} bytes: found {found} bytes")]
     Short {
-        /// Length of the header in bytes, as far as it is known.
+        /// Length of the header in bytes, as far as the bytes found show it.
         needed: usize,
-        /// Bytes found.
+        /// Number of bytes found.
         found: usize,
     },
     /// The first byte belongs to another protocol.
@@ -54,7 +54,7 @@ pub enum DecodeError {
     Payload {
         /// Bytes of payload according to the header.
         expected: usize,
-        /// Bytes after the header.
+        /// Number of bytes found after the header.
         found: usize,
     },
 }
@@ -65,9 +65,9 @@ pub enum EncodeError {
     /// The buffer is too small.
     #[error("buffer: found {found} bytes, the header has {needed}")]
     Short {
-        /// Bytes of the header.
+        /// Number of bytes that the header needs.
         needed: usize,
-        /// Bytes of the buffer.
+        /// Number of bytes in the buffer.
         found: usize,
     },
     /// The value of a field is too large for the wire format.
@@ -78,19 +78,18 @@ pub enum EncodeError {
         /// Value of the field.
         found: u64,
     },
-    /// A field of the value is set, but a header of this kind does not contain the field.
+    /// A field has a value, but a header of this kind does not contain the field.
     #[error("a field is set that a header of kind {kind} does not contain")]
     NotCarried {
         /// Kind of the header.
         kind: &'static str,
     },
-    /// The segment is a TCP segment, which has a TCP header
-    /// ([`capture::frame`](crate::capture::frame) encodes it).
+    /// The segment is a TCP segment and has a TCP header. [`capture::frame`](crate::capture::frame) encodes it.
     #[error("a TCP segment has no tailcut header")]
     Tcp,
 }
 
-/// Decoder of fields from the start of bytes.
+/// Decoder of fields. It starts at the first of the bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct Reader<'a> {
     rest: &'a [u8],
@@ -158,7 +157,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Encoder of fields to the start of a buffer.
+/// Encoder of fields. It starts at the front of a buffer.
 #[derive(Debug)]
 pub(crate) struct Writer<'a> {
     rest: &'a mut [u8],

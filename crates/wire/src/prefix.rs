@@ -1,10 +1,10 @@
-//! Prefix: the first 24 bytes of each packet header of NDP, SCDP and pFabric.
+//! Prefix of a header: the first 24 bytes of every packet of NDP, SCDP and pFabric.
 
 use crate::codec::{DecodeError, EncodeError, Reader, Writer};
 use tailcut_transport::{Condition, PathPin, Segment};
 use tailcut_units::FlowId;
 
-/// Version of all layouts in this crate, except version 2 of SCDP.
+/// Version of all layouts in this crate, except SCDP's credit mode, which has version 2.
 pub const VERSION: u8 = 1;
 
 /// Length of a [`Prefix`] in bytes.
@@ -12,12 +12,12 @@ pub const PREFIX_BYTES: usize = 24;
 
 /// Position of the byte with [`Prefix::condition`] and [`Prefix::trimmable`].
 pub(crate) const NETWORK_OFFSET: usize = 5;
-/// Bits of this byte that contain the condition.
+/// Bits of the network byte that contain the condition.
 pub(crate) const CONDITION_BITS: u8 = 0x03;
-/// Bit of this byte that allows switches to trim.
+/// Bit of the network byte that allows switches to trim the packet.
 const TRIMMABLE_BIT: u8 = 0x80;
 
-/// First byte of a header, which shows the protocol.
+/// First byte of a header. It identifies the protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Magic {
@@ -32,7 +32,7 @@ pub enum Magic {
 }
 
 impl Magic {
-    /// Returns the protocol of a header, by its first byte.
+    /// Returns the protocol of a header from its first byte.
     ///
     /// # Errors
     /// The bytes are empty, or the first byte is unknown.
@@ -48,20 +48,21 @@ impl Magic {
 /// Common fields of all packets of NDP, SCDP and pFabric.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Prefix {
-    /// Session: the number that its sender uses. Answers contain the same number.
+    /// Number of the session at its sender. Answers contain the same number.
     pub flow: FlowId,
-    /// Length of the payload as it was sent, in bytes. It stays if a switch removes the payload.
+    /// Length of the payload in bytes when the packet was sent. A switch that removes the payload does not change this
+    /// field.
     pub payload: u32,
     /// Priority class. 0 is the highest.
     pub priority: u8,
-    /// Path that the packet is pinned to, or [`PathPin::NONE`].
+    /// Path that the packet must take, or [`PathPin::NONE`].
     pub path: PathPin,
-    /// Rank of the packet (pFabric: bytes of the flow that remain). Some switches order packets by rank: the
-    /// lowest rank goes first.
+    /// Rank of the packet. Some switches forward the packet with the lowest rank first. In pFabric, the rank is the
+    /// number of remaining bytes of the flow.
     pub rank: u32,
     /// Whether a switch may remove the payload.
     pub trimmable: bool,
-    /// Change of the packet by switches.
+    /// Change that switches have made in the packet.
     pub condition: Condition,
 }
 
@@ -79,9 +80,9 @@ impl Prefix {
         }
     }
 
-    /// Returns the condition of the payload. `rest` is the number of bytes after the header. A switch that does
-    /// not know this header does not change it when it removes the payload. So a header with
-    /// [`Condition::Whole`] and no payload means [`Condition::Trimmed`].
+    /// Returns the condition of the payload. `rest` is the number of bytes after the header. A switch that does not
+    /// know this header removes the payload without a change of the header. A header with [`Condition::Whole`] and no
+    /// payload therefore means [`Condition::Trimmed`].
     ///
     /// # Errors
     /// The payload is neither complete nor completely removed.
@@ -99,27 +100,27 @@ impl Prefix {
     }
 }
 
-/// Prefix and the following fields of a protocol's header.
+/// Prefix of a header, and the fields of its protocol.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Packet<H> {
     /// Common fields of all protocols.
     pub prefix: Prefix,
-    /// Fields of the protocol.
+    /// Fields that only this protocol has.
     pub header: H,
 }
 
-/// Fields of a prefix whose values depend on the protocol.
+/// Fields of a prefix whose values each protocol defines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Own {
     /// Length of the whole header in bytes.
     pub(crate) length: usize,
     pub(crate) kind: u8,
     pub(crate) flags: u8,
-    /// Last two bytes of the prefix.
+    /// Last two bytes of the prefix. Some protocols use them.
     pub(crate) last: u16,
 }
 
-/// Encodes the prefix of a header of `own.length` bytes. Returns the encoder of the other fields.
+/// Encodes the prefix of a header of `own.length` bytes. Returns an encoder for the other fields.
 pub(crate) fn write<'a>(
     buffer: &'a mut [u8],
     magic: Magic,
@@ -143,8 +144,8 @@ pub(crate) fn write<'a>(
     Ok(writer)
 }
 
-/// Decodes magic, version and length, and checks that the header is complete. Returns the decoder of the other
-/// fields, and the header's length.
+/// Decodes magic, version and length, and checks that the header is complete. Returns a decoder for the other fields,
+/// and the header's length.
 pub(crate) fn open<'a>(bytes: &'a [u8], magic: Magic) -> Result<(Reader<'a>, usize), DecodeError> {
     let mut reader = Reader::new(bytes);
     let expected = magic as u8;
@@ -172,7 +173,7 @@ pub(crate) fn open<'a>(bytes: &'a [u8], magic: Magic) -> Result<(Reader<'a>, usi
     }
 }
 
-/// Decodes the prefix of a header. Returns the decoder of the other fields, and the values of the prefix.
+/// Decodes the prefix of a header. Returns a decoder for the other fields, and the values of the prefix.
 pub(crate) fn read<'a>(
     bytes: &'a [u8],
     magic: Magic,
@@ -224,7 +225,7 @@ const fn condition_of(network: u8) -> Result<Condition, DecodeError> {
     }
 }
 
-/// Returns the encoding of a path. `0xffff` means no path.
+/// Returns the bits that encode a path. `0xffff` means no path.
 pub(crate) fn path_bits(path: PathPin) -> u16 {
     path.index().unwrap_or(u16::MAX)
 }
@@ -239,7 +240,7 @@ pub(crate) fn flag_bits<const N: usize>(flags: [bool; N]) -> u8 {
     set.fold(0, |bits, (flag, place)| bits | (u8::from(*flag) << place))
 }
 
-/// Decodes the flags of a byte. All other bits must be zero.
+/// Decodes the flags in a byte. Bits that are not flags must be zero.
 pub(crate) fn flags_of<const N: usize>(bits: u8) -> Result<[bool; N], DecodeError> {
     let mut flags = [false; N];
     let mut rest = bits;
@@ -256,7 +257,7 @@ pub(crate) fn flags_of<const N: usize>(bits: u8) -> Result<[bool; N], DecodeErro
     }
 }
 
-/// Checks that the header has the length of its kind.
+/// Checks that the header has the length that its kind requires.
 pub(crate) const fn expect_length(own: &Own, expected: usize) -> Result<(), DecodeError> {
     match own.length == expected {
         true => Ok(()),

@@ -1,5 +1,5 @@
-//! RANS headers: `docs/wire/rans.md`. RANS messages are either in a stream, or each is a message of another
-//! transport.
+//! RANS headers: `docs/wire/rans.md`. RANS messages either follow each other in a stream, or each RANS message is one
+//! message of another transport.
 
 use crate::codec::{DecodeError, EncodeError, Reader, Writer};
 use crate::prefix::{self, Magic, VERSION, flag_bits, flags_of, unknown_kind};
@@ -28,14 +28,14 @@ const ANSWER: u8 = 4;
 /// Header of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RansHeader {
-    /// Header from a client. The application's request follows the header of an ask.
+    /// Header of a client's message. After the header of an ask, the application's request follows.
     Request(RequestHeader),
-    /// Header from a server. Bytes of the object follow it.
+    /// Header of a server's message. Bytes of the object follow the header.
     Answer(AnswerHeader),
 }
 
 impl RansHeader {
-    /// Returns the byte of the header's kind.
+    /// Returns the byte that encodes the kind of the header.
     const fn kind(&self) -> u8 {
         match self {
             Self::Request(header) => kind_of(header.purpose),
@@ -87,13 +87,12 @@ impl TryFrom<RansHeader> for AnswerHeader {
     }
 }
 
-/// Bytes that were received in one direction of a stream and have not been read. A
-/// [`Reader`](tailcut_requests::Reader) reads its headers from here. The caller also passes the number of bytes to
-/// the reader.
+/// Bytes of one direction of a stream that have been received and not read. A [`Reader`](tailcut_requests::Reader) gets
+/// its headers from these bytes. The caller must also pass the number of received bytes to the reader.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unread<H> {
     bytes: VecDeque<u8>,
-    /// Bytes of bodies that the reader has read.
+    /// Bytes of message bodies that the reader has read and the caller has not taken.
     body: Vec<u8>,
     of: PhantomData<H>,
 }
@@ -114,7 +113,7 @@ impl<H> Unread<H> {
         self.bytes.extend(bytes);
     }
 
-    /// Returns the bytes of bodies that were read since the last call.
+    /// Returns the bytes of message bodies that the reader has read since the last call.
     pub fn take_body(&mut self) -> Vec<u8> {
         core::mem::take(&mut self.body)
     }
@@ -139,7 +138,7 @@ where
                 self.bytes.drain(..length);
                 H::try_from(header).map(Some)
             }
-            // The rest of the header has not arrived yet.
+            // The header is not complete yet, so the reader tries again after more bytes.
             Err(DecodeError::Short { .. }) => Ok(None),
             Err(error) => Err(error),
         }
@@ -155,8 +154,7 @@ where
 /// Encodes a header at the start of `buffer`. Returns its length.
 ///
 /// # Errors
-/// The buffer is too small, a range is not within its object or answer, or a message other than an
-/// ask has a body.
+/// The buffer is too small. A range is not within its object or answer. A message has a body and is not an ask.
 pub fn encode(header: &RansHeader, buffer: &mut [u8]) -> Result<usize, EncodeError> {
     match header {
         RansHeader::Request(header) => encode_request(header, buffer),
@@ -164,8 +162,8 @@ pub fn encode(header: &RansHeader, buffer: &mut [u8]) -> Result<usize, EncodeErr
     }
 }
 
-/// Decodes the header at the start of `bytes`. Returns the header and its length. In a stream,
-/// [`DecodeError::Short`] contains the number of bytes that are needed.
+/// Decodes the header at the start of `bytes`. Returns the header and its length. If more bytes of a stream are needed,
+/// [`DecodeError::Short`] contains the required number of bytes.
 ///
 /// # Errors
 /// The bytes are not a RANS header of this version.
@@ -211,7 +209,7 @@ fn start<'a>(
     Ok(writer)
 }
 
-/// Returns whether `bytes` bytes after `offset` end within `of`.
+/// Returns whether `bytes` bytes from `offset` end at or before `of`.
 fn fits(offset: u64, bytes: u64, of: u64) -> bool {
     offset.checked_add(bytes).is_some_and(|end| end <= of)
 }

@@ -1,9 +1,9 @@
-//! Hello of RepNet, version 1: `docs/repnet-wire.md`. This crate and the npm package have common test vectors, in
-//! `packages/repnet/spec/wire-vectors.json`.
+//! Hello of RepNet, version 1: `docs/repnet-wire.md`. This crate and the npm package are tested with the same vectors,
+//! in `packages/repnet/spec/wire-vectors.json`.
 //!
-//! A hello arrives in a stream, in any pieces. A decoder checks the bytes that have arrived, and rejects them at the
-//! first byte that cannot belong to a hello. A hello has [`HELLO_BYTES`] bytes, or [`MAX_PREAMBLE_BYTES`] bytes if a
-//! leg rejoins. The following bytes belong to the application.
+//! A hello arrives in a stream, in pieces of any size. A decoder checks the bytes that have arrived. It rejects them at
+//! the first byte that cannot belong to a hello. A hello has [`HELLO_BYTES`] bytes. If a connection rejoins its flow,
+//! the hello has [`MAX_PREAMBLE_BYTES`] bytes. The bytes after the hello belong to the application.
 
 use crate::codec::{DecodeError, Reader, Writer};
 use core::fmt;
@@ -11,11 +11,11 @@ use tailcut_transport::repnet::{
     Banner, FlowKey, InstanceId, Leg, Mode, Preamble, Purpose, Rejoin, Status,
 };
 
-/// Length in bytes of a preamble that does not rejoin, and of every banner.
+/// Length in bytes of a banner, and of a preamble that does not rejoin a flow.
 pub const HELLO_BYTES: usize = 32;
-/// Length in bytes of a preamble that rejoins. It is the longest hello.
+/// Length in bytes of a preamble that rejoins a flow. No hello is longer.
 pub const MAX_PREAMBLE_BYTES: usize = 56;
-/// Supported version.
+/// Version of the hello that this crate supports.
 pub const VERSION: u8 = 1;
 
 const PREAMBLE_MAGIC: [u8; 8] = *b"\xd7REPNE\r\n";
@@ -23,7 +23,7 @@ const BANNER_MAGIC: [u8; 8] = *b"\xe9banne\r\n";
 const PROBE: u8 = 0x01;
 const REPSYN: u8 = 0x02;
 const REJOIN: u8 = 0x04;
-/// Statuses of a banner. The index of a status is its number in the banner.
+/// Statuses of a banner. The index of a status in this list is its number on the wire.
 const STATUSES: [Status; 5] = [
     Status::Opened,
     Status::Joined,
@@ -31,36 +31,37 @@ const STATUSES: [Status; 5] = [
     Status::Unsupported,
     Status::Busy,
 ];
-/// Largest number in a rejoin. A JavaScript number (a double) represents all integers up to this one exactly.
+/// Largest number in a rejoin, because a JavaScript number (a double) is exact only up to this integer.
 const MAX_NUMBER: u64 = (1 << 53) - 1;
 
-/// Reason why bytes are not a complete hello: they are too few, or a field is wrong. The first wrong field counts.
+/// Reason why bytes are not a complete hello. They are too few, or a field is wrong. If several fields are wrong, the
+/// reason is the first wrong field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Rejection {
-    /// All bytes so far are valid, and more bytes are needed.
+    /// All bytes that have arrived are valid, but the hello is not complete.
     Incomplete,
     /// The bytes belong to another protocol.
     Magic,
     /// The version is not supported.
     Version,
-    /// The flags are unknown or exclude each other.
+    /// A flag is unknown, or two flags exclude each other.
     Flags,
-    /// The status is unknown.
+    /// The number of the status is unknown.
     Status,
-    /// The leg is neither 0 nor 1, or is 1 in a probe.
+    /// The number of the connection (leg) is neither 0 nor 1, or it is 1 in a probe.
     Leg,
     /// A reserved byte is not 0.
     Reserved,
     /// The flow ID is zero.
     FlowId,
-    /// A number of a rejoin is above 2^53 - 1, or its message is 0.
+    /// A number in a rejoin is above 2^53 - 1, or its message number is 0.
     Offsets,
     /// The instance ID is zero.
     InstanceId,
 }
 
 impl Rejection {
-    /// Returns the name of the field in the documentation of the format.
+    /// Returns the name of the wrong field, as in the documentation of the format.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Incomplete => "incomplete",
@@ -88,14 +89,14 @@ impl fmt::Display for Rejection {
 
 impl core::error::Error for Rejection {}
 
-/// Converts the error of a decoder whose bytes end before the hello is complete.
+/// Converts the error of a decoder: the bytes end before the hello is complete.
 impl From<DecodeError> for Rejection {
     fn from(_: DecodeError) -> Self {
         Self::Incomplete
     }
 }
 
-/// Encodes a preamble. Only the first [`preamble_length`] bytes must be sent.
+/// Encodes a preamble. The caller sends only the first [`preamble_length`] bytes.
 pub fn encode_preamble(preamble: &Preamble) -> [u8; MAX_PREAMBLE_BYTES] {
     let (flags, numbers) = match preamble.purpose {
         Purpose::Probe => (PROBE, [0; 3]),
@@ -109,7 +110,7 @@ pub fn encode_preamble(preamble: &Preamble) -> [u8; MAX_PREAMBLE_BYTES] {
         writer.put([VERSION, flags, preamble.leg as u8])?;
         writer.put([0; 5])?;
         writer.put(preamble.flow.0.to_be_bytes())?;
-        // The decoder refuses larger numbers.
+        // A larger number is replaced by the largest one, because the decoder would refuse it.
         numbers
             .into_iter()
             .try_for_each(|number| writer.put(number.min(MAX_NUMBER).to_be_bytes()))
@@ -138,11 +139,11 @@ pub fn encode_banner(banner: &Banner) -> [u8; HELLO_BYTES] {
     bytes
 }
 
-/// Returns the banner that answers a preamble of another version. `preamble` contains the first `HELLO_BYTES` bytes.
-/// The leg and the flow are copied without a check.
+/// Returns the banner that answers a preamble with an unsupported version. `preamble` contains the first `HELLO_BYTES`
+/// bytes. The numbers of the connection and the flow are copied without a check.
 pub fn unsupported(preamble: &[u8; HELLO_BYTES], instance: InstanceId) -> [u8; HELLO_BYTES] {
     let mut reader = Reader::new(preamble);
-    // Magic, version and flags come before the leg, and five reserved bytes after it.
+    // Magic, version and flags precede the connection's number, and five reserved bytes follow it.
     let fields = reader.take::<10>().and_then(|_| {
         let leg = reader.u8()?;
         reader.take::<5>()?;
@@ -159,7 +160,7 @@ pub fn unsupported(preamble: &[u8; HELLO_BYTES], instance: InstanceId) -> [u8; H
 
 fn write(bytes: &mut [u8], fields: impl FnOnce(&mut Writer<'_>) -> Result<(), crate::EncodeError>) {
     let length = bytes.len();
-    // The buffer has exactly the length of the fields.
+    // The buffer has exactly the length of all fields, so the encoder cannot fail.
     let written = Writer::new(bytes, length).and_then(|mut writer| fields(&mut writer));
     debug_assert!(written.is_ok());
 }
@@ -167,7 +168,7 @@ fn write(bytes: &mut [u8], fields: impl FnOnce(&mut Writer<'_>) -> Result<(), cr
 /// Decodes the preamble at the start of a client's bytes. Returns the preamble and its length.
 ///
 /// # Errors
-/// The first wrong field. [`Rejection::Incomplete`] as long as all bytes are valid.
+/// The reason for the first wrong field. [`Rejection::Incomplete`] if all bytes so far are valid.
 pub fn decode_preamble(bytes: &[u8]) -> Result<(Preamble, usize), Rejection> {
     let mut reader = magic(bytes, &PREAMBLE_MAGIC)?;
     if reader.u8()? != VERSION {
@@ -217,7 +218,7 @@ pub fn decode_preamble(bytes: &[u8]) -> Result<(Preamble, usize), Rejection> {
 /// Decodes the banner at the start of a server's bytes.
 ///
 /// # Errors
-/// The first wrong field. [`Rejection::Incomplete`] as long as all bytes are valid.
+/// The reason for the first wrong field. [`Rejection::Incomplete`] if all bytes so far are valid.
 pub fn decode_banner(bytes: &[u8]) -> Result<Banner, Rejection> {
     let mut reader = magic(bytes, &BANNER_MAGIC)?;
     if reader.u8()? != VERSION {
@@ -246,7 +247,7 @@ pub fn decode_banner(bytes: &[u8]) -> Result<Banner, Rejection> {
     })
 }
 
-/// Checks the bytes of the magic that have arrived. Returns a reader of the following bytes.
+/// Checks the bytes of the magic that have arrived. Returns a decoder for the bytes after the magic.
 fn magic<'a>(bytes: &'a [u8], magic: &[u8; 8]) -> Result<Reader<'a>, Rejection> {
     if bytes
         .iter()

@@ -16,8 +16,8 @@ const _: () = assert!(
     scdp::paper::SYN_BYTES <= MAX_HEADER_BYTES && scdp::paper::PULL_BYTES <= MAX_HEADER_BYTES
 );
 
-/// Encodes the header of a segment at the start of `buffer`. Returns its length. Addresses, ports
-/// and ECN belong to the headers of the lower layers.
+/// Encodes the header of a segment at the start of `buffer`. Returns the header's length. Addresses, ports and ECN are
+/// not encoded, because the headers of lower layers contain them.
 ///
 /// # Errors
 /// The buffer is too small, a field is too large, or the segment is a TCP segment.
@@ -41,8 +41,8 @@ pub fn encode(segment: &Segment, buffer: &mut [u8]) -> Result<usize, EncodeError
     }
 }
 
-/// Encodes a header of SCDP in credit mode, for a capture of a simulated host. The session is the flow's number.
-/// Fields that only sockets need are 0.
+/// Encodes a header of SCDP in credit mode, for captures of simulated hosts. The session is the number of the flow.
+/// Fields that the simulator does not have are 0.
 fn credited(segment: &Segment, buffer: &mut [u8]) -> Result<usize, EncodeError> {
     let share = match segment.header {
         Header::Scdp(header) => header.share,
@@ -63,8 +63,8 @@ fn credited(segment: &Segment, buffer: &mut [u8]) -> Result<usize, EncodeError> 
     Ok(length)
 }
 
-/// Encodes the words of a user's transport, each with its most significant byte first. Their meaning is unknown, so
-/// only captures use these bytes.
+/// Encodes the four header words of a custom transport, each with its most significant byte first. The bytes are only
+/// for captures, because tailcut does not know the meaning of the words.
 fn own(words: [u64; 4], buffer: &mut [u8]) -> Result<usize, EncodeError> {
     let found = buffer.len();
     let needed = size_of_val(&words);
@@ -76,8 +76,8 @@ fn own(words: [u64; 4], buffer: &mut [u8]) -> Result<usize, EncodeError> {
     Ok(needed)
 }
 
-/// Decodes the header at the start of a datagram. Returns the segment and the header's length. The bytes after the
-/// header are the payload, unless a switch has removed it ([`Prefix::arrived`]).
+/// Decodes the header at the start of a datagram. Returns the segment and the header's length. If a switch has not
+/// removed the payload, it follows the header ([`Prefix::arrived`]).
 ///
 /// # Errors
 /// The bytes are not a header of NDP, SCDP or pFabric, or a part of the payload is missing.
@@ -119,8 +119,8 @@ pub fn decode(
     Ok((segment, length))
 }
 
-/// Records in a datagram's header that a switch has trimmed it, or returned it to its sender. Returns the header's
-/// length. The caller must remove all bytes after the header.
+/// Records in the header of a datagram that a switch has trimmed the datagram or returned it to its sender. Returns the
+/// header's length. The caller must remove all bytes after the header.
 ///
 /// # Errors
 /// The bytes are not a header of NDP, SCDP or pFabric. The datagram is not changed.

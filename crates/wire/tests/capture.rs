@@ -1,4 +1,4 @@
-//! Tests of captures of simulated segments, decoded by tshark.
+//! Tests of captures of simulated segments: tshark decodes the captures.
 
 #[path = "common/frames.rs"]
 #[expect(dead_code, reason = "only the checksum is used here")]
@@ -26,20 +26,20 @@ use tailcut_wire::{EncodeError, decode};
 
 const MSS: u16 = 1_460;
 const SEED: u64 = 20_261_122;
-/// One-way delay.
+/// Time from the sending host to the receiving host.
 const DELAY: Duration = Duration::from_ps(5_000_123);
-/// Time between the segments of one host.
+/// Time between two segments of one host.
 const GAP: Duration = Duration::from_ps(1_230_400);
 
-/// Wireshark's severity "Note", as a number.
+/// Number of Wireshark's severity "Note".
 const NOTE: u32 = 0x0040_0000;
 
-/// Segment, and the time at which the first host's link carried it.
+/// Segment, and the time at which the link of the first host carried it.
 type Seen = (Time, Segment);
 
-/// Runs a transfer of `bytes` bytes from the first to the second of two TCP hosts. Returns the segments that the link
-/// of the first host carries in both directions. `is_lost` selects segments of the first host that are lost after
-/// this link.
+/// Runs a transfer of `bytes` bytes from the first to the second of two TCP hosts. Returns the segments that cross the
+/// link of the first host, in both directions. `is_lost` selects segments from the first host that are lost after this
+/// link.
 fn exchange(config: &TcpConfig, bytes: u64, is_lost: impl Fn(u32, &Segment) -> bool) -> Vec<Seen> {
     let host = |id| Host::new(HostId(id), config.clone()).expect("a valid configuration");
     let mut hosts = [host(3), host(70_000)];
@@ -109,7 +109,7 @@ fn file_of(seen: &[Seen], sack: bool, snap: usize) -> Vec<u8> {
     file.take()
 }
 
-/// Returns the expert items of each frame with a severity above "Note", with their messages.
+/// Returns the messages of all frames that have an expert item with a severity above "Note".
 fn above_note(rows: &[Vec<String>], severity: usize, message: usize) -> Vec<String> {
     let is_above = |row: &&Vec<String>| {
         let severities = row[severity].split(',').filter(|cell| !cell.is_empty());
@@ -166,7 +166,7 @@ fn a_clean_tcp_exchange_has_nothing_to_remark() {
             assert_eq!(row[3], length.to_string());
             assert_eq!(row[4], length.min(snap).to_string());
             assert_eq!(row[5], segment.payload.to_string());
-            // tshark shows relative sequence numbers: the SYN has 0, and the first byte has 1.
+            // tshark shows relative sequence numbers. The SYN has the number 0, and the first byte has the number 1.
             let sequence = if is_syn { 0 } else { header.offset + 1 };
             assert_eq!(row[6], sequence.to_string());
             if header.flags.has(TcpFlags::ACK) {
@@ -228,8 +228,7 @@ fn a_lossy_exchange_shows_sack_and_the_retransmissions_that_happened() {
             sent_again += u32::from(is_again);
             next = next.max(header.offset + 1);
         }
-        // Wireshark classifies a retransmission within a round trip as reordering, which is a
-        // warning.
+        // If a retransmission follows within a round trip, Wireshark calls it a reordered segment and shows a warning.
         let says_again = !row[6].is_empty() || !row[7].is_empty();
         assert_eq!(says_again, is_again, "{row:?}");
         assert!(
@@ -286,7 +285,7 @@ fn a_file_says_what_was_lost_and_which_way_frames_went() {
             ..Note::default()
         },
     ];
-    // The file is written in pieces, as a driver does. The last time stamp needs more than 32 bits.
+    // The test takes the file in pieces, like a driver. The last time stamp needs more than 32 bits.
     let mut bytes = file.take();
     assert!(file.is_empty());
     let stamps = [0, 1, 7_000_000_000_123_999].map(Time::from_ps);
@@ -380,7 +379,7 @@ fn every_block_is_as_long_as_it_says() {
         let blocks = blocks(&file.take());
         let kinds: Vec<u32> = blocks.iter().map(|(kind, _)| *kind).collect();
         assert_eq!(kinds, [0x0a0d_0d0a, 1, 6]);
-        // This is the resolution of time stamps: 10^-9 s.
+        // The option states the resolution of time stamps: 10^-9 s.
         let resolution = [9, 0, 1, 0, 9, 0, 0, 0];
         assert!(blocks[1].1.windows(8).any(|option| option == resolution));
         let (head, rest) = blocks[2].1.split_at(20);
@@ -443,8 +442,8 @@ proptest! {
         prop_assert_eq!(ip.dscp, segment.priority.min(63));
         prop_assert_eq!(ip.ports, Some([segment.tuple.src_port, segment.tuple.dst_port]));
         prop_assert_eq!(checksum(&whole.bytes[14..34]), 0);
-        // The checksum covers the words of the pseudo-header, here in another order, and everything
-        // after the IP header.
+        // The checksum covers the pseudo-header, whose words are here in another order, and all bytes after the IP
+        // header.
         let mut summed = vec![0, ip.protocol];
         summed.extend((whole.length as u16 - 34).to_be_bytes());
         summed.extend(&whole.bytes[26..]);

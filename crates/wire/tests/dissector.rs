@@ -1,4 +1,4 @@
-//! Tests of the Wireshark dissector against the golden vectors.
+//! Tests of the Wireshark dissector: it decodes the golden vectors.
 
 mod common;
 #[path = "common/frames.rs"]
@@ -31,14 +31,14 @@ fn file_of(frames: impl IntoIterator<Item = Vec<u8>>) -> Vec<u8> {
     file.take()
 }
 
-/// Returns a datagram with a header and `payload` bytes of payload.
+/// Returns a datagram with the header `header` and `payload` bytes of payload.
 fn datagram(header: &[u8], payload: usize) -> Vec<u8> {
     let mut bytes = header.to_vec();
     bytes.resize(header.len() + payload, 0);
     V4::default().udp(PORTS, &bytes)
 }
 
-/// Returns the dissector's result for each vector of a protocol: `fields`, and the columns.
+/// Returns the output of the dissector for each vector of a protocol: the fields `fields`, and the columns.
 fn dissected(protocol: &str, frames: Vec<Vec<u8>>, fields: &[&str]) -> Vec<Vec<String>> {
     let mut named = vec!["_ws.col.Protocol".to_owned(), "_ws.col.Info".to_owned()];
     named.push("_ws.expert.message".to_owned());
@@ -80,7 +80,7 @@ fn prefix_values(prefix: &Prefix) -> Vec<String> {
     numbers.map(|number| number.to_string()).to_vec()
 }
 
-/// Compares every vector of a protocol over UDP with the dissector's result.
+/// Compares the output of the dissector for each vector of a protocol over UDP with the expected rows.
 fn hold(
     protocol: &str,
     title: &str,
@@ -383,7 +383,7 @@ fn rans_messages_are_dissected_over_tcp() {
         "body",
     ];
     let vectors = vectors("rans");
-    // Each vector is in a segment of a separate connection, so that no segment looks like a
+    // Each vector is in a segment of a different connection. With one connection, tshark could take a segment for a
     // retransmission.
     let frame = |(number, (_, bytes)): (u16, &(String, Vec<u8>))| {
         V4::default().tcp([40_000 + number, 41_000], 0x18, bytes)

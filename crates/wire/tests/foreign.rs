@@ -1,4 +1,4 @@
-//! Tests of the decoding of frames of other programs, and of the rewriting.
+//! Tests of frames of other programs: decoding, and the changes that switches make.
 
 #[path = "common/frames.rs"]
 mod frames;
@@ -154,7 +154,7 @@ fn a_frame_that_ends_before_its_packet_is_told() {
     let cut = view(&frame[..80]);
     assert!(cut.ip.expect("an IP header").is_cut);
     assert_eq!(cut.content, Content::Udp { payload: &[7; 38] });
-    // Padding of a short frame is not part of the payload.
+    // The padding of a short frame must not become part of the payload.
     let mut padded = V4::default().udp([5, 6], b"x");
     padded.resize(60, 0);
     assert_eq!(view(&padded).content, Content::Udp { payload: b"x" });
@@ -248,7 +248,7 @@ fn hosts_join_and_leave_groups_by_igmp() {
         let mut message = message.to_vec();
         let sum = checksum(&message);
         message[2..4].copy_from_slice(&sum.to_be_bytes());
-        // This is the option router alert (RFC 2113).
+        // The IP option is "router alert" (RFC 2113).
         let packet = V4 {
             options: vec![[0x94, 4, 0, 0]],
             ..V4::default()
@@ -276,7 +276,7 @@ fn hosts_join_and_leave_groups_by_igmp() {
     assert_eq!(query(&igmp(&[0x11, 10, 0, 0, 0, 0, 0, 0])), None);
     assert_eq!(query(&igmp(&[0x11, 10, 0, 0, 239, 1, 2, 3])), Some(GROUP));
 
-    // The four records are: join for all sources, join for one source, leave, and removal of one source.
+    // The four records are: join with all senders, join with one sender, leave, and removal of one sender.
     let record = |kind: u8, sources: u8| {
         let mut record = vec![kind, 0, 0, sources, 239, 1, 2, 3];
         record.extend(std::iter::repeat_n(9, 4 * usize::from(sources)));
@@ -290,7 +290,7 @@ fn hosts_join_and_leave_groups_by_igmp() {
         .collect();
     let expected = [Change::Join, Change::Join, Change::Leave, Change::Neither];
     assert_eq!(changes, expected);
-    // If a report ends too early, its complete records are returned.
+    // If a report is cut, only its complete records are returned.
     let early = igmp(&report[..report.len() - 1]);
     assert_eq!(records(&early).len(), 3);
     let boundless = [&[0x22, 0, 0, 0, 0, 0, 0xff, 0xff], &all[..]].concat();
@@ -299,7 +299,7 @@ fn hosts_join_and_leave_groups_by_igmp() {
 
 #[test]
 fn hosts_join_and_leave_groups_by_mld() {
-    // The message follows a hop-by-hop header with a router alert (RFC 2711).
+    // The MLD message follows a hop-by-hop header with the option "router alert" (RFC 2711).
     let mld = |message: &[u8]| {
         let alert = [58, 0, 5, 2, 0, 0, 1, 0];
         V6::default().frame(0, &[&alert[..], message].concat())
@@ -328,7 +328,7 @@ fn what_is_no_frame_or_none_that_can_be_read_is_told() {
     assert_eq!(View::read(&[0; 13]), Err(TooShort { found: 13 }));
     assert_eq!(view(&ethernet(0x88cc, &[1, 2, 3])).content, Content::Other);
     assert_eq!(view(&ethernet(0x0800, &[0x45])).content, Content::Malformed);
-    // This is a header length of 16 bytes.
+    // The IP header has a length of 16 bytes, and at least 20 are required.
     let mut frame = V4::default().udp([1, 2], b"x");
     frame[14] = 0x44;
     assert_eq!(view(&frame).content, Content::Malformed);
@@ -338,7 +338,7 @@ fn what_is_no_frame_or_none_that_can_be_read_is_told() {
     assert_eq!(ip(&frame).protocol, 6);
 }
 
-/// Generates a UDP frame of IPv4 or IPv6, with or without VLAN tags.
+/// Generates frames with UDP over IPv4 or IPv6, with or without VLAN tags.
 fn datagrams(payload: impl Strategy<Value = Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
     let four = (any::<[u32; 2]>(), any::<u16>(), any::<u8>(), 0usize..11);
     let six = (any::<[u128; 2]>(), any::<u32>());
@@ -392,7 +392,7 @@ fn ip_at(frame: &[u8]) -> usize {
     at + 2
 }
 
-/// Checks the checksums of a datagram's frame, computed over all bytes that they cover.
+/// Checks the checksums in the frame of a datagram. They are computed again over all bytes that they cover.
 fn hold_checksums(frame: &[u8]) {
     let ip = ip_at(frame);
     let (pseudo, udp) = match frame[ip] >> 4 {
@@ -544,7 +544,7 @@ proptest! {
         left[1] &= !credit::SEALED;
         let expected = credit::Message::Symbol(credit::Symbol { trimmed: true, ..symbol });
         prop_assert_eq!(credit::decode(&left), Ok((envelope, expected, kept)));
-        // With one wrong bit in the header, the payload is not a symbol.
+        // A symbol's header with one wrong bit does not count as a symbol.
         payload[12] ^= 1;
         prop_assert_eq!(Trimmable::of(&payload), None);
     }

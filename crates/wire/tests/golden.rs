@@ -1,4 +1,4 @@
-//! Golden vectors: the bytes of each kind of header, and bytes that are refused.
+//! Tests of golden vectors: the bytes of each kind of header, and bytes that the decoders refuse.
 
 mod common;
 
@@ -16,7 +16,7 @@ use tailcut_wire::rans::RansHeader;
 use tailcut_wire::scdp::paper;
 use tailcut_wire::{DecodeError, EncodeError, Packet, Prefix, ndp, pfabric, rans};
 
-/// Compares the vectors of a protocol with the values that they encode.
+/// Compares the vectors of a protocol with the values that they encode, in both directions.
 fn hold<T: PartialEq + Debug>(
     protocol: &str,
     values: &[(&str, T)],
@@ -34,7 +34,7 @@ fn hold<T: PartialEq + Debug>(
         let (read, taken) = decode(vector).expect("a header");
         assert_eq!((&read, taken), (value, vector.len()), "{protocol} {name}");
 
-        // Bytes after the header are ignored, and no byte of the header may be missing.
+        // A decoder ignores bytes after the header, and refuses a header with a missing byte.
         let mut longer = vector.clone();
         longer.extend([0xff; 3]);
         assert_eq!(decode(&longer), Ok((read, taken)), "{protocol} {name}");

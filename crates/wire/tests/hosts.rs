@@ -1,7 +1,6 @@
-//! Comparison of two networks. In the first network, hosts exchange segments. In the second network, they
-//! exchange only addresses, the ECN
-//! field and bytes. Both must behave in the same way at the same times. So the bytes contain everything that hosts
-//! need.
+//! Comparison of two networks. In the first network, hosts exchange segments. In the second network, hosts exchange
+//! only addresses, the ECN field and bytes. All events must be equal in both networks, at the same times. This shows
+//! that the bytes contain all data that hosts need.
 
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,21 +14,21 @@ use tailcut_transport::{
 use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Time, mix64};
 use tailcut_wire::{MAX_HEADER_BYTES, decode, encode, set_condition};
 
-/// One-way delay.
+/// Time from the sending host to the receiving host.
 const DELAY: Duration = Duration::from_us(5);
-/// Time between the packets of one host.
+/// Time between two packets of one host.
 const GAP: Duration = Duration::from_ns(1_230);
 /// Address of the group of all hosts except the first.
 const GROUP: HostId = HostId::group(0);
 const BYTES: u64 = 400_001;
 
-/// Packet in flight: either an address, the ECN field and a datagram, or a segment.
+/// Packet in flight: a segment, or its addresses, ECN field and bytes.
 enum Carried {
     Bytes(FiveTuple, Ecn, Vec<u8>),
     Segment(Segment),
 }
 
-/// Faults of a switch, as a number of packets in a hundred. Each fault is drawn at random.
+/// Faults of a switch: how many of 100 packets have each fault, on average. The packets are chosen at random.
 #[derive(Clone, Copy, Debug)]
 struct Faults {
     seed: u64,
@@ -37,7 +36,7 @@ struct Faults {
     trimmed: u64,
     returned: u64,
     doubled: u64,
-    /// Whether switches record in the header that they have trimmed.
+    /// Whether switches record in the header that they have trimmed the packet.
     noted: bool,
 }
 
@@ -49,12 +48,12 @@ struct World<T> {
     free: Vec<Time>,
     packets: u64,
     now: Time,
-    /// Segments that hosts sent and events that they reported, with the times.
+    /// Segments that hosts have sent, each with its time and host.
     sent: Vec<(Time, usize, Segment)>,
     events: Vec<(Time, usize, Event)>,
 }
 
-/// Returns the bytes of a segment when it leaves its host.
+/// Returns the bytes of a segment when the segment leaves its host.
 fn written(segment: &Segment) -> Vec<u8> {
     let mut bytes = vec![0; MAX_HEADER_BYTES];
     let header = encode(segment, &mut bytes).expect("every segment of a host can be encoded");
@@ -63,7 +62,7 @@ fn written(segment: &Segment) -> Vec<u8> {
     bytes
 }
 
-/// Returns the bytes that a switch leaves of a datagram.
+/// Returns the bytes of a datagram that remain after a switch has trimmed it.
 fn cut(mut bytes: Vec<u8>, condition: Condition, noted: bool) -> Vec<u8> {
     let kept = match noted {
         true => set_condition(&mut bytes, condition),
@@ -208,8 +207,8 @@ fn message(flow: u32, dst: HostId, path: PathPin) -> Message {
     }
 }
 
-/// Runs a scenario with segments and with bytes, and compares all events. Every flow in `complete` must become
-/// complete at one or more hosts.
+/// Runs a scenario once with segments and once with bytes, and compares all events. Exactly the flows in `complete`
+/// must become complete at one or more hosts.
 fn compare<T: Transport>(
     hosts: impl Fn() -> Vec<T>,
     start: impl Fn(&mut [T]),
@@ -234,7 +233,7 @@ fn compare<T: Transport>(
     assert_eq!(done, complete.iter().copied().collect());
 }
 
-/// Starts two flows in each direction between two hosts. One of them is pinned to a path.
+/// Starts two flows from host 0 to host 1, and one flow in the opposite direction. The first flow is pinned to a path.
 fn both_ways<T: Transport>(hosts: &mut [T]) {
     let now = Time::ZERO;
     hosts[0].submit(now, message(7, HostId(1), PathPin::to(3)));

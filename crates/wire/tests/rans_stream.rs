@@ -1,4 +1,4 @@
-//! Tests of streams of RANS messages that arrive in any pieces.
+//! Tests of streams of RANS messages that arrive in pieces of any size.
 
 #[path = "common/headers.rs"]
 #[expect(dead_code, reason = "headers of RANS are enough")]
@@ -18,7 +18,7 @@ fn written(header: impl Into<RansHeader>) -> Vec<u8> {
     bytes
 }
 
-/// Returns everything that a reader can read now.
+/// Returns all results that a reader can return with the bytes that have arrived.
 fn read_all<S>(reader: &mut Reader<S::Header>, headers: &mut S) -> Vec<Read<S::Header>>
 where
     S: Headers<Error: Debug>,
@@ -27,8 +27,8 @@ where
     std::iter::from_fn(read).collect()
 }
 
-/// Delivers a stream in pieces of these sizes, in turn. Returns the reader's results and checks
-/// them against the results over a side channel.
+/// Delivers a stream in pieces. `sizes` contains the sizes of the pieces, which repeat. Returns the results of a reader
+/// of the bytes. A second reader, which gets its headers through a side channel, must return the same results.
 fn in_pieces<H>(messages: &[H], sizes: &[usize]) -> Vec<Read<H>>
 where
     H: Framed + Into<RansHeader> + TryFrom<RansHeader, Error = DecodeError> + PartialEq + Debug,
@@ -61,7 +61,7 @@ where
     all
 }
 
-/// Joins the pieces of bodies.
+/// Combines consecutive results that are pieces of the same body.
 fn joined<H: Copy>(read: &[Read<H>]) -> Vec<(Option<H>, u64)> {
     let mut all: Vec<(Option<H>, u64)> = Vec::new();
     for read in read {
@@ -74,7 +74,7 @@ fn joined<H: Copy>(read: &[Read<H>]) -> Vec<(Option<H>, u64)> {
     all
 }
 
-/// Returns the expected results for messages.
+/// Returns the results that a reader must return for `messages`.
 fn expected<H: Framed>(messages: &[H]) -> Vec<(Option<H>, u64)> {
     let of = |message: &H| (Some(*message), message.body_bytes());
     messages.iter().map(of).collect()

@@ -1,4 +1,4 @@
-//! Tests of the RepNet hello against the vectors, which apply to the npm package too.
+//! Tests of the RepNet hello with the vectors that the npm package also uses.
 
 use proptest::prelude::*;
 use serde_json::Value;
@@ -142,7 +142,7 @@ fn a_preamble_of_another_version_is_answered_with_its_leg_and_flow() {
     assert_eq!(answer.leg, Leg::First);
 }
 
-/// Generates bytes that often start like a hello.
+/// Generates bytes, many of which start like a hello.
 fn nearly_a_hello() -> impl Strategy<Value = Vec<u8>> {
     let magic = prop_oneof![
         Just(b"\xd7REPNE\r\n\x01".to_vec()),

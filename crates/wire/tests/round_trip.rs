@@ -24,7 +24,7 @@ fn same_again<T: PartialEq + Debug>(
     assert!(buffer[length..].iter().all(|byte| *byte == 0xaa));
 }
 
-/// Checks that decoded bytes are the only encoding of their values.
+/// Checks that no other bytes encode the same values: encoding the decoded values must give `bytes`.
 fn same_bytes_again<T>(
     bytes: &[u8],
     encode: impl Fn(&T, &mut [u8]) -> Result<usize, EncodeError>,
@@ -40,7 +40,7 @@ fn same_bytes_again<T>(
     }
 }
 
-/// Returns a header with a few of its bytes changed.
+/// Returns the bytes of a header with a few bytes changed.
 fn changed(bytes: Vec<u8>, changes: &[(prop::sample::Index, u8)]) -> Vec<u8> {
     let mut bytes = bytes;
     for (at, value) in changes {
@@ -144,14 +144,14 @@ proptest! {
         let mut bytes = bytes_of(&whole);
         let header = bytes.len();
         bytes.resize(header + whole.payload as usize, 0xff);
-        // A switch that knows the header records the trimming in it. Other switches only cut.
+        // A switch that knows the header records the trimming in the header. Other switches only remove the payload.
         if knows {
             prop_assert_eq!(set_condition(&mut bytes, Condition::Trimmed), Ok(header));
         }
         bytes.truncate(header);
         let trimmed = Segment { condition: Condition::Trimmed, ..whole };
         prop_assert_eq!(decode(whole.tuple, whole.ecn, &bytes), Ok((trimmed, header)));
-        // Another switch may then return the header to the sender.
+        // A later switch may return the header to its sender.
         prop_assert_eq!(set_condition(&mut bytes, Condition::Returned), Ok(header));
         let returned = Segment { condition: Condition::Returned, ..whole };
         prop_assert_eq!(decode(whole.tuple, whole.ecn, &bytes), Ok((returned, header)));

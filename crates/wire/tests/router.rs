@@ -1,5 +1,4 @@
-//! Tests of a router's changes in a packet, and of its message about a packet whose TTL has
-//! expired.
+//! Tests of the changes that a router makes in a packet, and of its message about an expired TTL.
 
 #[path = "common/frames.rs"]
 #[allow(dead_code, reason = "each test file uses its own part")]

@@ -1,4 +1,4 @@
-//! Version 2 of SCDP's header: its golden vectors, encoding and decoding, and symbols after trimming.
+//! Tests of version 2 of SCDP's header: golden vectors, encoding and decoding, and symbols after trimming.
 
 mod common;
 
@@ -208,7 +208,7 @@ fn the_transport_is_told_what_it_said() {
     }
 }
 
-/// Returns the header with the share of the envelope.
+/// Returns the header unchanged.
 fn shared(header: Header) -> Header {
     header
 }

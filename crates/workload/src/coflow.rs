@@ -1,4 +1,4 @@
-//! Coflows: groups of flows that end together. An application waits for the last flow of a group.
+//! Coflows: groups of flows. An application waits for the last flow of a group.
 
 use crate::flow::Class;
 use alloc::vec::Vec;
@@ -9,26 +9,26 @@ use tailcut_units::{HostId, Time};
 pub enum CoflowKind {
     /// Query: all flows are answers to one host.
     Query,
-    /// Coflow from a file.
+    /// Coflow that a file lists.
     Listed,
 }
 
 /// State of one coflow.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Coflow {
-    /// Kind of the coflow.
+    /// Source of the coflow: a query or a file.
     pub kind: CoflowKind,
-    /// Start of a query, or arrival of a coflow of a file.
+    /// Time when the query starts or the coflow of the file arrives.
     pub start: Time,
     /// Host that receives all answers of a query. `None` for a coflow from a file.
     pub receiver: Option<HostId>,
-    /// Number of flows, without the questions of a query.
+    /// Number of flows. The questions of a query are not counted.
     pub flows: u32,
-    /// Payload bytes of these flows.
+    /// Payload bytes of all counted flows.
     pub bytes: u64,
     /// Time when the receivers have all bytes of all flows. `None` if a flow has not ended or has failed.
     pub end: Option<Time>,
-    /// Role of the flows in the experiment.
+    /// Role of the coflow's flows in the experiment.
     pub class: Class,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct Coflows {
 
 #[derive(Clone, Copy, Debug)]
 struct State {
-    /// Flows that have not ended.
+    /// Number of flows that have not ended.
     open: u32,
     failed: bool,
 }
@@ -57,7 +57,7 @@ impl Coflows {
         (self.all.len() - 1) as u32
     }
 
-    /// Records the end of a flow of coflow `number`. Returns whether it was the last one.
+    /// Records the end of a flow of coflow `number`. Returns whether this flow was the last one of its coflow.
     pub fn flow_ended(&mut self, now: Time, number: u32, failed: bool) -> bool {
         let state = &mut self.states[number as usize];
         state.open -= 1;

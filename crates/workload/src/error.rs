@@ -4,12 +4,12 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// Error in a text: the place, the text that was found there, and the allowed text.
+/// Error in a text: the position, the text that was found there, and the allowed text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TextError {
     /// Line number, from 1.
     pub line: usize,
-    /// Name of the table's column. Empty if the error is about the whole line.
+    /// Name of the table's column. The text is empty if the error is about the whole line.
     pub column: String,
     /// Text that was found, cut to a readable length.
     pub found: String,
@@ -18,7 +18,7 @@ pub struct TextError {
 }
 
 impl TextError {
-    /// Creates an error at a line, from 1. `column` can be empty.
+    /// Creates an error at `line`, which counts from 1. `column` can be empty.
     pub(crate) fn new(
         line: usize,
         column: &str,
@@ -44,14 +44,14 @@ impl fmt::Display for TextError {
     }
 }
 
-/// Error in a workload that a user describes.
+/// Error in a workload that a user has described.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Error {
     /// No flow-size distribution has this name.
     UnknownSizes {
         /// Name that the user gave, in back quotes.
         found: String,
-        /// Similar names, the nearest first. May be empty.
+        /// Similar names, the nearest first. The list may be empty.
         alike: Vec<&'static str>,
     },
     /// A parameter of `fixed:` or `uniform:` is malformed or out of range.
@@ -65,18 +65,18 @@ pub enum Error {
     Text(TextError),
     /// The traffic matrix cannot be built from these hosts.
     Matrix {
-        /// Text that was found.
+        /// Description of the hosts that were given.
         found: String,
-        /// Allowed values.
+        /// Description of the allowed values.
         allowed: &'static str,
     },
     /// A number is out of its range.
     OutOfRange {
         /// Name of the parameter.
         parameter: &'static str,
-        /// Text that was found.
+        /// Value that was found, as text.
         found: String,
-        /// Allowed values.
+        /// Description of the allowed values.
         allowed: &'static str,
     },
 }
@@ -120,7 +120,7 @@ impl fmt::Display for Error {
 impl core::error::Error for Error {}
 impl core::error::Error for TextError {}
 
-/// Returns `text` in back quotes. It is cut so that an error stays one readable line.
+/// Returns `text` in back quotes. A long text is cut, so that the error stays one readable line.
 pub(crate) fn quoted(text: &str) -> String {
     const LONGEST: usize = 40;
     let mut shown: String = text.chars().take(LONGEST).collect();

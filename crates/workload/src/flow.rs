@@ -47,7 +47,7 @@ impl fmt::Display for Class {
 /// One transfer of `bytes` of payload from `src` to `dst` that starts at `start`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Flow {
-    /// Number of the flow in its source. [`crate::Merge`] assigns new numbers.
+    /// Number of the flow in its source. [`crate::Merge`] replaces it with a new number.
     pub id: FlowId,
     /// Time when the application starts the flow.
     pub start: Time,
@@ -57,7 +57,7 @@ pub struct Flow {
     pub dst: HostId,
     /// Payload bytes, at least one.
     pub bytes: u64,
-    /// Equal-cost path of the flow and its ACKs. `None` if the network chooses it.
+    /// Number of the equal-cost path that the flow and its ACKs take. With `None`, the network chooses the path.
     pub path: Option<u16>,
     /// Role of the flow in the experiment.
     pub class: Class,

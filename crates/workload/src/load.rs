@@ -1,4 +1,4 @@
-//! Offered load: a fraction of a capacity. It is defined by this capacity and by the bytes that it counts.
+//! Offered load: a fraction of a capacity. [`Load`] names the capacity, and the bytes that count.
 
 use crate::error::Error;
 use crate::sizes::SizeDistribution;
@@ -15,8 +15,8 @@ pub struct Framing {
     pub header: u32,
     /// Preamble and inter-frame gap of a packet, in bytes of line time.
     pub preamble_and_gap: u32,
-    /// Size of the smallest frame in bytes, with header but without preamble and gap. Smaller frames are padded to it.
-    /// 0 if there is no padding, 64 on Ethernet.
+    /// Size of the smallest frame in bytes, with header but without preamble and gap. Smaller frames are padded to this
+    /// size. 64 on Ethernet, or 0 for no padding.
     pub min_frame: u32,
 }
 
@@ -47,15 +47,15 @@ impl Framing {
         self.wire_bytes(self.payload) - self.payload
     }
 
-    /// Returns the mean bytes of line time of a flow: `E[S]` + `E[ceil(S / payload)]` (header + preamble and gap).
-    /// Handshake, ACKs, retransmissions and the padding of small frames are not included.
+    /// Returns the mean bytes of line time of a flow: `E[S]` + `E[ceil(S / payload)]` (header + preamble and gap). The
+    /// mean does not include the handshake, ACKs, retransmissions and the padding of small frames.
     pub fn mean_wire_bytes(&self, sizes: &SizeDistribution) -> f64 {
         let overhead = f64::from(self.header) + f64::from(self.preamble_and_gap);
         sizes.mean() + sizes.mean_packets(self.payload) * overhead
     }
 }
 
-/// Reference capacity: a load of 0.5 is half of it.
+/// Capacity to which a load refers. A load of 0.5 is half of this capacity.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum ReferenceCapacity {
     /// Sum of the link rates of all sending hosts.
@@ -65,20 +65,21 @@ pub enum ReferenceCapacity {
         /// Number of sending hosts.
         senders: u32,
     },
-    /// Rate of a cut of the network that a part of the traffic crosses. A cut is, for example, the uplinks of the
-    /// racks, the bisection, or the link of one receiver.
+    /// Rate of a cut of the network. A part of the traffic crosses the cut. Examples of a cut are the uplinks of the
+    /// racks, the bisection, and the link of one receiver.
     Bottleneck {
-        /// Sum of the rates of the cut's links, in the direction that is counted.
+        /// Sum of the rates of the cut's links in one direction.
         rate: Rate,
-        /// Expected share of all bytes that crosses the cut in this direction, above 0 and at most 1.
+        /// Expected share of all bytes that cross the cut in this direction, above 0 and at most 1.
         crossing: f64,
     },
 }
 
-/// Unit of a load: the bytes that it counts.
+/// Bytes that count in a load.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum LoadUnit {
-    /// Payload only, as in most papers. The utilisation of the links is higher than the load, because of the headers.
+    /// Payload only, as in most papers. The utilisation of the links is higher than the load, because links also carry
+    /// headers.
     Payload,
     /// Bytes of line time, with headers, preamble and gap.
     Wire(Framing),
@@ -87,22 +88,22 @@ pub enum LoadUnit {
 /// Offered load with its reference capacity and its unit.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Load {
-    /// Fraction of the capacity. Values above 1 are an overload and are allowed.
+    /// Offered bytes per second as a fraction of the capacity. Values above 1 are an overload and are allowed.
     pub fraction: f64,
-    /// Capacity.
+    /// Capacity to which the load refers.
     pub of: ReferenceCapacity,
-    /// Counted bytes.
+    /// Bytes that count: payload, or all bytes of line time.
     pub unit: LoadUnit,
 }
 
 impl Load {
-    /// Returns the number of flows per second, over all senders, that offers this load with flows of these sizes:
+    /// Returns the number of flows per second, over all senders, that offers this load with flows of sizes `sizes`:
     ///
     /// lambda = fraction C / (8 crossing `E[bytes of a flow]`)
     ///
     /// C is `rate senders` with crossing 1 for [`ReferenceCapacity::HostLinks`], and `rate` for
-    /// [`ReferenceCapacity::Bottleneck`]. E is the mean of the interpolated distribution from which sizes are drawn. A
-    /// fan-in adds load (see [`crate::FanIn::load_factor`]).
+    /// [`ReferenceCapacity::Bottleneck`]. E is the mean of the interpolated distribution from which sizes are drawn.
+    /// The result does not include the additional flows of a fan-in (see [`crate::FanIn::load_factor`]).
     ///
     /// # Errors
     /// [`Error::OutOfRange`] if the fraction is not a finite number above zero, if nothing crosses the bottleneck, or

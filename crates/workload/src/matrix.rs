@@ -13,18 +13,17 @@ use tailcut_units::HostId;
 pub struct Racks(Vec<u32>);
 
 impl Racks {
-    /// Returns the racks of `hosts` hosts. Hosts are numbered rack by rack. Each rack has `per_rack` hosts, at least
-    /// one.
+    /// Returns the racks of `hosts` hosts that are numbered rack by rack. Each rack has `per_rack` hosts, at least one.
     pub fn even(hosts: u32, per_rack: u32) -> Self {
         Self((0..hosts).map(|host| host / per_rack.max(1)).collect())
     }
 
-    /// Returns racks from the rack number of each host, by host number.
+    /// Returns racks from a list that contains the rack number of each host.
     pub fn from_ids(rack_of: Vec<u32>) -> Self {
         Self(rack_of)
     }
 
-    /// Returns the rack of `host`. A host outside the table has its own rack.
+    /// Returns the rack of `host`. A host that is not in the list has a rack for itself.
     pub fn of(&self, host: HostId) -> u64 {
         match self.0.get(host.0 as usize) {
             Some(&rack) => u64::from(rack),
@@ -44,7 +43,7 @@ pub struct Matrix {
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Rule {
-    /// The receiver is drawn from `destinations`, except the index range `excluded[source]`.
+    /// Each flow gets a random receiver from `destinations`. Indices in the range `excluded[source]` are not allowed.
     Random {
         destinations: Vec<HostId>,
         excluded: Vec<(u32, u32)>,
@@ -54,8 +53,8 @@ enum Rule {
 }
 
 impl Matrix {
-    /// Returns a matrix in which each flow goes to a random destination. It is drawn evenly from all destinations
-    /// except the source itself.
+    /// Returns a matrix in which each flow goes to a random destination. All destinations except the source itself have
+    /// the same probability.
     ///
     /// # Errors
     /// [`Error::Matrix`] for an empty list, a host that is listed twice, or a source without a destination.
@@ -63,8 +62,8 @@ impl Matrix {
         Self::random(sources, destinations, |host| u64::from(host.0))
     }
 
-    /// Returns a matrix in which each flow goes to a random destination. It is drawn evenly from the destinations in
-    /// other racks than the source's rack.
+    /// Returns a matrix in which each flow goes to a random destination in another rack than the source's rack. All
+    /// such destinations have the same probability.
     ///
     /// # Errors
     /// [`Error::Matrix`] for an empty list, a host that is listed twice, or a source without a destination in another
@@ -82,7 +81,7 @@ impl Matrix {
     ///
     /// # Errors
     /// [`Error::Matrix`] for an empty list, a host that is listed twice, lists of different lengths, or a single host
-    /// that would have to send to itself.
+    /// as both source and destination.
     pub fn permutation(
         sources: &[HostId],
         destinations: &[HostId],
@@ -94,8 +93,8 @@ impl Matrix {
     /// Returns a permutation (see [`Matrix::permutation`]) in which no flow stays within a rack.
     ///
     /// # Errors
-    /// The errors of [`Matrix::permutation`], and an error if a rack has more sources and destinations together than
-    /// there are sources. No such permutation exists then.
+    /// The errors of [`Matrix::permutation`], and an error if no such permutation exists. None exists if a rack has
+    /// more sources and destinations together than the list of sources has hosts.
     pub fn permutation_between_racks(
         sources: &[HostId],
         destinations: &[HostId],
@@ -105,7 +104,8 @@ impl Matrix {
         Self::assignment(sources, destinations, seed, |host| racks.of(host))
     }
 
-    /// Returns a sample of `count` hosts, drawn with `seed`, in the given order. A permutation can use it.
+    /// Returns `count` of the `hosts`, drawn with `seed`, in the order of `hosts`. They can be the hosts of a
+    /// permutation.
     ///
     /// # Errors
     /// [`Error::Matrix`] if `count` is larger than the number of hosts.
@@ -119,8 +119,8 @@ impl Matrix {
         let mut stream = Stream::of(seed, 0, Purpose::Sample, 0);
         let mut drawn = Vec::with_capacity(count);
         for (index, &host) in hosts.iter().enumerate() {
-            // Each host is selected with the probability (hosts still wanted) / (hosts left). The order stays, and all
-            // samples are equally likely.
+            // Each host is selected with the probability (hosts still wanted) / (hosts left). This keeps the order of
+            // the hosts, and all samples are equally likely.
             let (wanted, left) = (count - drawn.len(), hosts.len() - index);
             if stream.below(left as u64) < wanted as u64 {
                 drawn.push(host);
@@ -148,7 +148,7 @@ impl Matrix {
         })
     }
 
-    /// Returns a matrix of these pairs of source and destination. A source may be listed several times.
+    /// Returns a matrix of pairs of source and destination. A source may be in several pairs.
     ///
     /// # Errors
     /// [`Error::Matrix`] without a pair, or if both hosts of a pair are the same.
@@ -170,8 +170,8 @@ impl Matrix {
     }
 
     /// Returns the same matrix with weights for hosts. In an open loop, the rate of a source is proportional to its
-    /// weight. The probability of an allowed destination is proportional to its weight. The weights have no effect if
-    /// each source has one fixed destination (permutations, incasts, pairs), or if all weights are equal.
+    /// weight, and the probability of an allowed destination is proportional to the destination's weight. The weights
+    /// have no effect if all are equal, or if each source has one fixed destination (permutations, incasts, pairs).
     pub fn weighted(mut self, weights: &HostWeights) -> Self {
         if let Rule::Random { destinations, .. } = &self.rule {
             self.weights = MatrixWeights::of(weights, &self.sources, destinations);
@@ -179,13 +179,13 @@ impl Matrix {
         self
     }
 
-    /// Returns whether some hosts send or receive more than others.
+    /// Returns whether the weights of hosts differ.
     pub const fn is_weighted(&self) -> bool {
         self.weights.is_some()
     }
 
-    /// Returns the part of the total `all` that belongs to the source at `index` of [`Matrix::sources`] in an open
-    /// loop.
+    /// Returns the part of a total `all`, such as a rate, that belongs to one source in an open loop. The source is at
+    /// `index` of [`Matrix::sources`].
     ///
     /// # Panics
     /// There is no source at `index`.
@@ -196,7 +196,7 @@ impl Matrix {
         }
     }
 
-    /// Returns the share of all flows of an open loop that go to another rack than their source's rack.
+    /// Returns the share of an open loop's flows that go to another rack than their source's rack.
     pub fn share_between_racks(&self, racks: &Racks) -> f64 {
         let mut shares = 0.0;
         let mut of_racks: BTreeMap<u64, f64> = BTreeMap::new();
@@ -222,7 +222,7 @@ impl Matrix {
         shares
     }
 
-    /// Returns the weight of the destinations in a range of indices.
+    /// Returns the sum of the weights of the destinations in a range of indices.
     fn weight(&self, places: (usize, usize)) -> f64 {
         match &self.weights {
             Some(weights) => weights.weight(places),
@@ -230,7 +230,7 @@ impl Matrix {
         }
     }
 
-    /// Returns the weight of all destinations outside a range of indices.
+    /// Returns the sum of the weights of all destinations outside a range of indices.
     fn weight_beside(&self, excluded: (usize, usize)) -> f64 {
         match (&self.weights, &self.rule) {
             (Some(weights), _) => weights.weight_beside(excluded),
@@ -246,8 +246,8 @@ impl Matrix {
         &self.sources
     }
 
-    /// Returns the identifier of each source's random streams: its host number and, if a host is listed several times,
-    /// the number of the repetition.
+    /// Returns an identifier for the random streams of each source. It contains the source's host number. If a host is
+    /// listed several times, it also contains the number of the repetition.
     pub(crate) fn entities(&self) -> impl Iterator<Item = u64> {
         let mut listed: BTreeMap<HostId, u64> = BTreeMap::new();
         self.sources.iter().map(move |&host| {
@@ -281,8 +281,8 @@ impl Matrix {
         }
     }
 
-    /// Returns the receivers of the source at `index` of [`Matrix::sources`]. Each receiver has its share of the
-    /// source's flows.
+    /// Returns the possible receivers of a source, each with its share of the source's flows. The source is at `index`
+    /// of [`Matrix::sources`].
     ///
     /// # Panics
     /// There is no source at `index`.
@@ -336,11 +336,14 @@ impl Matrix {
         })
     }
 
-    /// Draws a random bijection in which no source sends within its own group. A Fisher-Yates shuffle creates a first
-    /// bijection. A pair within a group then swaps its destination with a partner pair, so that both pairs are allowed
-    /// afterwards. The search for a partner starts at a random index. If no group has more than n sources and
-    /// destinations together, a partner always exists, because at most n - 1 pairs contain a source or a destination of
-    /// the group. Every allowed bijection is possible. The probabilities are almost equal, but not exactly.
+    /// Draws a random bijection in which no source sends within its own group.
+    ///
+    /// A Fisher-Yates shuffle creates a first bijection. Each pair within one group then swaps its destination with a
+    /// partner pair, so that both pairs are allowed. The search for a partner starts at a random index.
+    ///
+    /// A partner always exists if no group has more than n sources and destinations together: at most n - 1 pairs then
+    /// contain a source or a destination of the group. Every allowed bijection is possible. The probabilities are
+    /// almost equal, but not exactly.
     fn assignment(
         sources: &[HostId],
         destinations: &[HostId],

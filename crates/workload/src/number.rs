@@ -1,15 +1,15 @@
-//! Numbers and sizes in files of other programs.
+//! Numbers and sizes in files that other programs write.
 
 use tailcut_units::quantity;
 
-/// Returns the bytes in a text: a number of [`exact`], or a quantity with a unit.
+/// Returns the bytes in a text. The text is a number as in [`exact`], or a quantity with a unit.
 pub(crate) fn size(text: &str) -> Option<u64> {
     let with_unit = || quantity::bytes(text).ok().map(|bytes| bytes.0);
     exact(text, 0).or_else(with_unit)
 }
 
-/// Returns the number in `text`, multiplied by a power of ten, if the product is a whole number of at most 64 bits. The
-/// number has no sign. It may have decimals and an exponent.
+/// Returns the number in `text` multiplied by 10^`power`, or `None` if the product is not a whole number of at most 64
+/// bits. The number has no sign. It may have decimals and an exponent.
 pub(crate) fn exact(text: &str, power: i32) -> Option<u64> {
     let (number, exponent) = match text.split_once(['e', 'E']) {
         Some((number, exponent)) => (number, exponent.parse::<i16>().ok()?),

@@ -22,7 +22,7 @@ pub(crate) enum Purpose {
     Workers,
 }
 
-/// Stream of random numbers (xoshiro256++). It is the same on every platform.
+/// Stream of random numbers (xoshiro256++). All platforms give the same numbers.
 #[derive(Clone, Debug)]
 pub struct Stream(Xoshiro256PlusPlus);
 
@@ -34,7 +34,7 @@ impl Stream {
         )))
     }
 
-    /// Creates the stream for a purpose and an entity, such as a host, of the workload with the number `label`.
+    /// Creates a stream for one purpose and one entity, such as a host. `label` is the number of the workload.
     pub(crate) fn of(seed: u64, label: u64, purpose: Purpose, entity: u64) -> Self {
         let seed = stream_seed(seed, purpose as u64, label);
         Self::new(seed, purpose as u64, entity)

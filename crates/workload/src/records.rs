@@ -3,11 +3,11 @@
 use alloc::vec::Vec;
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 
-/// Reader of the records of a text. Empty lines and lines that begin with `#` are not records.
+/// Reader of the records of a text. It skips empty lines and lines that begin with `#`.
 pub(crate) struct Records<'a> {
     rest: &'a [u8],
     reader: Reader,
-    /// Text of the fields of one record, and the end of each field in it.
+    /// Bytes of all fields of one record. `ends` contains the end of each field.
     text: Vec<u8>,
     ends: Vec<usize>,
     /// Line of the last record, from 1.
@@ -48,7 +48,7 @@ impl<'a> Records<'a> {
         };
         let ends = &self.ends[..fields];
         let text = &self.text[..ends.last().copied().unwrap_or(0)];
-        // The text of the file is UTF-8, and fields end at ASCII characters.
+        // The text is UTF-8, and each field ends at an ASCII character, so no character is cut.
         let text = core::str::from_utf8(text).unwrap_or_default();
         Some((self.line, Fields { text, ends }))
     }
@@ -67,7 +67,7 @@ impl<'a> Records<'a> {
             match result {
                 ReadRecordResult::Record => return Some(fields),
                 ReadRecordResult::End => return None,
-                // With no input left, the next call ends the last record.
+                // At the end of the input, the next call ends the last record.
                 ReadRecordResult::InputEmpty => {}
                 ReadRecordResult::OutputFull => self.text.resize(2 * self.text.len(), 0),
                 ReadRecordResult::OutputEndsFull => self.ends.resize(2 * self.ends.len(), 0),

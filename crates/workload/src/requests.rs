@@ -13,10 +13,10 @@ use tailcut_units::{Duration, Time};
 /// Distribution of processor times.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Debug)]
 pub enum WorkTimes {
-    /// Always the mean.
+    /// Every time is equal to the mean.
     #[default]
     Fixed,
-    /// Exponential distribution with the mean.
+    /// Exponential distribution with the specified mean.
     Exponential,
 }
 
@@ -25,11 +25,11 @@ pub enum WorkTimes {
 pub struct RequestsSpec {
     /// Seed of the run.
     pub seed: u64,
-    /// Number of the workload. Each workload of a run has its own random streams.
+    /// Number of the workload. Workloads with different numbers have different random streams.
     pub label: u64,
     /// Number of clients, at least one.
     pub clients: u32,
-    /// Number of servers, at least one. The servers of a request are drawn evenly, without repetition.
+    /// Number of servers, at least one. Each request draws its servers with equal probabilities, without repetition.
     pub servers: u32,
     /// Sizes of the answers in bytes.
     pub sizes: SizeDistribution,
@@ -43,7 +43,7 @@ pub struct RequestsSpec {
     pub until: Time,
     /// Largest number of requests. `None` for no limit.
     pub at_most: Option<u64>,
-    /// Work of each copy.
+    /// Work of each copy at its server.
     pub work: WorkSpec,
 }
 
@@ -63,33 +63,33 @@ pub struct WorkSpec {
 }
 
 impl WorkSpec {
-    /// Returns the mean processor time in seconds, including stragglers.
+    /// Returns the mean processor time of a copy in seconds, including stragglers.
     pub fn mean_cpu(&self) -> f64 {
         self.cpu.as_secs_f64() * (1.0 + self.straggler_share * (self.straggler_factor - 1.0))
     }
 }
 
-/// One request.
+/// One request of a client.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Request {
     /// Number of the request, in the order of the starts.
     pub number: u32,
-    /// Client, from 0.
+    /// Number of the client, from 0.
     pub client: u32,
-    /// Bytes of the answer, at least 1.
+    /// Size of the answer in bytes, at least 1.
     pub bytes: u64,
     /// Time when the client sends the request.
     pub start: Time,
 }
 
-/// Requests of a [`RequestsSpec`]. Each request has its own random streams, so the number of copies of a request does
-/// not change other requests.
+/// Requests of a [`RequestsSpec`]. Each request has its own random streams. More copies of a request therefore do not
+/// change other requests.
 #[derive(Clone, Debug)]
 pub struct Requests {
     spec: RequestsSpec,
     rate_per_client: f64,
     arrivals: Vec<Stream>,
-    /// Next arrival of each client. Equal times are in the order of the clients.
+    /// Next arrival of each client. Arrivals at the same time are in the order of the clients.
     next: BinaryHeap<Reverse<(Time, u32)>>,
     number: u32,
     left: u64,
@@ -99,7 +99,8 @@ impl Requests {
     /// Creates the requests of `spec`.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] for a rate that is not a finite number above zero, for no clients, and for no servers.
+    /// [`Error::OutOfRange`] for a rate that is not a finite number above zero, or if there are no clients or no
+    /// servers.
     pub fn new(spec: RequestsSpec) -> Result<Self, Error> {
         let rate_per_client = spec.per_second / f64::from(spec.clients);
         if !(rate_per_client > 0.0 && rate_per_client.is_finite()) {
@@ -135,20 +136,20 @@ impl Requests {
         })
     }
 
-    /// Returns the start of the next request, or `None` if there are no more.
+    /// Returns the start of the next request, or `None` if no request is left.
     pub fn peek(&self) -> Option<Time> {
         let Reverse((time, _)) = *self.next.peek()?;
         (self.left > 0 && time < self.spec.until).then_some(time)
     }
 
-    /// Returns the servers of request `number`, in the order in which they receive copies. The number of servers is
-    /// `copies`, or the number of all servers if this is smaller.
+    /// Returns the servers of request `number`, in the order in which they receive copies. Their number is `copies`,
+    /// but at most the number of all servers.
     pub fn servers(&self, number: u32, copies: u32) -> Vec<u32> {
         let mut stream = self.stream(Purpose::Servers, u64::from(number));
         let mut chosen: Vec<u32> = Vec::new();
         for drawn in 0..copies.min(self.spec.servers) {
-            // The number is an index among the servers that are not chosen yet. The loop converts it to a server
-            // number.
+            // The random number is an index among the servers that are not chosen yet. The inner loop converts it to a
+            // server number.
             let mut server = stream.below(u64::from(self.spec.servers - drawn)) as u32;
             let mut below: Vec<u32> = chosen.clone();
             below.sort_unstable();
@@ -173,7 +174,7 @@ impl Requests {
             true => work.straggler_factor,
             false => 1.0,
         };
-        // A factor of 1 must not change the time by rounding.
+        // With a factor of 1, the time is used without a conversion to seconds, which would round it.
         let cpu = match drawn * slow {
             1.0 => work.cpu,
             factor => Duration::from_secs_f64(work.cpu.as_secs_f64() * factor),

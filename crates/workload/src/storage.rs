@@ -16,14 +16,14 @@ use tailcut_units::{HostId, Time};
 /// Operation of a client.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Operation {
-    /// Writes a block to all its replicas.
+    /// The client writes a block to all its replicas.
     Write,
-    /// Reads blocks that are already stored.
+    /// The client reads blocks that are already stored.
     Read,
 }
 
 impl Operation {
-    /// Returns the name in records.
+    /// Returns the operation's name in records.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Write => "write",
@@ -37,8 +37,8 @@ impl Operation {
 pub struct Placement {
     /// Hosts with a replica, in the order in which they were chosen.
     pub replicas: Vec<HostId>,
-    /// Host from which a client reads the block if it reads from only one host. It is a replica in the client's rack if
-    /// there is one, otherwise any replica.
+    /// Host from which the client reads the block if it reads from only one host. It is a replica in the client's rack.
+    /// If there is no such replica, it is a random replica.
     pub read_from: HostId,
 }
 
@@ -49,9 +49,9 @@ pub struct Session {
     pub number: u32,
     /// Time when the client sends the request.
     pub start: Time,
-    /// Client. It has no replica of the blocks.
+    /// Host that sends the request. It stores no replica of the blocks.
     pub client: HostId,
-    /// Operation.
+    /// Operation: write or read.
     pub operation: Operation,
     /// Bytes of all blocks together, at least one.
     pub bytes: u64,
@@ -70,22 +70,27 @@ impl Session {
     }
 }
 
-/// Specification of an open loop of sessions. Every host is a client with its own arrivals.
+/// Specification of sessions in an open loop. Every host is a client with its own arrival process.
 #[derive(Clone, Debug)]
 pub struct StorageSpec {
     /// Seed of the run.
     pub seed: u64,
-    /// Number of the workload. Each workload of a run has its own random streams.
+    /// Number of the workload. Workloads with different numbers have different random streams.
     pub label: u64,
     /// Hosts, without repetitions. Each host is a client and stores blocks. There must be more hosts than replicas.
     pub hosts: Vec<HostId>,
     /// Racks of the hosts.
     pub racks: Racks,
-    /// Bytes of a session.
+    /// Distribution of the bytes of a session.
     pub sizes: SizeDistribution,
-    /// Number of replicas of a block, at least 1. The first replica is on any host. The second is in another rack than
-    /// the first. The third is on another host in the rack of the second. All further replicas are on any other hosts.
-    /// If no host satisfies the rule of a replica, the replica is on any other host.
+    /// Number of replicas of a block, at least 1. All replicas are on different hosts, and none is on the client.
+    ///
+    /// - The first replica is on a random host.
+    /// - The second replica is in another rack than the first.
+    /// - The third replica is in the same rack as the second.
+    /// - All further replicas are on random hosts.
+    ///
+    /// If no host satisfies the rule of a replica, the replica is on a random host.
     pub replicas: u32,
     /// Share of sessions that read, 0 to 1.
     pub reads: f64,
@@ -111,7 +116,7 @@ pub struct Storage {
     spec: StorageSpec,
     per_client: f64,
     streams: Vec<ClientStreams>,
-    /// Next arrival of each client. Equal times are in the order of the clients.
+    /// Next arrival of each client. Arrivals at the same time are in the order of the clients.
     next_arrivals: BinaryHeap<Reverse<(Time, u32)>>,
     started: u32,
 }
@@ -127,8 +132,8 @@ impl Storage {
     /// Creates the sessions of `spec`.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] for a rate that is not a finite number above zero, a share of reads outside 0 to 1, no
-    /// blocks, no replicas, or as many replicas as hosts or more.
+    /// [`Error::OutOfRange`] if the rate is not a finite number above zero, if the share of reads is not 0 to 1, if
+    /// there are no blocks or no replicas, or if there are not more hosts than replicas.
     pub fn new(spec: StorageSpec) -> Result<Self, Error> {
         let check = |holds: bool, parameter, found: &dyn core::fmt::Display, allowed| {
             if holds {
@@ -193,7 +198,7 @@ impl Storage {
         })
     }
 
-    /// Returns the start of the next session, or `None` if there are no more.
+    /// Returns the start of the next session, or `None` if no session is left.
     pub fn peek(&self) -> Option<Time> {
         let Reverse((start, _)) = *self.next_arrivals.peek()?;
         let more = self
@@ -243,7 +248,7 @@ impl Storage {
     }
 }
 
-/// Chooses the hosts for the replicas of a block. `client` is not among them.
+/// Chooses the hosts for the replicas of a block. The client stores no replica.
 fn place(spec: &StorageSpec, client: HostId, stream: &mut Stream) -> Placement {
     let mut replicas: Vec<HostId> = Vec::with_capacity(spec.replicas as usize);
     for number in 0..spec.replicas {
@@ -272,7 +277,7 @@ fn place(spec: &StorageSpec, client: HostId, stream: &mut Stream) -> Placement {
     }
 }
 
-/// Draws one host evenly among the hosts for which `may` is true. `None` if there is no such host.
+/// Returns a random host among the hosts for which `may` is true, or `None` if there is no such host.
 fn draw(hosts: &[HostId], may: impl Fn(&HostId) -> bool, stream: &mut Stream) -> Option<HostId> {
     let count = hosts.iter().filter(|host| may(host)).count();
     if count == 0 {

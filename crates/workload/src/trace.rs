@@ -7,10 +7,10 @@
 //! 2000,4,1,64KiB,
 //! ```
 //!
-//! The header names the columns, in any order. The column `path` is optional, and so is its value in a row. Other
-//! columns are ignored. Fields can be in double quotes. `start_ns` may have up to three decimals (whole picoseconds).
-//! Numbers may have an exponent, and sizes a unit. Empty lines and lines that begin with `#` are ignored. Lines may
-//! end in CR LF, and the file may begin with a byte order mark.
+//! The header names the columns, in any order. Unknown columns are ignored. The column `path` is optional, and a row
+//! may leave it empty. Fields can be in double quotes. `start_ns` may have up to three decimals (whole picoseconds).
+//! Numbers may have an exponent, and sizes may have a unit. Empty lines and lines that begin with `#` are ignored.
+//! Lines may end in CR LF, and the file may begin with a byte order mark.
 
 use crate::error::{TextError, quoted};
 use crate::flow::{Class, Flow};
@@ -39,7 +39,7 @@ pub struct Trace {
     flows: Vec<Flow>,
 }
 
-/// Column of a trace. The variants are in the order in which the columns are written.
+/// Column of a trace. The variants are in the order in which the program writes the columns.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Column {
     Start,
@@ -67,7 +67,7 @@ const HEADER_ALLOWED: &str =
     "a header with the columns start_ns, src, dst, bytes and, if wanted, path, each once";
 
 impl Trace {
-    /// Reads a trace. The required memory is proportional to the length of the text, with one [`Flow`] per row.
+    /// Reads a trace. Each row needs memory for one [`Flow`].
     ///
     /// # Errors
     /// The first error, with its line and column.
@@ -93,7 +93,7 @@ impl Trace {
         Ok(Self { flows })
     }
 
-    /// Returns the trace with only the flows that start before `until`, and at most the first `most` of these.
+    /// Returns the trace with only the first `most` of the flows that start before `until`.
     #[must_use]
     pub fn until(mut self, until: Time, most: usize) -> Self {
         let before = self.flows.partition_point(|flow| flow.start < until);
@@ -101,8 +101,8 @@ impl Trace {
         self
     }
 
-    /// Returns a trace with the first flows of `source`, at most `most`. No completions are reported to the source, so
-    /// it must be an open loop or a burst to return all its flows.
+    /// Returns a trace with the first flows of `source`, at most `most`. The function reports no completions to the
+    /// source. Only an open loop or a burst therefore returns all its flows.
     pub fn record(source: &mut dyn Source, most: usize) -> Self {
         let flows = core::iter::from_fn(|| source.next()).take(most).collect();
         Self { flows }
@@ -113,9 +113,9 @@ impl Trace {
         &self.flows
     }
 
-    /// Writes the trace as CSV, in the order of the starts. A program that reads this file gets the same flows, except
-    /// for the class and the number of a flow. The file does not contain the class, and the numbers follow the new
-    /// order.
+    /// Writes the trace as CSV, in the order of the starts. A program that reads this file gets the same flows, with
+    /// two differences. The file does not contain the class of a flow. The flows get new numbers in the order of the
+    /// file.
     ///
     /// # Errors
     /// The errors of `out`.
@@ -157,7 +157,7 @@ fn no_flows(line: usize, found: &str) -> TextError {
     TextError::new(line, "", found.to_string(), allowed)
 }
 
-/// Returns the column of each field. `None`: the column is ignored.
+/// Returns the column of each field. `None` means that the column is ignored.
 fn header(names: Fields<'_>, number: usize) -> Result<Vec<Option<Column>>, TextError> {
     let wrong = |found: String| TextError::new(number, "", found, HEADER_ALLOWED);
     let mut columns = Vec::new();
@@ -258,5 +258,5 @@ fn row(
     Ok(flow)
 }
 
-/// Largest flow of a trace: 1 PB. It is small enough that sums of bytes do not overflow.
+/// Largest flow of a trace: 1 PB. With this limit, sums of bytes do not overflow.
 const MOST_BYTES: u64 = 1_000_000_000_000_000;

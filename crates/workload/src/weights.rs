@@ -1,4 +1,4 @@
-//! Weights of hosts: a host with a higher weight sends or receives more flows than others.
+//! Weights of hosts. A host with a higher weight sends or receives more flows.
 
 use crate::error::Error;
 use alloc::format;
@@ -53,12 +53,13 @@ fn weight(of: &[f64], host: HostId) -> f64 {
 pub(crate) struct MatrixWeights {
     sources: Vec<f64>,
     all_sources: f64,
-    /// For each index, the sum of the weights of all destinations before it. The last entry is the sum of all weights.
+    /// Sums of weights. The entry at an index is the sum of the weights of all destinations before this index. The last
+    /// entry is the sum of all weights.
     before: Vec<f64>,
 }
 
 impl MatrixWeights {
-    /// Returns the weights of these hosts, or `None` if all are equal.
+    /// Returns the weights of the sources and destinations of a matrix, or `None` if all weights are equal.
     pub fn of(weights: &HostWeights, sources: &[HostId], destinations: &[HostId]) -> Option<Self> {
         let sources: Vec<f64> = sources.iter().map(|&h| weights.as_source(h)).collect();
         let receive = |host: &HostId| weights.as_destination(*host);
@@ -88,22 +89,23 @@ impl MatrixWeights {
         self.sources[index] / self.all_sources
     }
 
-    /// Returns the weight of the destinations in a range of indices.
+    /// Returns the sum of the weights of the destinations in a range of indices.
     pub fn weight(&self, (from, to): (usize, usize)) -> f64 {
         self.before[to] - self.before[from]
     }
 
-    /// Returns the weight of all destinations outside a range of indices.
+    /// Returns the sum of the weights of all destinations outside a range of indices.
     pub fn weight_beside(&self, excluded: (usize, usize)) -> f64 {
         self.weight((0, self.before.len() - 1)) - self.weight(excluded)
     }
 
-    /// Returns the index of a random destination outside the range `from..to`. `drawn` is uniform over `[0, 1)`.
+    /// Returns the index of a random destination outside the range `from..to`. `drawn` is a random number, uniform over
+    /// `[0, 1)`.
     pub fn place(&self, drawn: f64, (from, to): (usize, usize)) -> usize {
         let places = self.before.len() - 1;
         let drawn = drawn * self.weight_beside((from, to));
-        // Because of rounded sums, the search could select an excluded destination or exceed the end. The limits
-        // prevent this.
+        // The sums are rounded, so a search over all destinations could find an excluded destination or exceed the end.
+        // The search is therefore limited to the allowed ranges.
         let within = |first: usize, end: usize, drawn: f64| {
             let after = self.before[first..end].partition_point(|before| *before <= drawn);
             first + after.saturating_sub(1)

@@ -1,4 +1,4 @@
-//! Tests of coflows from a file: their flows, their ends and the errors of the file.
+//! Tests of coflows from a file: their flows, their ends, and the errors for invalid files.
 
 use proptest::prelude::*;
 use tailcut_units::{Duration, HostId, Time};

@@ -1,4 +1,4 @@
-//! Tests of traffic matrices: no host sends to itself, and the rules about racks are kept.
+//! Tests of traffic matrices: no host sends to itself, and matrices between racks have no flows within a rack.
 
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -106,7 +106,7 @@ fn a_sample_of_hosts_is_as_large_as_asked_for_and_takes_all_alike() {
             taken[host.0 as usize] += 1;
         }
     }
-    // Each host is expected in 500 samples, a quarter of 2,000. The standard deviation is 19.4.
+    // Each host is expected in 500 samples (a quarter of 2,000 samples). The standard deviation is 19.4.
     assert!(taken.iter().all(|n| (420..580).contains(n)), "{taken:?}");
     assert_eq!(Matrix::sample(&all, 20, 1).expect("all"), all);
     assert!(Matrix::sample(&all, 21, 1).is_err());

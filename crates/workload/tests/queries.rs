@@ -1,4 +1,4 @@
-//! Tests of queries: the next one waits for all answers.
+//! Tests of queries: the next query of an aggregator waits for all answers.
 
 use std::collections::BTreeSet;
 use tailcut_units::{Duration, HostId, Time};
@@ -34,7 +34,7 @@ fn queries(spec: QueriesSpec) -> Queries {
     Queries::new(spec).expect("queries")
 }
 
-/// Takes all flows that start now.
+/// Takes all flows that start at the time of the next flow.
 fn take(source: &mut impl Source) -> Vec<Flow> {
     let Some(now) = source.peek() else {
         return Vec::new();

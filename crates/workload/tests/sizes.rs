@@ -92,7 +92,7 @@ fn draws_stay_within_the_band_of_dvoretzky_kiefer_and_wolfowitz() {
         drawn.sort_unstable();
         for size in drawn.iter().copied().step_by(97) {
             let share = drawn.partition_point(|&d| d <= size) as f64 / DRAWS as f64;
-            // Sizes up to half a byte above `size` are rounded to `size`.
+            // A size is rounded to `size` or less if it is at most half a byte above `size`.
             let expected = sizes.cdf(size as f64 + 0.5);
             assert!(
                 (share - expected).abs() <= band,
@@ -122,8 +122,8 @@ fn byte_shares_add_up_and_mice_carry_few_bytes_in_web_search() {
     let sizes = named("websearch");
     assert_eq!(sizes.byte_share_below(u64::MAX), 1.0);
     assert_eq!(sizes.byte_share_below(0), 0.0);
-    // The shares are computed by hand over the points, in packets. The limit of 100 KB is x = 100,000 / 1460 packets,
-    // in the segment from 53 to 133.
+    // The shares are computed by hand over the points of the table, which are in packets. The limit of 100 KB is x =
+    // 100,000 / 1460 packets. It is in the segment from 53 to 133 packets.
     let x = 100_000.0 / 1460.0;
     let mass = 0.07 * (x - 53.0) / 80.0;
     let expected = (0.9 + 0.475 + 1.6 + 2.6 + 5.59 + mass * (53.0 + x) / 2.0) / 1140.98;
@@ -146,8 +146,8 @@ fn a_limit_at_an_atom_leaves_the_atom_out() {
 
 #[test]
 fn mean_packets_counts_every_size_of_a_uniform_distribution() {
-    // Before rounding, sizes are uniform between 1 and 5001. After rounding, 1 and 5001 have half the probability of
-    // the others.
+    // Before rounding, sizes are uniform between 1 and 5001. After rounding, the sizes 1 and 5001 have half the
+    // probability of any other size.
     let sizes = SizeDistribution::uniform(1, 5_001);
     for payload in [1u32, 7, 100, 1460, 6_000] {
         let counted: f64 = (1..=5_001u32)
@@ -331,14 +331,14 @@ fn a_table_has_units_and_per_cent() {
     );
 }
 
-/// Returns the distribution of a table in a layout of another program.
+/// Returns the distribution of a table that has the layout of another program.
 fn imported(text: &str, unit: Option<u64>) -> SizeDistribution {
     SizeDistribution::from_table(text, unit).expect("a table")
 }
 
 #[test]
 fn the_files_of_other_generators_give_their_distributions() {
-    // HPCC's traffic generator: bytes and per cent.
+    // The table of HPCC's traffic generator has bytes and per cent.
     let named = |name| SizeDistribution::named(name).expect("a name");
     let hpcc = "0 0\n10000 15\n20000 20\n30000 30\n50000 40\n80000 53\n200000 60\n1000000 70\n\
                 2000000 80\n5000000 90\n10000000 97\n30000000 100\n";
@@ -348,13 +348,13 @@ fn the_files_of_other_generators_give_their_distributions() {
         1_500
     );
 
-    // ns-2: packets, a number that nothing uses, and the share.
+    // A table of ns-2 has packets, a number that is not used, and the cumulative probability.
     let ns2 = "6 1 0.15\n13 1 0.2\n19 1 0.3\n33 1 0.4\n53 1 0.53\n133 1 0.6\n667 1 0.7\n1333 1 0.8\n\
                3333 1 0.9\n6667 1 0.97\n20000 1 1\n";
     assert_eq!(imported(ns2, None), named("websearch"));
     assert_eq!(imported(ns2, Some(1_000)).largest(), 20_000_000);
 
-    // Homa: the mean, then sizes that are drawn as they stand.
+    // A table of Homa's simulator has the mean, and then sizes. Only these exact sizes are drawn.
     let homa = imported(
         "3300\n1000   0.3\n2000   0.5\n4000   0.4\n5000   1.0\n",
         None,

@@ -60,7 +60,7 @@ fn flows_come_in_the_order_of_their_starts_and_are_numbered_in_it() {
 #[test]
 fn poisson_arrivals_have_exponential_gaps() {
     let flows = generate(open_loop(16, 50_000.0));
-    // The arrivals of all hosts together are also a Poisson process, so their gaps are exponential.
+    // The arrivals of all hosts together are a Poisson process, so the gaps between them are exponential.
     let mut gaps: Vec<f64> = flows
         .windows(2)
         .map(|pair| (pair[1].start - pair[0].start).as_secs_f64() * 50_000.0)
@@ -74,12 +74,12 @@ fn poisson_arrivals_have_exponential_gaps() {
             (f64::from(rank) / n - expected).abs()
         })
         .fold(0.0, f64::max);
-    // By the Kolmogorov-Smirnov test, the distance exceeds 1.95 / sqrt(n) with probability 0.001.
+    // The probability of a Kolmogorov-Smirnov distance above 1.95 / sqrt(n) is 0.001.
     assert!(
         distance < 1.95 / n.sqrt(),
         "distance {distance} with {n} gaps"
     );
-    // The number of arrivals in a second has a Poisson distribution. It is within four standard deviations of its mean.
+    // The number of arrivals in a second has a Poisson distribution. The limit is four standard deviations.
     assert!(
         (n - 50_000.0).abs() < 4.0 * 50_000f64.sqrt(),
         "{n} arrivals"
@@ -88,7 +88,7 @@ fn poisson_arrivals_have_exponential_gaps() {
 
 #[test]
 fn every_arrival_process_is_stationary_from_time_zero() {
-    // The expected number of arrivals in [0, t) is rate t, also for t below one mean gap.
+    // The expected number of arrivals in [0, t) is rate t, also if t is shorter than the mean gap.
     for arrivals in [Arrivals::Poisson, Arrivals::Uniform, Arrivals::Fixed] {
         let mut stream = Stream::new(3, 3, 3);
         for t in [0.3, 0.8, 1.4, 2.2] {
@@ -174,8 +174,8 @@ fn two_workloads_of_one_run_draw_apart() {
     assert!(starts(0).is_disjoint(&starts(1)));
 }
 
-/// Checks that the sum of `values`, one per Poisson arrival, differs from `expected` by less than four standard
-/// deviations. The variance of such a sum is the expected sum of the squares.
+/// Checks a sum of `values`, one per Poisson arrival. It must differ from `expected` by less than four standard
+/// deviations. The variance of the sum is the expected sum of the squares.
 fn assert_compound_poisson(values: &[f64], expected: f64) {
     let sum: f64 = values.iter().sum();
     let deviation = values.iter().map(|x| x * x).sum::<f64>().sqrt();
@@ -233,8 +233,8 @@ fn the_load_in_wire_bytes_counts_headers_preamble_and_gap() {
 
 #[test]
 fn the_load_of_a_bottleneck_counts_only_what_crosses_it() {
-    // There are two racks of 4 hosts. A flow goes to any other host, and 4 of these 7 hosts are in the other rack. Half
-    // of the traffic between the racks leaves the first rack.
+    // There are two racks of 4 hosts. A flow goes to any other host, and 4 of these 7 hosts are in the other rack. The
+    // first rack sends half of the traffic between the racks.
     let sizes = SizeDistribution::uniform(1_000, 9_000);
     let load = Load {
         fraction: 0.6,
@@ -309,7 +309,7 @@ fn every_mouse_brings_ten_more_flows_to_its_receiver_in_eleven_to_one() {
         assert_eq!(senders.len(), 11);
         assert!(!senders.contains(&first.dst));
     }
-    // The background is the same as without the fan-in.
+    // Without the additional flows of the fan-in, the flows are the same as in a run without a fan-in.
     let arrivals: Vec<(Time, HostId, HostId, u64)> = groups
         .values()
         .map(|group| group[0])
@@ -323,7 +323,7 @@ fn every_mouse_brings_ten_more_flows_to_its_receiver_in_eleven_to_one() {
         .map(|flow| (flow.start, flow.src, flow.dst, flow.bytes))
         .collect();
     assert_eq!(arrivals, expected.into_iter().collect::<Vec<_>>());
-    // The load grows by the factor that `load_factor` returns.
+    // The fan-in increases the load by the factor that `load_factor` returns.
     let bytes = |flows: &[Flow]| flows.iter().map(|flow| flow.bytes as f64).sum::<f64>();
     let grown = bytes(&flows) / bytes(&plain);
     let announced = fan_in.load_factor(&SizeDistribution::named("websearch").expect("known"));
@@ -489,7 +489,7 @@ fn a_closed_loop_stops_at_its_end_and_at_its_number_of_flows() {
         }
         flows
     };
-    // Each of the 4 hosts starts a flow every 93 + 7 us, for 10 ms.
+    // Each of the 4 hosts starts a flow every 93 + 7 us, for 10 ms: 100 flows per host.
     assert_eq!(drive(closed_loop(4, 1)).len(), 400);
     let few = ClosedLoopSpec {
         flows_at_most: Some(10),
@@ -547,7 +547,7 @@ fn merged_sources_are_renumbered_in_the_order_of_start_and_hear_of_their_own_com
     assert!(flows.windows(2).all(|pair| pair[0].start <= pair[1].start));
     assert!((0..).zip(&flows).all(|(id, flow)| flow.id == FlowId(id)));
     let of = |class| flows.iter().filter(move |flow| flow.class == class);
-    // Each of the four hosts starts a flow every 100 us, for 5 ms.
+    // Each of the four hosts starts a flow every 100 us, for 5 ms: 50 flows per host.
     assert_eq!(of(Class::Foreground).count(), 200);
     assert!(of(Class::Background).count() > 100);
 }

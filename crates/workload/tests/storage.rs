@@ -1,4 +1,4 @@
-//! Tests of the storage workload: clients of sessions, and placement of blocks.
+//! Tests of the storage workload: clients of sessions, and hosts of replicas.
 
 use std::collections::BTreeSet;
 use tailcut_units::{HostId, Time};

@@ -20,7 +20,7 @@ fn hosts() -> Vec<HostId> {
 }
 
 /// Returns the weights of the tests. Hosts 0 and 1 send four times as many flows as the others. Host 7 receives six
-/// times as many flows as the others, and host 2 half as many.
+/// times as many flows as the others, and host 2 receives half as many.
 fn weights() -> HostWeights {
     let destinations = vec![1.0, 1.0, 0.5, 1.0, 1.0, 1.0, 1.0, 6.0];
     HostWeights::new(vec![4.0, 4.0], destinations).expect("weights above zero")
@@ -49,7 +49,7 @@ fn generated(matrix: Matrix, seed: u64, flows: usize) -> Vec<Flow> {
     std::iter::from_fn(|| source.next()).collect()
 }
 
-/// Returns Pearson's chi-square of counts against shares that sum to one.
+/// Returns Pearson's chi-square of `counts`. `shares` are the expected shares, which sum to one.
 fn chi_square(counts: &[f64], shares: &[f64]) -> f64 {
     let all: f64 = counts.iter().sum();
     let terms = counts.iter().zip(shares);
@@ -131,8 +131,8 @@ fn equal_weights_change_nothing_whatever_they_are() {
 
 #[test]
 fn weights_far_apart_still_keep_a_source_from_itself() {
-    // Hosts 0, 3 and 7 receive almost all flows, but must not send to themselves. The sums of such different weights
-    // are rounded.
+    // Hosts 0, 3 and 7 receive almost all flows, but must not send to themselves. The weights are so different that
+    // their sums are rounded.
     let far = HostWeights::new(Vec::new(), vec![1e6, 1e-6, 1e-6, 1e6, 1e-9, 1e-6, 1.0, 1e6]);
     let matrix = anywhere().weighted(&far.expect("weights above zero"));
     for index in 0..HOSTS as usize {

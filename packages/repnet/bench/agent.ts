@@ -1,6 +1,6 @@
 /**
- * One end of the benchmark in its own process, so that CPU time can be read for each side.
- * run.ts sends the commands (`Command`) over IPC.
+ * One end of the benchmark, in its own process, so that the CPU time of each end can be measured. run.ts sends the
+ * commands (`Command`) over IPC.
  */
 import { once } from 'node:events';
 import net from 'node:net';
@@ -12,9 +12,9 @@ import { createFloorServer, createFrontServer, doubled, Front, raced } from './f
 import { connectPaired, createPairedServer } from './paired';
 
 /**
- * Some cases use stock `net` only and are lower limits (floor.ts): 'raced' for RepSYN, 'doubled' for RepFlow, 'front'
- * for a stream. 'paired' is the lower limit for RepFlow behind one socket (paired.ts). Replicated flows have the
- * default settings, or are eager.
+ * Cases of the benchmark. Some use stock `net` only and are lower limits (floor.ts): 'raced' for RepSYN, 'doubled' for
+ * RepFlow, 'front' for a stream. 'paired' is the lower limit for RepFlow behind one socket (paired.ts). Replicated
+ * flows have the default settings, or are eager.
  */
 export const CASES = [
   'net',
@@ -33,16 +33,16 @@ export const CASES = [
 export type Case = (typeof CASES)[number];
 
 export type Command =
-  /** Server: listens for a case, and returns the port. */
+  /** Command to a server: listen for a case, and return the port. */
   | { do: 'listen'; case: Case }
-  /** Client: the ports of all cases. Replicated cases become listed targets, as in an application. */
+  /** Command to a client: the ports of all cases. Replicated cases become listed targets, as in an application. */
   | { do: 'targets'; ports: Record<Case, number> }
-  /** Both: returns the user and system CPU time so far in microseconds. */
+  /** Command to both ends: return the user and system CPU time of the process in microseconds. */
   | { do: 'cpu' }
-  /** Client: opens echo flows, and returns the completion time of each flow in milliseconds. */
+  /** Command to a client: open echo flows, and return the completion time of each flow in milliseconds. */
   | { do: 'echo'; case: Case; port: number; flows: number; concurrency: number; bytes: number }
   /**
-   * Client: opens one connection, which uses one leg after the first megabyte, and then measures it. Returns
+   * Command to a client: open one flow, transfer bytes until the flow uses one connection, and then measure it. Returns
    * milliseconds.
    */
   | { do: 'stream'; case: Case; port: number; bytes: number };
@@ -82,11 +82,11 @@ function listTargets(ports: Record<Case, number>): void {
     const mode = kind.startsWith('repsyn') ? 'repsyn' : kind.startsWith('repflow') ? 'repflow' : undefined;
     return mode ? [{ target: `${HOST}:${ports[kind]}`, mode, eager: kind.endsWith('eager'), assumeCapable: true } as const] : [];
   });
-  // The client's budget and its limit for incast are not part of this measurement.
+  // The client's budget and incast limit are not part of this measurement, so they are switched off.
   repnet.configure({ targets: replicated, incastLimit: Number.POSITIVE_INFINITY });
 }
 
-/** Measures from the call of connect() to the last byte of the echo. Resolves after 'close'. */
+/** Returns the time from the call of connect() to the last byte of the echo. Resolves after 'close'. */
 function echo(kind: Case, port: number, payload: Buffer): Promise<number> {
   const floor = FLOORS.get(kind);
   if (floor) return floor[0]({ host: HOST, port, noDelay: true }, payload, floor[1]);

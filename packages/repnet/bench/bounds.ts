@@ -44,9 +44,9 @@ function holds(): Holds {
   return { descriptors: readdirSync('/proc/self/fd').length, live: repnet.stats().flows.live };
 }
 
-/** Server of a load. It returns its port, and then the state that it holds, on each request. */
+/** Runs the server of a load. It sends its port, and then its present state for each request. */
 async function serve(what: What): Promise<void> {
-  // The time is enough for a busy machine.
+  // This time is enough on a busy machine.
   repnet.configure({ helloTimeout: 600_000, waitingListTimeout: 600_000 });
   if (what === 'probes') repnet.configure({ pendingHellos: PROBES.pendingHellos });
   const echo = (socket: net.Socket): void => void socket.on('error', () => {}).pipe(socket);
@@ -58,7 +58,10 @@ async function serve(what: What): Promise<void> {
   process.send?.((server.address() as net.AddressInfo).port);
 }
 
-/** Path to both ports, on another address. Second connections carry no bytes after their hello, in both directions. */
+/**
+ * Opens a path to both ports, on another address. Second connections carry no bytes after their hello, in either
+ * direction.
+ */
 async function standStill(port: number): Promise<void> {
   for (const to of [port, port + 1]) {
     const door = net.createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
@@ -105,7 +108,7 @@ async function stall(): Promise<boolean> {
   const server = await start('serve', 'stall');
   const port = server.said as number;
   const path = await start('path', String(port));
-  // Every flow gets two connections, even on a busy machine.
+  // With these settings every flow gets two connections, even on a busy machine.
   repnet.configure({ assumeCapable: true, adaptive: false, incastLimit: Infinity, fallbackDelay: Infinity, legDeadline: 600_000 });
   const echo = (): Promise<void> =>
     new Promise((resolve, reject) => {
@@ -115,7 +118,7 @@ async function stall(): Promise<boolean> {
       socket.write(Buffer.alloc(1_024));
     });
   const most = { client: { descriptors: 0, live: 0 }, server: { descriptors: 0, live: 0 } };
-  // Number of descriptors above two for each live flow. A flow is live as long as one of its ends has it.
+  // Number of descriptors in addition to two for each live flow. A flow is live while at least one end has it open.
   const above = { client: 0, server: 0 };
   const look = async (): Promise<void> => {
     const found = { client: holds(), server: await ask(server.child) };
@@ -185,7 +188,7 @@ async function keepAlive(): Promise<boolean> {
     });
   const held: Array<{ heap: number; memory: number }> = [];
   for (let part = 0; part <= KEEP_ALIVE.parts; part++) {
-    // The first part is a warm-up: code is compiled, and the process requests memory from the system.
+    // The first part is a warm-up: V8 compiles code, and the process requests memory from the system.
     for (let sent = 0; sent < KEEP_ALIVE.requests / KEEP_ALIVE.parts; sent++) await request();
     collectGarbage();
     const { heapUsed, rss } = process.memoryUsage();

@@ -1,15 +1,16 @@
 /**
- * Cost of two connections for each flow with stock `net` only. It is a lower limit for racing a handshake, and for
- * carrying all bytes twice, with a hello of 32 bytes in each direction. Also the cost of one more `stream.Duplex`
- * before a stream. The difference to repnet's figures is the cost of repnet itself.
+ * Lower limits for the cost of two connections for each flow, with stock `net` only. One is for a race of handshakes,
+ * and one for sending all bytes twice, both with a hello of 32 bytes in each direction. A third lower limit is for one
+ * more `stream.Duplex` in front of a stream. The difference between repnet's figures and these limits is the cost of
+ * repnet itself.
  */
 import net from 'node:net';
 import { Duplex } from 'node:stream';
 
-/** Same length as repnet's hello, in either direction. */
+/** Bytes with the length of repnet's hello. */
 const HELLO = Buffer.alloc(32, 1);
 
-/** Sends all received bytes back. */
+/** Creates a server that sends all received bytes back. */
 export function createFloorServer(): net.Server {
   return net.createServer({ noDelay: true }, (socket) => {
     socket.on('error', () => socket.destroy());
@@ -48,11 +49,11 @@ function echoAfterHello(socket: net.Socket, payload: Buffer, eager: () => boolea
 }
 
 /**
- * Opens two connections that both send a hello. The connection that is answered second is given up, and the server ends
- * it.
+ * Opens two connections that both send a hello. The connection that is answered second is given up, and the server
+ * closes it.
  *
- * @param eager the first connection that is ready sends the payload with its hello, and the second connection sends no
- * payload
+ * @param eager whether the first established connection sends the payload with its hello. The second connection then
+ * sends no payload
  * @returns milliseconds to the last byte
  */
 export async function raced(options: net.TcpNetConnectOpts, payload: Buffer, eager: boolean): Promise<number> {
@@ -96,8 +97,8 @@ function echo(socket: net.Socket, payload: Buffer): Promise<number> {
 /**
  * Opens two connections that both carry all bytes.
  *
- * @param eager the first connection that is ready sends the payload with its hello
- * @returns milliseconds to the last byte of the faster one
+ * @param eager whether the first established connection sends the payload with its hello
+ * @returns milliseconds to the last byte of the faster connection
  */
 export async function doubled(options: net.TcpNetConnectOpts, payload: Buffer, eager: boolean): Promise<number> {
   const start = performance.now();
@@ -111,7 +112,7 @@ export async function doubled(options: net.TcpNetConnectOpts, payload: Buffer, e
   return Math.min(...(await Promise.all(legs.map((leg) => echoAfterHello(leg, payload, once))))) - start;
 }
 
-/** Smallest possible layer between the application and a connection: it forwards only bytes, back-pressure and ends. */
+/** Smallest possible layer between an application and a connection: it forwards only bytes, back-pressure and ends. */
 export class Front extends Duplex {
   readonly #socket: net.Socket;
 

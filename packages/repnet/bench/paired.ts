@@ -1,8 +1,8 @@
 /**
- * Smallest possible RepFlow with one socket for the application at each end: two stock connections that both carry all
- * bytes, paired by an identifier in a hello, behind one `stream.Duplex`. It has no timeouts, no limits and no
- * comparison of the two connections, and works only if nothing fails. The cost above `doubled` (floor.ts) is the cost
- * of that one socket. The cost of repnet above this is the cost of safety.
+ * Smallest possible RepFlow with one socket for the application at each end. Two stock connections carry all bytes, and
+ * are paired by an identifier in a hello, behind one `stream.Duplex`. There are no timeouts, no limits and no
+ * comparison of the two connections, so it works only if nothing fails. Its cost above `doubled` (floor.ts) is the cost
+ * of the one socket. The cost of repnet above this case is the cost of safety.
  */
 import { randomBytes } from 'node:crypto';
 import net from 'node:net';
@@ -12,7 +12,7 @@ const HELLO_BYTES = 32;
 const ID_BYTES = 16;
 const BANNER = Buffer.alloc(HELLO_BYTES, 2);
 
-/** One stream over two connections: each write goes to both, and the bytes of the faster one are read. */
+/** Stream over two connections. Each write goes to both connections, and the bytes of the faster one are read. */
 class Pair extends Duplex {
   readonly #legs: net.Socket[] = [];
   #kept: Buffer[] | undefined = [];
@@ -65,12 +65,12 @@ class Pair extends Duplex {
   }
 }
 
-/** Calls `then` with the bytes after the first 32. */
+/** Calls `then` with the first 32 bytes and the bytes after them. */
 function afterHello(socket: net.Socket, then: (hello: Buffer, rest: Buffer) => void): void {
   socket.once('data', (chunk: Buffer) => then(chunk.subarray(0, HELLO_BYTES), chunk.subarray(HELLO_BYTES)));
 }
 
-/** Sends all received bytes back. */
+/** Creates a server that sends all received bytes back. */
 export function createPairedServer(): net.Server {
   const waiting = new Map<string, Pair>();
   return net.createServer({ noDelay: true, allowHalfOpen: true }, (socket) => {

@@ -30,15 +30,18 @@ const CONNECTIONS = 32;
 const REQUEST = Buffer.alloc(1_024, 1);
 const ANSWER = Buffer.alloc(10_240, 2);
 const PATHS = 3;
-/** On the congested path, in milliseconds: mean delay of a piece of data, and additional delay of a lost piece. */
+/** Mean delay of a piece of data on the congested path, in milliseconds. */
 const MEAN_WAIT = 10;
 const TIMEOUT = 200;
 const LOSS = 0.05;
-/** Number of requests of each connection before the counted ones, because a pool is usually not new. */
+/** Number of requests of each connection that are not counted, because connections of a pool are usually not new. */
 const WARM_UP = 4;
 /** Mean pause of a connection between two requests in milliseconds. */
 const MEAN_PAUSE = 100;
-/** Largest number of points by which the change of the p99 over the pool may be smaller than with fresh connections. */
+/**
+ * Largest allowed loss in percentage points: the change of the p99 over the pool against the change with fresh
+ * connections.
+ */
 const POINTS = 10;
 
 const KINDS = ['plain', 'repflow'] as const;
@@ -49,13 +52,13 @@ type Use = (typeof USES)[number];
 const HOST = '127.0.0.1';
 const exponential = (random: Random, mean: number): number => -mean * Math.log(1 - random.next() / 0x1_0000_0000);
 
-/** Forwards each piece of data after its own delay, in unchanged order. */
+/** Forwards each piece of data after its own delay, without changing the order. */
 function carry(from: net.Socket, to: net.Socket, wait: () => number): void {
   const line: Array<{ due: number; work: () => void }> = [];
   const look = (): void => {
     const now = performance.now();
     for (let first = line[0]; first; first = line[0]) {
-      // Timers of different lengths may fire in another order than their times. So they only cause a check.
+      // Timers of different lengths may fire in the wrong order. So a timer only causes a check of the queue.
       if (first.due > now) return void setTimeout(look, first.due - now);
       line.shift();
       first.work();
@@ -67,19 +70,19 @@ function carry(from: net.Socket, to: net.Socket, wait: () => number): void {
     if (line.length === 1) look();
   };
   from.on('data', (chunk: Buffer) => later(() => void (to.destroyed || to.write(chunk))));
-  // A reset must not be forwarded as an end of stream: no reader could distinguish it from the flow's end.
+  // A reset must not be forwarded as an end of stream. The reader would take it for the end of the flow.
   endsByFin(from);
   from.on('end', () => later(() => void (to.destroyed || to.end())));
   from.on('error', () => resetSocket(to));
 }
 
-/** Starts a sidecar with one route. It ends with this process. Resolves with its port. */
+/** Starts a sidecar with one route. It ends together with this process. Resolves with its port. */
 async function startSidecar(program: string, route: string): Promise<number> {
   const child = spawn(program, ['proxy', 'repnet', '--no-admin', '--route', `name=bench,listen=${HOST}:0,${route}`], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   process.on('exit', () => child.kill('SIGKILL'));
-  // A signal ends the process of the paths. Without this handler, its sidecar would continue.
+  // A signal ends the process of the paths. Without this handler, its sidecar would continue to run.
   for (const end of ['SIGTERM', 'disconnect'] as const) process.on(end, () => process.exit());
   const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
   const port = /127\.0\.0\.1:(\d+)/.exec(line)?.[1];
@@ -87,7 +90,7 @@ async function startSidecar(program: string, route: string): Promise<number> {
   return Number(port);
 }
 
-/** Runs the server, and the paths in front of it. Sends its port to the parent process, which sends seeds. */
+/** Runs the server, and the paths in front of it. Sends its port to the parent process, and receives seeds from it. */
 async function serve(sidecar: string | undefined): Promise<void> {
   let random = new Random(1);
   const create: typeof net.createServer = sidecar === undefined ? repnet.createServer : net.createServer;
@@ -129,7 +132,7 @@ async function serve(sidecar: string | undefined): Promise<void> {
   }
 }
 
-/** Connection that has sent its request. Resolves with the whole answer. */
+/** Waits for the answer to a request that the connection has sent. Resolves with the whole answer. */
 function ask(socket: net.Socket): Promise<void> {
   return new Promise((resolve, reject) => {
     let received = 0;
@@ -148,7 +151,7 @@ function ask(socket: net.Socket): Promise<void> {
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Completion times of all requests in milliseconds. */
+/** Runs all requests. Returns their completion times in milliseconds. */
 async function run(dial: () => net.Socket, use: Use, requests: number, seed: number): Promise<number[]> {
   const times: number[] = [];
   const lane = async (number: number): Promise<void> => {

@@ -54,20 +54,23 @@ class Agent {
 }
 
 /**
- * Requirements: the largest ratio to plain net (for throughput the smallest), and the largest ratio to bare sockets
- * with the same work.
+ * Requirements. For CPU: the largest ratio to plain net. For throughput: the smallest ratio to plain net. In addition:
+ * the largest ratio to bare sockets with the same work.
  */
 const CPU_LIMIT: Partial<Record<Case, number>> = { unlisted: 1.03 };
 const FLOOR_LIMIT = 1.1;
 const THROUGHPUT_LIMIT = 0.97;
-/** Cases whose long streams differ from each other. */
+/** Cases for which long streams are measured. */
 const STREAMS: ReadonlySet<Case> = new Set<Case>(['net', 'unlisted', 'front', 'repsyn', 'repflow']);
-/** Cases whose flows differ from each other. */
+/** Cases for which flows are measured. */
 const FLOWS: readonly Case[] = CASES.filter((kind) => kind !== 'front');
-/** Milliseconds that a local flow takes longer in the paper, section IV-B4. */
+/** Additional completion time in milliseconds of a local flow in the paper, section IV-B4. */
 const PAPER_ADDED_MS: Partial<Record<Case, number>> = { repsyn: 0.32, repflow: 0.49 };
 
-/** Bare sockets with the same work (floor.ts), and the same behind one socket (paired.ts). */
+/**
+ * Cases with their lower limits: bare sockets with the same work (floor.ts), and the same behind one socket
+ * (paired.ts).
+ */
 const FLOOR_OF: ReadonlyArray<[kind: Case, floor: Case, limit?: number]> = [
   ['repsyn', 'raced', FLOOR_LIMIT],
   ['repsyn eager', 'raced eager', FLOOR_LIMIT],
@@ -83,7 +86,7 @@ interface Row {
   /** Median of the absolute figure in `unit`. */
   value: number;
   unit: string;
-  /** Median ratio to plain net or to `what` (or difference, for added milliseconds), with its interval. */
+  /** Median ratio to plain net or to `what`, with its interval. For added milliseconds it is a difference. */
   against: Interval;
   limit: string;
   met: boolean | undefined;
@@ -93,7 +96,7 @@ interface Measured {
   cpuMicros: number;
   clientMicros: number;
   fctMs: number;
-  /** MB a second of a stream on one connection. It is absent for other measurements. */
+  /** Throughput in MB a second of a stream on one connection. It is absent for other measurements. */
   throughput: number;
   /** CPU time for each MB of the stream in microseconds, both ends. */
   streamCpuMicros: number;
@@ -130,8 +133,8 @@ async function measure({ rounds, flows, concurrency, streamMb, what }: Settings)
   const result = Object.fromEntries(CASES.map((kind) => [kind, [] as Measured[]])) as Rounds;
   const warmUp = 2;
   for (let round = 0; round < rounds + warmUp; round += 1) {
-    // Each round starts with another case, and every second round has the reverse order. So a case does not always
-    // run after the same case, and does not always collect the garbage of that case.
+    // Each round starts with another case, and every second round has the reverse order. Otherwise a case would always
+    // run after the same case, and would always pay for the garbage of that case.
     const turned = CASES.map((_, index) => CASES[(index + round) % CASES.length] as Case);
     const order = round % 2 === 0 ? turned : turned.reverse();
     for (const kind of order) {

@@ -1,4 +1,4 @@
-/** Medians with confidence intervals, without any assumption about the distribution. */
+/** Medians with confidence intervals. They need no assumption about the distribution. */
 
 export interface Interval {
   median: number;
@@ -19,8 +19,8 @@ function binomialHalf(n: number, k: number): number {
 }
 
 /**
- * Returns the median, and the order statistics that enclose the true median with a probability of at least 95 %. With
- * fewer than six samples, no two order statistics do this, and the interval is the whole range.
+ * Returns the median, and the two order statistics that enclose the true median with a probability of at least 95 %.
+ * Fewer than six samples are too few for this, and the interval is then the whole range.
  */
 export function medianWithInterval(values: number[]): Interval {
   const sorted = [...values].sort((a, b) => a - b);

@@ -1,7 +1,8 @@
 /**
- * Node's own adapter from a stream to a socket with a native handle. http2 and TLS create one for every stream without
- * such a handle, and treat that stream as connected already. This module creates the adapter itself and gives it to
- * them. This adapter is connecting for as long as the flow is, and has the flow's names.
+ * Adapter from a replicated socket to a socket with a native handle, for http2 and TLS. For a stream without such a
+ * handle, http2 and TLS create Node's own adapter, and treat the stream as connected already. This module creates the
+ * adapter instead and gives it to them. The adapter counts as connecting until the flow is open, and has the flow's
+ * addresses.
  */
 import type net = require('node:net');
 import stream = require('node:stream');
@@ -15,7 +16,7 @@ type AdapterClass = new (stream: stream.Duplex) => Adapter;
 
 let found: AdapterClass | undefined;
 
-/** Returns the adapter's class. Node does not export it, but TLS returns an object of it. */
+/** Returns the class of Node's adapter. Node does not export the class, but TLS returns an object of it. */
 function adapterClass(): AdapterClass {
   if (!found) {
     const { TLSSocket } = require('node:tls') as typeof tls;
@@ -34,10 +35,10 @@ export function adapt(socket: ReplicatedSocket): net.Socket {
   const before = socket.listeners('error');
   const adapter = new (adapterClass())(socket);
   mirror(adapter, socket);
-  // The adapter only reports errors. An error destroys the socket, which reports it once.
+  // The adapter only reports errors. An error destroys the socket, which then reports the error once.
   for (const listener of socket.listeners('error')) if (!before.includes(listener)) socket.off('error', listener as () => void);
   socket.on('error', (error) => adapter.destroy(error));
-  // Reading this property also marks the socket as taken over: the owner of the adapter decides when it ends.
+  // Reading this property also marks the socket as taken over. The adapter's owner then decides when the socket ends.
   adapter.allowHalfOpen = socket.allowHalfOpen;
   adapter.connecting = socket.connecting;
   socket.once('connect', () => {

@@ -1,5 +1,5 @@
 /**
- * Replacements for functions of Node's `net`: they call the original function for targets that are not listed, and
+ * Replacements for functions of Node's `net`. For targets that are not listed, they call the original function. They
  * replicate connections to listed targets.
  */
 import dns = require('node:dns');
@@ -13,13 +13,13 @@ import { ReplicatedSocket, type ReplicatedSocketOptions } from './socket';
 import { FlowHandle } from './socket-parts';
 import { stock } from './stock';
 
-/** Options of repnet's `connect()` in addition to those of `net.connect()`. */
+/** Option that repnet's `connect()` has in addition to the options of `net.connect()`. */
 export interface ReplicationOption {
-  /** Mode or settings of this flow. The option also lists the target. `"off"`: one plain connection. */
+  /** Mode or settings of this flow. The option also makes the target a listed target. `"off"`: one plain connection. */
   repnet?: CallSettings;
 }
 
-/** Options of repnet's `createServer()` and `listen()` in addition to those of `net`. */
+/** Option that repnet's `createServer()` and `listen()` have in addition to the options of `net`. */
 export interface ServerReplicationOption {
   /** `false`: the server opens no replica port. An object: settings for the flows of this server. */
   repnet?: false | Partial<FlowSettings>;
@@ -34,12 +34,12 @@ interface ConnectCall {
 }
 
 /**
- * Reads the arguments `(port[, host][, callback])`, `(path[, callback])` or `(options[, callback])` of `connect`, or
- * the array that Node makes of them.
+ * Reads the arguments of `connect`: `(port[, host][, callback])`, `(path[, callback])`, `(options[, callback])`, or the
+ * array that Node makes of these arguments.
  */
 function readConnectArguments(args: readonly unknown[]): ConnectCall | undefined {
   const [first, second] = args;
-  // Node marks its own array with a symbol. Any other array is an object with unknown options.
+  // Node marks its own argument array with a symbol. Any other array is an object with unknown options.
   if (Array.isArray(first)) return Object.getOwnPropertySymbols(first).length > 0 ? readConnectArguments(first) : undefined;
   const last = args.at(-1);
   const callback = typeof last === 'function' ? (last as Callback) : undefined;
@@ -53,7 +53,9 @@ function readConnectArguments(args: readonly unknown[]): ConnectCall | undefined
 
 const STREAM_MODES = ['objectMode', 'readableObjectMode', 'writableObjectMode'];
 
-/** Returns whether Node accepts these options. Node gets invalid options unchanged, so that it throws its own error. */
+/**
+ * Returns whether Node accepts these options. Invalid options go to Node unchanged, so that Node throws its own error.
+ */
 function isOrdinary(options: ConnectOptions): boolean {
   const { port, host, lookup, autoSelectFamily, autoSelectFamilyAttemptTimeout: attempt, localAddress } = options;
   const given = options as unknown as Record<string, unknown>;
@@ -68,7 +70,7 @@ function isOrdinary(options: ConnectOptions): boolean {
   );
 }
 
-/** Returns the target of a call, or `undefined` if Node has to report an error in the call. */
+/** Returns the target of a call. Returns `undefined` if Node has to throw an error for the call. */
 function targetOf({ options }: ConnectCall): Target | undefined {
   const { path } = options as { path?: unknown };
   // The agent of http sets `path: null` for every connection.
@@ -88,7 +90,7 @@ function connectReplicated<Socket extends ReplicatedSocket>(socket: Socket, call
   return socket.dial(target);
 }
 
-/** Returns the listed target of a call of `connect()`, or `undefined` if the call is left to Node. */
+/** Returns the listed target of a `connect()` call. Returns `undefined` if Node has to handle the call. */
 export function replicatedTarget(args: readonly unknown[]): { call: ConnectCall; target: Target } | undefined {
   const call = readConnectArguments(args);
   if (!call || (call.options.repnet === undefined && !runtime.lists)) return undefined;
@@ -96,7 +98,7 @@ export function replicatedTarget(args: readonly unknown[]): { call: ConnectCall;
   return target?.settings ? { call, target } : undefined;
 }
 
-/** `net.connect()`: returns a stock `net.Socket` unless the target is listed. */
+/** Replacement for `net.connect()`. It returns a stock `net.Socket` unless the target is listed. */
 export function connect(...args: unknown[]): net.Socket {
   const named = replicatedTarget(args);
   if (!named) return (stock.connect as (...args: unknown[]) => net.Socket)(...args);
@@ -106,7 +108,7 @@ export function connect(...args: unknown[]): net.Socket {
   return asNetSocket(connectReplicated(socket, named.call, named.target));
 }
 
-/** Returns a replicated socket as a `net.Socket`. It has the whole interface, which a type test checks. */
+/** Returns a replicated socket with the type `net.Socket`. A type test checks that it has the whole interface. */
 export function asNetSocket(socket: ReplicatedSocket): net.Socket {
   return socket as unknown as net.Socket;
 }
@@ -122,7 +124,7 @@ ReplicatedSocket.connector = (socket, args) => {
   return connectReplicated(socket, call, target);
 };
 
-/** Returns whether these options allow only a stock socket. */
+/** Returns whether a socket with these options must be a stock socket. */
 function needsStock(options: unknown): boolean {
   if (typeof options !== 'object' || options === null) return typeof options === 'number';
   const { fd, handle, onread } = options as { fd?: unknown; handle?: unknown; onread?: unknown };
@@ -140,8 +142,9 @@ function constructSocket(target: unknown, args: unknown[]): object {
 }
 
 /**
- * `net.Socket`. With `new`, and if targets are listed, it creates a socket that decides at `connect()`. Otherwise, and
- * for a descriptor, a handle or `onread`, it creates a stock socket. A subclass of it is a subclass of the stock class.
+ * Replacement for `net.Socket`. If targets are listed, `new` creates a socket that decides at `connect()` whether to
+ * replicate. Otherwise, and for a descriptor, a handle or `onread`, `new` creates a stock socket. A subclass of this
+ * class is a subclass of the stock class.
  */
 export const Socket = new Proxy(stock.Socket, {
   construct: (_stock, args, target) => constructSocket(target, args),
@@ -156,7 +159,7 @@ function hasInstance(this: unknown, value: unknown): boolean {
   return value instanceof stock.Socket || value instanceof ReplicatedSocket;
 }
 
-/** `net.Server`, whose `listen()` opens the replica port, too. */
+/** Server like `net.Server`. Its `listen()` also opens the replica port. */
 class ReplicatedServer extends stock.Server {
   readonly #call: ServerReplicationOption['repnet'];
 
@@ -187,8 +190,8 @@ export function createServer(...args: unknown[]): net.Server {
 }
 
 /**
- * Adds a replica port to any server of Node (http, https, tls...): `listenReplicated(server, [8080])` replaces
- * `server.listen(8080)`.
+ * Makes any Node server (http, https, tls...) listen on its port and on a replica port: `listenReplicated(server,
+ * [8080])` replaces `server.listen(8080)`.
  */
 export function listenReplicated<S extends net.Server>(server: S, args: unknown[], settings?: ServerReplicationOption['repnet']): S {
   return listen(server, args, settings);
@@ -200,7 +203,7 @@ export async function probe(options: { host: string; port: number } & Replicatio
   if (target?.settings?.pairing !== 'hello') return false;
   const { address } = net.isIP(target.host) ? { address: target.host } : await dns.promises.lookup(target.host);
   const port = target.settings.replicaPort ?? target.port + 1;
-  // A probe does not keep the process alive, but a caller that waits for its result has to. This timer does that.
+  // A probe does not keep the process alive, but a caller waits for its result. This timer keeps the process alive.
   const waiting = setInterval(() => {}, target.settings.legDeadline);
   const capable = await runtime.capabilities.probe(address, port, target.settings.legDeadline);
   clearInterval(waiting);

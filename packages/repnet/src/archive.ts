@@ -1,4 +1,4 @@
-/** All bytes written so far, and the end of the stream, for a leg that has not arrived. */
+/** Archive of all bytes that a flow has written, for a connection that has not arrived yet. */
 import { counters } from './stats';
 
 export class Archive {

@@ -1,35 +1,35 @@
 /**
- * Budget of second legs for each target: a limit that the user sets (share of listed flows), and below it an adaptive
- * share. The share is halved when this target's legs often fail, and raised slowly otherwise (AIMD). Many live RepFlow
- * flows of the process count as an incast, where a second copy of every answer makes the congestion worse. New flows
- * then use RepSYN (RepNet paper, section II-C).
+ * Budget of second connections: the share of the flows to a target that may open two connections. The user sets an
+ * upper limit of the share. Below the limit the share adapts (AIMD): it is halved when connections to the target often
+ * fail, and raised slowly otherwise. Many open RepFlow flows of the process count as an incast, where a second copy of
+ * every answer makes the congestion worse. New flows then use RepSYN (RepNet paper, section II-C).
  */
 import type { Mode } from './state-machine';
 import { counters } from './stats';
 
-/** Number of legs between two adaptations. */
+/** Number of connections between two changes of a target's share. */
 const WINDOW = 32;
-/** Share of failed legs in a window above which the share of flows is halved. */
+/** Share of failed connections, 0 to 1, above which the share of flows with a second connection is halved. */
 const TOO_MANY = 0.25;
 const FLOOR = 1 / 32;
 const RAISE = 1 / 8;
-/** Largest number of second legs in a row after a time without second legs. */
+/** Largest number of second connections in a row after a time without second connections. */
 const BURST = 16;
 /** Largest number of remembered targets. If there are more, the oldest one is removed. */
 const MOST_TARGETS = 4_096;
 
 export interface BudgetLimits {
-  /** Largest share of listed flows with a second leg, 0 to 1. */
+  /** Largest share of listed flows with a second connection, 0 to 1. */
   budget: number;
-  /** Number of live RepFlow flows at which new flows use RepSYN. */
+  /** Number of open RepFlow flows at which new flows use RepSYN. */
   incastLimit: number;
-  /** Whether the share depends on the failures of legs. */
+  /** Whether failed connections lower the share. */
   adaptive: boolean;
 }
 
 /** State that all targets of a process share. */
 export interface Load {
-  /** Number of open flows with two legs. */
+  /** Number of open flows with two connections. */
   live: number;
 }
 
@@ -44,7 +44,7 @@ export class Budget {
     this.#load = load;
   }
 
-  /** Requests permission for a listed flow. @returns the mode that the flow may use; `off`: one plain connection */
+  /** Returns the mode that a new listed flow may use; `off`: one plain connection. */
   ask(wanted: Mode, limits: BudgetLimits): Mode | 'off' {
     const share = limits.adaptive ? limits.budget * this.#allowance : limits.budget;
     if (share < 1) {
@@ -70,7 +70,7 @@ export class Budget {
     this.#load.live--;
   }
 
-  /** Records whether a leg was established or failed by itself. */
+  /** Records whether a connection was established. Call it also if the connection failed by itself. */
   legOutcome(established: boolean): void {
     this.#outcomes++;
     if (!established) this.#failures++;
@@ -82,7 +82,7 @@ export class Budget {
   }
 }
 
-/** One budget for each target, so that a target whose legs fail does not reduce the budgets of other targets. */
+/** Budgets of all targets. Each target has its own, so that failures at one target do not affect other targets. */
 export class Budgets {
   readonly #load: Load = { live: 0 };
   readonly #byTarget = new Map<string, Budget>();

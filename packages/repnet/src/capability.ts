@@ -1,7 +1,7 @@
 /**
- * Capabilities of replica ports: whether a repnet server listens on a port. Probes and the hellos of flows report it. A
- * capable target stays capable after its lifetime, because each hello checks it again before any byte of the
- * application is sent. Only eager flows need a recent result.
+ * Capabilities of replica ports: whether a repnet server listens on a port. A port's capability is learned from probes
+ * and from the hellos of flows. A capable target stays capable after the lifetime of the entry, because each hello
+ * checks the capability again before any byte of the application is sent. Only eager flows need a recent result.
  */
 import { ClientHello } from './client-hello';
 import { publish } from './events';
@@ -10,7 +10,7 @@ import { randomId } from './flow-id';
 import { Leg } from './leg';
 import { connectStock } from './stock';
 
-/** `doubtful`: the port has answered with a banner before, but did not answer the last time. */
+/** State of a replica port. `doubtful`: it answered with a banner before, but did not answer the last connection. */
 export type Capability = 'capable' | 'incapable' | 'doubtful' | 'unknown';
 
 /** Largest number of remembered targets. */
@@ -18,7 +18,7 @@ const LIMIT = 4_096;
 
 export class CapabilityCache {
   readonly #known: ExpiryQueue<string, Capability>;
-  /** Ports that have answered with a banner. An entry stays longer than the lifetime. */
+  /** Ports that have answered with a banner. An entry stays after its lifetime has ended. */
   readonly #before = new Set<string>();
   readonly #probes = new Map<string, Promise<boolean>>();
 
@@ -43,7 +43,7 @@ export class CapabilityCache {
     this.#before.delete(key);
   }
 
-  /** Marks a target that did not answer in time: flows run plain until a probe gets an answer. */
+  /** Marks a target that did not answer in time. Its flows use one plain connection until a probe gets an answer. */
   doubt(address: string, port: number): void {
     this.forget(address, port);
     this.#known.add(`${address}|${port}`, 'doubtful');
@@ -58,7 +58,7 @@ export class CapabilityCache {
     else if (!capable) this.#before.delete(key);
   }
 
-  /** Probes the port. Calls at the same time share one probe. A probe does not keep the process alive. */
+  /** Probes the port. Concurrent calls for one port share a probe. A probe does not keep the process alive. */
   probe(address: string, port: number, timeout: number): Promise<boolean> {
     const key = `${address}|${port}`;
     let probe = this.#probes.get(key);

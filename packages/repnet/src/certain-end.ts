@@ -1,11 +1,12 @@
-/** Distinction between the end of a stock socket's stream and a reset. */
+/** Distinction between a FIN and a reset at the end of a stock socket's stream. */
 import type net = require('node:net');
 
 type WithHandle = net.Socket & { _handle: { readStart(): number } | null };
 
 /**
- * Makes a socket emit 'end' only at a FIN. If data and a reset arrive together, libuv reports data and an end. So the
- * first end is not used: the next read returns another end after a FIN, and an error after a reset.
+ * Makes a socket emit 'end' only at a FIN. If data and a reset arrive together, libuv reports the data and then an end
+ * of the stream. So the first end is not trusted: the next read reports another end after a FIN, and an error after a
+ * reset.
  */
 export function endsByFin(socket: net.Socket): void {
   const { push } = socket;

@@ -1,16 +1,16 @@
-/** Client's side of the hello on one leg: it sends the preamble, and reads the banner but no further bytes. */
+/** Hello of a client on one connection: it sends the preamble, and reads the banner but no further bytes. */
 import { RepnetError } from './errors';
 import type { Leg, LegOwner } from './leg';
 import type { Mode } from './state-machine';
 import { type Banner, decodeBanner, encodePreamble, HELLO_BYTES, type Rejoin, VERSION } from './wire';
 
 /**
- * Result other than a banner that opens or joins a flow: other bytes, an end of stream, a banner with a refusal, or a
- * failure.
+ * Reason why a connection was refused: the answer was not a banner, the stream ended before a banner, the banner is a
+ * refusal, or the connection failed.
  */
 export type Refusal = 'foreign' | 'silent' | 'busy' | 'failed';
 
-/** Content of a hello in addition to its flow and its leg. */
+/** Content of a hello in addition to the flow's identifier and the connection's number. */
 export interface Saying {
   mode: Mode;
   probe?: boolean;
@@ -21,11 +21,11 @@ export interface Saying {
 
 export interface HelloOutcome {
   /**
-   * The banner fits this leg. `rest` contains the bytes after it. @returns false to stop reading until the leg's
-   * `resume()`
+   * Called when the banner is correct. `rest` contains the bytes after the banner. @returns false to stop reading until
+   * the leg's `resume()`
    */
   accepted(leg: Leg, banner: Banner, rest: Buffer): boolean;
-  /** The connection failed, the answer is not a banner, or the banner refuses the flow. */
+  /** Called when the connection failed, the answer is not a banner, or the banner refuses the flow. */
   refused(leg: Leg, error: Error, kind: Refusal): void;
   closed(leg: Leg): void;
 }
@@ -42,7 +42,7 @@ export class ClientHello implements LegOwner {
     leg.owner = this;
   }
 
-  /** Sends the preamble and the data in one write, now or when the leg is connected. */
+  /** Sends the preamble and the data in one write. Waits first until the connection is established. */
   send(leg: Leg, { mode, probe = false, rejoin, data = [] }: Saying): void {
     leg.send([encodePreamble({ version: VERSION, probe, mode, leg: leg.index, flowId: this.#flowId, rejoin }), ...data]);
   }

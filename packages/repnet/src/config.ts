@@ -1,6 +1,6 @@
 /**
- * Configuration of the process. The sources, later ones override earlier ones: defaults, `repnet.config.json`,
- * `REPNET_*` environment variables, `configure()`. Each value is checked when it is read.
+ * Configuration of the process. Its sources are the defaults, `repnet.config.json`, `REPNET_*` environment variables,
+ * and `configure()`. A later source overrides an earlier one. Each value is checked when it is read.
  */
 import fs = require('node:fs');
 import path = require('node:path');
@@ -9,12 +9,12 @@ import { RepnetError } from './errors';
 import { allowed, DEFAULTS, type FlowSettings, type GlobalSettings, KEYS, parseText, readValue } from './settings';
 import { parseTarget, type TargetRule } from './targets';
 
-/** Target with its settings. They override the global settings. */
+/** Target with settings that override the global settings. */
 export type TargetOptions = { target: string } & Partial<FlowSettings>;
 
-/** Options of `configure()`, and content of `repnet.config.json`. */
+/** Options of `configure()`. The file `repnet.config.json` has the same form. */
 export type Options = Partial<GlobalSettings> & {
-  /** Targets of replicated flows. The first match counts. Without targets, nothing is replicated. */
+  /** Targets whose flows are replicated. The first match counts. Without targets, nothing is replicated. */
   targets?: ReadonlyArray<string | TargetOptions>;
 };
 
@@ -34,8 +34,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * Reads the settings of one flow: options of a call, or settings of a target. `undefined` means that a value is
- * missing.
+ * Reads the settings of one flow, from the options of a call or from a target. A value `undefined` counts as missing.
  */
 export function readFlowSettings(place: string, found: unknown, prefix = ''): Partial<FlowSettings> {
   if (!isRecord(found)) refuse(place, prefix || 'repnet', found, 'an object with settings');
@@ -85,7 +84,7 @@ function readOptions(place: string, found: unknown): Partial<Config> {
   return config as Partial<Config>;
 }
 
-/** Returns the name of a key's variable: `maxBytes` becomes `REPNET_MAX_BYTES`. */
+/** Returns the name of a key's environment variable: `maxBytes` becomes `REPNET_MAX_BYTES`. */
 export const environmentName = (key: string): string => `REPNET_${key.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
 
 function readEnvironment(env: NodeJS.ProcessEnv): Partial<Config> {
@@ -129,13 +128,13 @@ function readFile(env: NodeJS.ProcessEnv, directory: string): Partial<Config> {
   return readOptions(file, found);
 }
 
-/** Returns the defaults, overridden by the file and the environment. */
+/** Returns the defaults with the values of the file and of the environment, which override them. */
 export function loadConfig(env: NodeJS.ProcessEnv, directory: string): Config {
   return { ...DEFAULTS, rules: [], ...readFile(env, directory), ...readEnvironment(env) };
 }
 
 /**
- * Returns the configuration, overridden by `options`.
+ * Returns `config` with the values of `options`, which override it.
  *
  * @throws RepnetError with `ERR_REPNET_CONFIG` if a value is not allowed. Nothing is changed then.
  */

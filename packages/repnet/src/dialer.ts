@@ -1,7 +1,7 @@
 /**
- * Connector of a client's flow. It opens two legs to a listed target that is known to be capable. It opens one stock
- * connection to any other target, and if the two legs fail. This connection goes to the port that the application
- * named, and has all features of `net`.
+ * Connector of a client's flow. It opens two connections to a listed target that is known to be capable. To any other
+ * target, and if both connections fail, it opens one stock connection. The stock connection goes to the port that the
+ * application named, and has all features of `net`.
  */
 import dns = require('node:dns');
 import net = require('node:net');
@@ -25,7 +25,7 @@ export interface DialingSocket {
   autoSelectFamilyAttemptedAddresses: string[] | undefined;
   emit(event: string, ...args: unknown[]): boolean;
   destroy(error?: Error): unknown;
-  /** The flow takes over the bytes written so far. */
+  /** Makes the flow send all bytes that were written before it existed. */
   useFlow(flow: Flow): void;
 }
 
@@ -43,7 +43,7 @@ interface Address {
   family: number;
 }
 
-/** Options of `connect()` that apply to every connection, those of newer versions of Node included. */
+/** Options of `connect()` that apply to every connection, including options of newer Node versions. */
 type LegOptions = net.TcpNetConnectOpts & { blockList?: net.BlockList; typeOfService?: number; allowHalfOpen?: boolean };
 
 const FORWARDED = ['lookup', 'connectionAttempt', 'connectionAttemptFailed', 'connectionAttemptTimeout'] as const;
@@ -63,7 +63,7 @@ export class Dialer {
     this.#socket = socket;
     this.#target = target;
     this.#replicaPort = target.settings?.replicaPort ?? target.port + 1;
-    // Node reads its default at the time of the call, but a flow that falls back connects later.
+    // This default is read now, as Node does. A flow that falls back connects later, when the default may have changed.
     this.#autoSelectFamily = target.options.autoSelectFamily ?? net.getDefaultAutoSelectFamily();
   }
 
@@ -78,21 +78,21 @@ export class Dialer {
     else this.#lookUp(settings);
   }
 
-  /** The flow has ended before it was open. @returns whether a plain connection is tried instead */
+  /** Called when a flow has ended before it was open. @returns whether a plain connection is tried instead */
   fallBack(): boolean {
     if (this.#plain) return false;
     this.#connectPlain('fallback');
     return true;
   }
 
-  /** The flow is open, or was given up. */
+  /** Called when the flow is open or was given up. */
   stop(): void {
     clearTimeout(this.#patience);
   }
 
   /**
-   * Starts the fallback delay. If the replica port does not answer, a flow must not wait for the whole leg deadline:
-   * after the delay it uses port N. Only hellos were sent until then.
+   * Starts the fallback delay. If the replica port does not answer within the delay, the flow uses port N instead of
+   * waiting for the whole leg deadline. Only hellos were sent until then.
    */
   #watch(flow: Flow, settings: FlowSettings, to: Address): void {
     if (!Number.isFinite(settings.fallbackDelay)) return;
@@ -148,7 +148,7 @@ export class Dialer {
     return { budget: runtime.config.budget, incastLimit: runtime.config.incastLimit, adaptive };
   }
 
-  /** Passes the lookup's events of the stock connection to the application's socket. */
+  /** Forwards the lookup events of the stock connection to the application's socket. */
   #announceLookup(): void {
     this.#announced = true;
     for (const { address, family } of this.#addresses ?? []) this.#socket.emit('lookup', null, address, family, this.#target.host);
@@ -167,14 +167,14 @@ export class Dialer {
     return unknown ? 'unknown' : 'incapable';
   }
 
-  /** Returns the options of a plain connection. The application's socket applies the other options. */
+  /** Returns the options of a plain connection. The application's socket applies all other options. */
   #plainOptions(): net.TcpNetConnectOpts {
     const { options } = this.#target;
     const mine = { signal: undefined, timeout: undefined, onread: undefined, noDelay: undefined, keepAlive: undefined };
     return { ...options, ...mine, autoSelectFamily: this.#autoSelectFamily, allowHalfOpen: true };
   }
 
-  /** Returns the options of a leg to a known address. They are few, because the function runs for every leg. */
+  /** Returns the options of a flow's connection to a known address. Only necessary options are copied, to save time. */
   #legOptions({ address, family }: Address, port: number): LegOptions {
     const { localAddress, blockList, typeOfService } = this.#target.options as LegOptions;
     return { host: address, port, family, localAddress, blockList, typeOfService, allowHalfOpen: true };
@@ -192,7 +192,7 @@ export class Dialer {
     if (this.#addresses) options.lookup = answerWith(this.#addresses);
     const connection = connectStock(options);
     const leg = new Leg(connection, 0, flow);
-    // The lookup of a flow that falls back was reported before, and is not reported again.
+    // If a flow falls back, its lookup was already reported, and is not reported again.
     const forwarded = this.#announced ? FORWARDED.slice(1) : FORWARDED;
     for (const event of forwarded) connection.on(event, (...args: unknown[]) => this.#socket.emit(event, ...args));
     for (const event of ['connectionAttempt', 'connect', 'error'] as const) {
@@ -237,7 +237,10 @@ export class Dialer {
     this.#watch(flow, settings, to);
   }
 
-  /** Pairing by port, as in the paper: ports N and N+1 from one source port, without additional bytes. */
+  /**
+   * Opens both connections with pairing by port, as in the paper: to ports N and N+1 from one source port, without
+   * additional bytes.
+   */
   #connectByPort(settings: FlowSettings, mode: Mode, { address, family }: Address, budget: Budget): void {
     const { port, options } = this.#target;
     const local = options.localAddress ?? (family === 6 ? '::' : '0.0.0.0');

@@ -1,17 +1,21 @@
 /**
- * Codes of the errors that repnet itself detects. They do not change. Errors of the kernel and of `net` keep their
+ * Codes of the errors that repnet itself reports. The codes do not change. Errors of the kernel and of `net` keep their
  * codes.
  */
 export type RepnetErrorCode =
-  /** A configuration value is not allowed. The message contains the place, the value found and the allowed values. */
+  /**
+   * A configuration value is not allowed. The message contains its location, the value found and the allowed values.
+   */
   | 'ERR_REPNET_CONFIG'
-  /** The two legs of a flow carried different bytes, or ended cleanly at different lengths. */
+  /** The two connections of a flow carried different bytes, or ended cleanly at different lengths. */
   | 'ERR_REPNET_DIVERGED'
   /** The program on the replica port is not a repnet server, or refused the flow. */
   | 'ERR_REPNET_HELLO'
-  /** A leg was not established within the leg deadline. */
+  /** No connection was established within the leg deadline. */
   | 'ERR_REPNET_LEG_DEADLINE'
-  /** No leg is left to send to, and the application has written more than may be kept for the second leg. */
+  /**
+   * No connection is left to send to, and the application has written more than may be kept for the second connection.
+   */
   | 'ERR_REPNET_ARCHIVE_FULL';
 
 export class RepnetError extends Error {

@@ -1,7 +1,7 @@
 /**
- * Diagnostics channels. A message is created only if a channel has a subscriber. All messages of flows contain `role`
- * and `flowId`: 32 hexadecimal digits that are equal at both ends. `flowId` is a hash of the flow's identifier, so a
- * subscriber cannot open a leg of the flow with it.
+ * Diagnostics channels. A message is created only if a channel has a subscriber. All messages about flows contain
+ * `role` and `flowId`: 32 hexadecimal digits that are equal at both ends. `flowId` is a hash of the flow's identifier,
+ * so a subscriber cannot use it to join the flow.
  */
 import diagnostics = require('node:diagnostics_channel');
 
@@ -12,7 +12,7 @@ interface OfFlow {
   role: Role;
 }
 
-/** Reason why a leg was dropped, or why a flow uses one leg. */
+/** Reason why a connection was given up, or why a flow uses only one connection. */
 export type Reason =
   | FlowEvent
   | 'foreign'
@@ -28,21 +28,21 @@ export type Reason =
   | 'server_closed';
 
 export interface Messages {
-  /** A connection for a leg was started (client) or accepted with a valid hello (server). */
+  /** One of a flow's connections was started (client) or accepted with a valid hello (server). */
   'repnet:leg:open': OfFlow & { leg: number; address: string | undefined; port: number | undefined };
-  /** The second leg carries bytes, too. `message` is the number of earlier second legs of this connection. */
+  /** The second connection carries bytes, too. `message` is the number of earlier second connections of this flow. */
   'repnet:leg:pair': OfFlow & { leg: number; message: number };
-  /** A leg was given up. */
+  /** One of a flow's connections was given up. */
   'repnet:leg:drop': OfFlow & { leg: number; reason: Reason; error: Error | undefined };
-  /** A leg arrived for a flow that accepts no more legs, and was reset. */
+  /** A connection arrived for a flow that accepts no more connections, and was reset. */
   'repnet:leg:late': OfFlow & { leg: number };
   /** The flow was given to the application. */
   'repnet:flow:open': OfFlow & { leg: number; mode: Mode };
-  /** The flow uses only one leg from now on. */
+  /** The flow uses only one connection from this moment. */
   'repnet:flow:chosen': OfFlow & { leg: number; reason: FlowEvent };
-  /** No leg carries bytes any more. */
+  /** No connection of the flow carries bytes any more. */
   'repnet:flow:end': OfFlow & { error: Error | undefined; delivered: number; written: number };
-  /** One leg ended cleanly before the other one's last byte, or carried different bytes. */
+  /** One connection ended cleanly before the last byte of the other connection, or carried different bytes. */
   'repnet:flow:diverged': OfFlow & { leg: number; offset: number };
   /** A flow to a listed target uses one plain connection. */
   'repnet:flow:plain': { host: string; port: number; reason: PlainReason };

@@ -1,8 +1,8 @@
 /**
- * Entries with the same lifetime, ordered by age, and one timer, which does not keep the process alive. With more than
- * `limit` entries, the oldest is removed early. A separate list contains the entries by age: to find the first entry of
- * a `Map`, V8 walks over all deleted entries before it, which costs more than the rest of a flow when the number of
- * tombstones is at its limit.
+ * Map whose entries expire after a lifetime that is the same for all entries. Its one timer does not keep the process
+ * alive. With more than `limit` entries, the oldest is removed early. A separate list contains the entries by age,
+ * because finding the oldest entry of a large `Map` is slow: V8 walks over all deleted entries before it. At the limit
+ * of tombstones, this walk would cost more than all other work for a flow.
  */
 interface Entry<Key, Value> {
   key: Key;
@@ -39,7 +39,7 @@ export class ExpiryQueue<Key, Value> {
     return this.#entries.get(key)?.value;
   }
 
-  /** As `get()`, but without entries that have expired and are not removed yet. */
+  /** Returns the entry's value, like `get()`, but not if the entry has expired. */
   unexpired(key: Key): Value | undefined {
     const entry = this.#entries.get(key);
     return entry && entry.due > performance.now() ? entry.value : undefined;
@@ -72,7 +72,7 @@ export class ExpiryQueue<Key, Value> {
     return Array.from(this.#entries.values(), (entry) => entry.value);
   }
 
-  /** Removes all entries without a call of `expired`. */
+  /** Removes all entries. `expired` is not called for them. */
   clear(): void {
     this.#entries.clear();
     this.#oldest = undefined;

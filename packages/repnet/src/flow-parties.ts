@@ -5,23 +5,23 @@ import type { Leg } from './leg';
 import type { FlowSettings } from './settings';
 import type { Mode, Role } from './state-machine';
 
-/** The application's side of a flow. */
+/** Application's end of a flow. */
 export interface FlowHost {
-  /** The flow is open: the socket is connected (client) or can be announced (server). Called once. */
+  /** Called once, when the flow is open. A client's socket is then connected. A server can announce its socket. */
   flowOpened(): void;
-  /** New bytes, in order. @returns false to stop further bytes until `resume()` */
+  /** Called with new bytes, in order. @returns false to stop further bytes until `resume()` */
   flowData(chunk: Buffer): boolean;
-  /** The peer's end of stream. Called once, after all bytes. */
+  /** Called once after all bytes, when the peer has ended its direction. */
   flowEof(): void;
-  /** No leg carries bytes any more. Called once. The application has to see the error. */
+  /** Called once, when no connection carries bytes any more. The application has to receive the error. */
   flowEnded(error: Error | undefined): void;
-  /** A leg starts to carry bytes: socket options have to be applied to it. */
+  /** Called when a connection starts to carry bytes. The host applies its socket options to the connection. */
   legAttached(leg: Leg): void;
-  /** The last connection is closed, and the flow has ended. Called once. */
+  /** Called once, when the flow has ended and its last connection is closed. */
   flowClosed(): void;
 }
 
-/** Table of flows of a server. A client has none. */
+/** Table of a server's flows. A client has none. */
 export interface FlowRegistry {
   enterWaitingList(flow: Flow): void;
   leaveWaitingList(flow: Flow): void;
@@ -29,7 +29,7 @@ export interface FlowRegistry {
   bury(flow: Flow): void;
 }
 
-/** Source of new second legs for a client's flow that uses one leg. */
+/** Source of new second connections for a client's flow that uses only one connection. */
 export interface SecondLegs {
   start(index: 0 | 1): void;
   wasUseful(): void;
@@ -42,7 +42,7 @@ export interface FlowOptions {
   mode: Mode;
   settings: FlowSettings;
   registry?: FlowRegistry;
-  /** Server: source address of the flow's first leg. */
+  /** Source address of the flow's first connection, at a server. */
   from?: string | undefined;
   budget?: Budget;
 }

@@ -1,8 +1,8 @@
 /**
- * Flows of one server: open flows, flows that wait for their second leg (RepNet paper, section III-D), and tombstones.
- * A tombstone is the identifier of an ended flow of which a leg may still arrive. Such a leg is reset. Otherwise it
- * would count as a new connection, and the request would run twice. A tombstone is never removed early: if the table
- * has as many flows as allowed, no new flow is opened.
+ * Flows of one server: open flows, flows that wait for their second connection (RepNet paper, section III-D), and
+ * tombstones. A tombstone is the identifier of an ended flow that may still get a late connection. Such a connection is
+ * reset. Otherwise it would count as a new flow, and the request would run twice. A tombstone is never removed early:
+ * if the table is full, no new flow is opened.
  */
 import { ExpiryQueue } from './expiry-queue';
 import type { Flow } from './flow';
@@ -12,7 +12,7 @@ import { counters } from './stats';
 
 const BOTH_LEGS = 3;
 
-/** `full`: a new flow that the table could not remember after its end. */
+/** Result of a lookup. `full`: a new flow that the table could not remember after its end. */
 export type Place = { kind: 'new' } | { kind: 'full' } | { kind: 'late' } | { kind: 'known'; flow: Flow };
 
 export class FlowTable implements FlowRegistry {
@@ -22,7 +22,7 @@ export class FlowTable implements FlowRegistry {
   readonly #tombstones: ExpiryQueue<string, number>;
   readonly #limit: number;
   readonly #time: number;
-  /** Port pairing: until this time, flows may have ended that the table could not remember. */
+  /** Time until which flows may have ended that the table could not remember. It is used with port pairing only. */
   #blindUntil = 0;
 
   constructor(pairing: Pairing, settings: Pick<GlobalSettings, 'waitingListTimeout' | 'tombstoneTime' | 'tombstoneLimit'>) {
@@ -38,8 +38,9 @@ export class FlowTable implements FlowRegistry {
   }
 
   /**
-   * Returns where a leg belongs. With port pairing, an identifier is the client's address and port, which can be used
-   * again: if the flow has already had this leg, the leg is a new connection. A random identifier is never used again.
+   * Returns how a connection fits into the table. With port pairing, an identifier is the client's address and port,
+   * which can be used again: if the flow has already had this connection, the connection is a new one. A random
+   * identifier is never used again.
    */
   place(id: string, leg: 0 | 1): Place {
     const bit = 1 << leg;
@@ -54,9 +55,9 @@ export class FlowTable implements FlowRegistry {
   }
 
   /**
-   * Returns whether the table can remember a new flow after its end. With port pairing, the server cannot redirect a
-   * client: it still accepts connections to port N. It refuses connections to the replica port for as long as one of
-   * them may be the second leg of such a flow.
+   * Returns whether the table can remember a new flow after its end. With port pairing, a server cannot redirect a
+   * client, so it still accepts connections to port N. It refuses connections to the replica port as long as one of
+   * them may be the second connection of a flow that was not remembered.
    */
   #mayOpen(reusable: boolean, leg: 0 | 1): boolean {
     if (reusable && leg === 0) return true;
@@ -96,7 +97,9 @@ export class FlowTable implements FlowRegistry {
     else this.buryId(flow.id, flow.seen);
   }
 
-  /** No leg arrives any more: no flow waits, and no flow has to be remembered. */
+  /**
+   * Ends all waits for second connections, because no connection arrives any more. No flow has to be remembered either.
+   */
   stop(): void {
     for (const flow of this.#waiting.values()) {
       this.leaveWaitingList(flow);
@@ -106,7 +109,7 @@ export class FlowTable implements FlowRegistry {
     this.#tombstones.clear();
   }
 
-  /** Adds a tombstone. @param seen set of the legs that have arrived, one bit each */
+  /** Adds a tombstone. @param seen set of the connections that have arrived, one bit each */
   buryId(id: string, seen: number): void {
     counters.held.tombstones++;
     this.#tombstones.add(id, seen);

@@ -1,7 +1,7 @@
 /**
- * Flow: one pair of byte streams over up to two legs. It executes the actions of the state machine on real connections,
- * merges the received bytes of both legs into the longest prefix, and passes this to its host (the application's
- * socket). RepNet paper, section III-C.
+ * Flow: one pair of byte streams over up to two connections ("legs"). It executes the actions of the state machine on
+ * real connections. It merges the received bytes of both connections into the longest prefix, and passes this prefix to
+ * its host, the application's socket (RepNet paper, section III-C).
  */
 import type { Budget } from './budget';
 import { RepnetError } from './errors';
@@ -39,19 +39,19 @@ export class Flow implements LegOwner {
   readonly status: [OtherLeg, OtherLeg] = ['pending', 'pending'];
   host: FlowHost | undefined;
   state: State;
-  /** Number of bytes passed to the host. */
+  /** Number of bytes that were passed to the host. */
   delivered = 0;
-  /** Set of the legs that have arrived at least once, one bit each. */
+  /** Set of the connections that have arrived at least once, one bit each. */
   seen = 0;
   opened = false;
   paired = false;
-  /** Bytes that the flow sends. */
+  /** Bytes that this end of the flow sends. */
   readonly outbound = new Outbound(this);
-  /** Server: source address of the first leg. */
+  /** Source address of the first connection, at a server. */
   readonly from: string | undefined;
-  /** Client: adds a second leg to the flow after it has been idle. */
+  /** Source of new second connections after the flow was idle, at a client. */
   secondLegs: SecondLegs | undefined;
-  /** Number of second legs that have rejoined, or were expected to. */
+  /** Number of second connections that have rejoined, or that were expected to rejoin. */
   #message = 0;
   /** Number of bytes sent and received before the present message. */
   #before = 0;
@@ -81,14 +81,14 @@ export class Flow implements LegOwner {
     this.#budget?.flowStarted();
   }
 
-  /** Starts a client's flow: both legs are pending. */
+  /** Starts a client's flow. Both connections are pending. */
   startClient(): void {
     counters.flows.opened++;
     this.#perform(START.client.actions, 0, 'leg_established', undefined);
     this.#deadline = setTimeout(() => this.#deadlinePassed(), this.settings.legDeadline).unref();
   }
 
-  /** Starts a client's flow with one plain connection. There is no choice between legs. */
+  /** Starts a client's flow with one plain connection. There is no race between connections. */
   startSingle(leg: Leg): void {
     this.state = 'CHOSEN';
     this.status[(1 - leg.index) as 0 | 1] = 'gone';
@@ -97,14 +97,14 @@ export class Flow implements LegOwner {
     this.adopt(leg);
   }
 
-  /** Starts a server's flow with its first leg. */
+  /** Starts a server's flow with its first connection. */
   startServer(leg: Leg): void {
     counters.flows.accepted++;
     this.adopt(leg);
     this.#perform(START.server.actions, leg.index, 'leg_established', undefined);
   }
 
-  /** Takes over the leg's connection. The leg carries no bytes yet. */
+  /** Makes this connection a part of the flow. It carries no bytes yet. */
   adopt(leg: Leg): void {
     this.legs[leg.index] = leg;
     this.seen |= 1 << leg.index;
@@ -119,7 +119,7 @@ export class Flow implements LegOwner {
     }));
   }
 
-  /** Client: the handshake of an adopted leg is complete. */
+  /** Called at a client, when the handshake of a connection is complete. */
   legEstablished(leg: Leg): void {
     leg.owner = this;
     this.#budget?.legOutcome(true);
@@ -132,12 +132,12 @@ export class Flow implements LegOwner {
     return this.#error !== undefined;
   }
 
-  /** Server: returns whether this leg would be attached if it arrived now. */
+  /** Returns whether a server's flow would accept this connection if it arrived now. */
   wants(index: 0 | 1): boolean {
     return this.state === 'ONE_CONN' && this.legs[index] === undefined && this.status[index] === 'pending';
   }
 
-  /** Client: the flow uses one leg and is idle. As soon as this leg is established, it carries the next bytes, too. */
+  /** Adds a second connection to a client's idle flow. It carries the next bytes, too, as soon as it is established. */
   expectRejoin(leg: Leg): void {
     this.adopt(leg);
     this.status[leg.index] = 'pending';
@@ -146,17 +146,20 @@ export class Flow implements LegOwner {
     this.#dispatch('rejoin_started', leg.index);
   }
 
-  /** Server: returns whether a leg with this hello may rejoin now. The positions of both directions have to agree. */
+  /**
+   * Returns whether a connection with this hello may rejoin a server's flow. The positions of both directions must
+   * agree.
+   */
   standsAt(index: 0 | 1, { message, sent, received }: Rejoin): boolean {
     const other = this.legs[1 - index];
     if (this.mode !== 'repflow' || message <= this.#message || sent !== this.delivered || received !== this.outbound.written) return false;
     if (this.#eof || this.outbound.ending || !other || this.status[other.index] !== 'live' || other.received !== this.delivered)
       return false;
-    // Before this, there was no other leg, or the client has given the other leg up and replaces it.
+    // Otherwise there was no second connection before, or the client has given it up and replaces it.
     return this.state === 'CHOSEN' || this.status[index] !== 'gone';
   }
 
-  /** Server: adds a leg that rejoins. `standsAt()` has returned `true` for it. */
+  /** Adds a connection that rejoins a server's flow. The caller has checked it with `standsAt()`. */
   legRejoined(leg: Leg, { message }: Rejoin): void {
     if (this.status[leg.index] === 'live') this.#dispatch('leg_failed', leg.index, undefined, 'replaced');
     else if (this.state === 'ONE_CONN') this.#dispatch('waiting_list_timeout', leg.index);
@@ -166,32 +169,32 @@ export class Flow implements LegOwner {
     this.#dispatch('second_leg_joined', leg.index);
   }
 
-  /** From now on, this leg has to deliver the same bytes as the other leg. */
+  /** Starts a connection at the present position: it has to deliver the same further bytes as the other connection. */
   #startLegHere(leg: Leg): void {
     leg.received = this.delivered;
     this.#check = new PrefixCheck();
   }
 
-  /** Stops waiting for a second leg that has not rejoined: it cannot join any more, or would be useless. */
+  /** Stops waiting for a second connection that has not rejoined: it cannot join any more, or would be useless. */
   #giveUpRejoin(): void {
     if (this.state !== 'CHOSEN' || !firstLive(this)) return;
     const index = this.status[0] === 'pending' ? 0 : this.status[1] === 'pending' ? 1 : undefined;
     if (index !== undefined) this.#dispatch('leg_failed', index, undefined, 'not_needed');
   }
 
-  /** Number of bytes moved in both directions. */
+  /** Number of bytes that moved in both directions. */
   get activity(): number {
     return this.outbound.written + this.delivered;
   }
 
-  /** Client: requests a call of `idle()` when the flow has been idle. */
+  /** Requests a call of `idle()` at a client when the flow has been idle. */
   watch(): void {
     if (this.#watched || !this.secondLegs) return;
     this.#watched = true;
     idleWatch(this.settings.idleTime).watch(this);
   }
 
-  /** Client: no byte has moved for a while, so the next bytes belong to another message. */
+  /** Called at a client when no byte has moved for some time. The next bytes count as another message. */
   idle(): boolean {
     if (this.outbound.outstanding || this.queued > 0) return false;
     this.#watched = false;
@@ -215,7 +218,10 @@ export class Flow implements LegOwner {
     return true;
   }
 
-  /** Server: the second leg has arrived. @returns false if the flow accepts none: the leg was reset */
+  /**
+   * Adds the second connection of a server's flow. @returns false if the flow accepts none, and the connection was
+   * reset
+   */
   legJoined(leg: Leg): boolean {
     if (this.wants(leg.index)) {
       this.adopt(leg);
@@ -225,26 +231,26 @@ export class Flow implements LegOwner {
     publish('repnet:leg:late', () => ({ ...this.#names(), leg: leg.index }));
     this.seen |= 1 << leg.index;
     if (this.#step('late_leg', leg.index)?.actions.includes('leave_waiting_list')) this.#registry?.leaveWaitingList(this);
-    // The client of a RepSYN flow has chosen the other leg, and waits for this leg's end.
+    // The client of a RepSYN flow has chosen the other connection, and waits until this one ends.
     if (this.mode === 'repsyn') leg.close();
     else leg.reset();
     return false;
   }
 
-  /** Called at a server with RepSYN, when it learns that the client uses this leg. */
+  /** Called at a server with RepSYN, when it learns that the client uses this connection. */
   choiceLearned(index: 0 | 1): void {
     this.#dispatch('choice_learned', index);
   }
 
-  /** Server: the second leg did not arrive in time. */
+  /** Called at a server, when the second connection did not arrive in time. */
   waitingListTimedOut(): void {
-    // It is no longer pending if too many bytes were written to keep them for it.
+    // The missing connection is not pending any more if too many bytes were written to keep them for it.
     const [first, second] = this.status;
     const missing = first === 'pending' || (first === 'gone' && second === 'live') ? 0 : 1;
     this.#dispatch('waiting_list_timeout', missing, this.#held);
   }
 
-  /** A leg could not be opened, or its handshake failed. */
+  /** Called when a connection could not be opened, or its handshake failed. */
   legUnusable(index: 0 | 1, error: Error, reason: Reason): void {
     if (this.status[index] === 'gone') return;
     this.#budget?.legOutcome(false);
@@ -252,8 +258,8 @@ export class Flow implements LegOwner {
   }
 
   /**
-   * Sends chunks on every live leg, with one write for each leg. `done` is called when the fastest leg has passed them
-   * to the kernel.
+   * Sends chunks on every live connection, with one write for each. `done` is called when the fastest connection has
+   * passed the chunks to the kernel.
    */
   write(chunks: readonly Buffer[], done: () => void): void {
     const outstanding = this.outbound.write(chunks, done, this.state === 'CHOSEN');
@@ -263,39 +269,44 @@ export class Flow implements LegOwner {
     outstanding.byAll = outstanding.legs === 2 && anyQueuedOver(this, this.settings.lagCap);
   }
 
-  /** Ends our direction. `done` is called when the fastest leg has passed all bytes and the FIN to the kernel. */
+  /**
+   * Ends our direction. `done` is called when the fastest connection has passed all bytes and the FIN to the kernel.
+   */
   end(done: () => void): void {
     this.outbound.end(done);
     this.#giveUpRejoin();
     for (const leg of this.legs) if (leg && this.status[leg.index] === 'live') this.#endLeg(leg);
   }
 
-  /** The host accepts bytes again. */
+  /** Called when the host accepts bytes again. */
   resume(): void {
     if (!this.#blocked) return;
     this.#blocked = false;
     for (const leg of this.legs) leg?.resume();
   }
 
-  /** The host has ended both directions: the legs can confirm for a limited time, and then everything is closed. */
+  /**
+   * Called when the host has ended both directions. The connections may finish within a limited time. Then all are
+   * closed.
+   */
   finish(): void {
     if (this.state === 'ENDED') return;
     this.resume();
     this.#awaitConfirmation();
   }
 
-  /** The host gives the flow up. @param reset close by RST, and not as `destroy()` does */
+  /** Closes the flow for the host, at once. @param reset whether to close with a reset, and not like `destroy()` */
   abort(reset: boolean): void {
     this.#resetAll = reset;
     this.#dispatch('abort', 0);
   }
 
-  /** Returns the leg that carries bytes. If there are two, it is the one that arrived first. */
+  /** Returns the connection that carries bytes. If both do, it is the one that arrived first. */
   get carrier(): Leg | undefined {
     return firstLive(this) ?? this.legs[0] ?? this.legs[1];
   }
 
-  /** Returns the number of bytes in user space on the fastest leg. */
+  /** Returns the number of bytes in user space on the fastest connection. */
   get queued(): number {
     return leastQueued(this);
   }
@@ -333,8 +344,8 @@ export class Flow implements LegOwner {
     const other = this.legs[1 - leg.index];
     const otherLive = other !== undefined && this.status[other.index] === 'live';
     if (leg.received < this.delivered) {
-      // The flow has more bytes than this leg will ever deliver. If the other leg delivers them, or has delivered all,
-      // nothing is lost.
+      // The flow has more bytes than this connection will ever deliver. Nothing is lost if the other connection
+      // delivers them or has already delivered all.
       if (otherLive || (this.#eof && this.state === 'DUP_CONN')) this.#endedShort(leg);
       else this.#diverged(leg, leg.received);
       return;
@@ -359,7 +370,7 @@ export class Flow implements LegOwner {
   }
 
   legClosed(leg: Leg): void {
-    // A leg that was given up may close after another leg has taken its place.
+    // A connection that was given up may close after another connection has replaced it.
     if (this.legs[leg.index] === leg && this.status[leg.index] !== 'gone' && this.state !== 'ENDED') {
       this.legFailed(leg, Object.assign(new Error('the connection was closed'), { code: 'ECONNRESET' }));
     }
@@ -368,8 +379,8 @@ export class Flow implements LegOwner {
   }
 
   /**
-   * A FIN arrived too early. It can come from a server without free descriptors, or from a relay that turns a reset
-   * into a FIN.
+   * Handles a FIN that arrived too early. The cause can be a server without free descriptors, or a relay that turns a
+   * reset into a FIN.
    */
   #endedShort(leg: Leg): void {
     this.#reportDivergence(leg, leg.received);
@@ -504,7 +515,7 @@ export class Flow implements LegOwner {
   #replay(index: 0 | 1): void {
     const leg = this.legs[index];
     if (!leg) return;
-    // The written bytes may be flushed at once. The host may then end its direction, on this leg, too.
+    // The written bytes may be flushed at once. The host may then end its direction, also on this connection.
     const { ending } = this.outbound;
     if (this.outbound.replay(leg) && ending) this.#endLeg(leg);
   }
@@ -517,7 +528,7 @@ export class Flow implements LegOwner {
     });
   }
 
-  /** Reports that the leg is finished, if both its directions have ended and all its bytes were delivered. */
+  /** Reports that the connection is finished, if both its directions have ended and all its bytes were delivered. */
   #maybeFinished(leg: Leg): void {
     if (!leg.eof || !leg.finished || leg.received !== this.delivered || this.status[leg.index] !== 'live') return;
     const other = this.status[(1 - leg.index) as 0 | 1];
@@ -594,8 +605,8 @@ export class Flow implements LegOwner {
     if (this.role === 'client' && this.activity - this.#before > this.settings.maxBytes) {
       this.#dispatch('bytes_over_limit', behind(this));
     }
-    // A server never chooses. It stops its application until the slower leg has room, or the client has given that leg
-    // up.
+    // A server never chooses between the connections. It stops its application until the slower connection has
+    // progressed or the client has given it up.
     if (this.role === 'server') return;
     for (const leg of this.legs) {
       if (leg && lagOf(this, leg) > this.settings.lagCap) this.#dispatch('lag_over_cap', leg.index);

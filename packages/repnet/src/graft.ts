@@ -1,6 +1,7 @@
 /**
- * A stock `net.Socket` that an application created itself (`new net.Socket().connect(...)`, as pg and mysql2 do) cannot
- * become another object. So it stays in use as a front, and a replicated socket behind it does all its work.
+ * Front for a stock socket. An application may create a stock `net.Socket` itself (`new net.Socket().connect(...)`, as
+ * pg and mysql2 do), and this object cannot become another object. So the stock socket stays as a front, and a
+ * replicated socket behind it does all the work.
  */
 import type net = require('node:net');
 
@@ -11,22 +12,22 @@ type Done = (error?: Error | null) => void;
 const behind = new WeakMap<object, ReplicatedSocket>();
 
 /**
- * Returns a value that was set on a stock socket before it was connected. Node keeps it under a symbol that is not
- * exported.
+ * Returns a value that was set on a stock socket before it was connected. Node stores the value under a symbol that is
+ * not exported.
  */
 function remembered(front: net.Socket, description: string): unknown {
   const symbol = Object.getOwnPropertySymbols(front).find((candidate) => candidate.description === description);
   return symbol === undefined ? undefined : (front as unknown as Record<symbol, unknown>)[symbol];
 }
 
-/** Names of an end that are read from the replicated socket. */
+/** Names of address properties that are read from the replicated socket. */
 const NAMES = ['remoteAddress', 'remoteFamily', 'remotePort', 'localAddress', 'localFamily', 'localPort'] as const;
 const STATE = ['connecting', 'pending', 'bytesRead', 'autoSelectFamilyAttemptedAddresses'] as const;
 
 /** Methods of the replicated socket that return the front. */
 const CHAINED = ['setNoDelay', 'setKeepAlive', 'ref', 'unref'] as const;
 
-/** Makes a socket without its own connection show the state of the replicated socket behind it. */
+/** Makes a socket without its own connection show properties of the replicated socket behind it. */
 export function mirror(front: net.Socket, socket: ReplicatedSocket, names: ReadonlyArray<keyof ReplicatedSocket> = NAMES): void {
   for (const name of names) Object.defineProperty(front, name, { get: () => socket[name], set: () => {}, configurable: true });
   for (const name of CHAINED) {
@@ -40,10 +41,10 @@ export function mirror(front: net.Socket, socket: ReplicatedSocket, names: Reado
   }
 }
 
-/** Events that the application receives from the front. Data, end, error and close are forwarded elsewhere. */
+/** Events that the front emits for the application. Data, end, error and close are forwarded elsewhere. */
 const FORWARDED = ['lookup', 'connectionAttempt', 'connectionAttemptFailed', 'connectionAttemptTimeout', 'connect', 'ready', 'timeout'];
 
-/** Puts `front` before `socket`, which is not connected yet and allows half-open connections. */
+/** Connects `front` with `socket`, which must allow half-open connections and must not be connected yet. */
 export function graft(front: net.Socket, socket: ReplicatedSocket): void {
   behind.set(front, socket);
   carryOver(front, socket);
@@ -97,7 +98,7 @@ export function graft(front: net.Socket, socket: ReplicatedSocket): void {
   });
 }
 
-/** Applies the options that the application has set on the front so far. */
+/** Applies all options that the application has already set on the front. */
 function carryOver(front: net.Socket, socket: ReplicatedSocket): void {
   if (remembered(front, 'kSetNoDelay') === true) socket.setNoDelay(true);
   if (remembered(front, 'kSetKeepAlive') === true) {
@@ -112,7 +113,7 @@ function carryOver(front: net.Socket, socket: ReplicatedSocket): void {
 }
 
 /**
- * Returns the replicated socket behind a front, when TLS takes it over together with its bytes. The front still reports
+ * Returns the replicated socket behind a front when TLS takes over the socket and its bytes. The front still reports
  * errors and the end. Any other socket is returned unchanged.
  */
 export function takeOver<Given extends { allowHalfOpen?: boolean }>(front: Given): Given | ReplicatedSocket {

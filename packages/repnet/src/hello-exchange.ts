@@ -1,6 +1,6 @@
 /**
- * Hellos on both legs of a client's flow: the order of the hellos, the check that both banners come from one server,
- * and the bytes that may be sent before a banner has arrived (docs/repnet-wire.md, "Rules of the client").
+ * Hellos on both connections of a client's flow: their order, the check that both banners come from one server, and the
+ * bytes that may be sent before a banner has arrived (docs/repnet-wire.md, "Rules of the client").
  */
 import { ClientHello, type HelloOutcome, type Refusal } from './client-hello';
 import { RepnetError } from './errors';
@@ -9,7 +9,7 @@ import type { Leg } from './leg';
 import { runtime } from './runtime';
 import type { Banner } from './wire';
 
-/** Failures of this machine. They do not depend on the target. */
+/** Error codes of failures on this machine. They do not depend on the target. */
 const LOCAL_FAILURES = new Set(['EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'EADDRINUSE', 'ENOBUFS', 'ENOMEM']);
 
 export class HelloExchange implements HelloOutcome {
@@ -18,14 +18,14 @@ export class HelloExchange implements HelloOutcome {
   readonly #port: number;
   readonly #eager: boolean;
   #instanceId: string | undefined;
-  /** Eager: leg of the first hello. */
+  /** Connection that sent the first hello of an eager flow. */
   #speaking: Leg | undefined;
-  /** Leg on which bytes of the application were sent before its banner, until the banner arrives. */
+  /** Connection on which bytes of the application were sent before its banner. It is unset when the banner arrives. */
   #ahead: Leg | undefined;
-  /** Other leg, while it has to wait for that banner. */
+  /** Other connection with its banner, while it waits for the banner of `#ahead`. */
   #parked: { leg: Leg; banner: Banner; rest: Buffer } | undefined;
 
-  /** @param eager the first connected leg sends bytes of the application together with its hello */
+  /** @param eager whether the first established connection sends bytes of the application together with its hello */
   constructor(flow: Flow, address: string, port: number, eager: boolean) {
     this.#flow = flow;
     this.#address = address;
@@ -35,8 +35,8 @@ export class HelloExchange implements HelloOutcome {
 
   start(leg: Leg): void {
     const hello = new ClientHello(leg, this.#flow.id, this);
-    // The preamble is not written earlier: a stock socket stores bytes that it cannot send yet, which costs more than
-    // waiting.
+    // The preamble is written only after the connection is established. A stock socket would store earlier bytes, which
+    // costs more than waiting.
     leg.socket.once('connect', () => this.#connected(leg, hello));
   }
 
@@ -50,14 +50,14 @@ export class HelloExchange implements HelloOutcome {
       hello.send(leg, { mode, data: this.#flow.outbound.sendAhead(leg) });
     } else if (mode === 'repflow' || first.socket.destroyed) hello.send(leg, { mode });
     else {
-      // RepSYN: the bytes choose the first leg. The other leg is used only if the first one fails.
+      // In RepSYN, the bytes choose the first connection. The other one is used only if the first one fails.
       first.socket.once('close', () => {
         if (this.#flow.status[leg.index] === 'pending' && !leg.socket.destroyed) hello.send(leg, { mode });
       });
     }
   }
 
-  /** Identifier of the flow's server. It is known after the first banner. */
+  /** Identifier of the flow's server. It is set after the first banner. */
   get instanceId(): string | undefined {
     return this.#instanceId;
   }
@@ -65,13 +65,13 @@ export class HelloExchange implements HelloOutcome {
   accepted(leg: Leg, banner: Banner, rest: Buffer): boolean {
     const flow = this.#flow;
     if (this.#ahead && leg !== this.#ahead && banner.status !== 'joined') {
-      // This may be another server than the one that has the first bytes: nothing may be sent to it before that is
-      // known.
+      // This server may be another server than the one that got the first bytes. Nothing may be sent to it until the
+      // other banner shows whether both are the same.
       this.#parked = { leg, banner, rest };
       leg.owner = flow;
       return false;
     }
-    // A leg that has joined reaches the server that received the first leg's hello.
+    // The status "joined" proves that this connection reached the server that received the first connection's hello.
     this.#ahead = undefined;
     flow.outbound.exposed = false;
     this.#instanceId ??= banner.instanceId;
@@ -97,8 +97,8 @@ export class HelloExchange implements HelloOutcome {
     else if (foreign || (hopeless && !LOCAL_FAILURES.has((error as NodeJS.ErrnoException).code ?? ''))) this.#learn(false, error.message);
     if (ahead) {
       this.#ahead = undefined;
-      // A server that answered has not run the flow, whatever the answer is. A server that did not answer may have run
-      // it, and then no other server may get the flow.
+      // A server that sent any answer has not run the flow. A server that sent none may have run it, and then no other
+      // server may get the flow.
       if (kind === 'foreign' || kind === 'busy') flow.outbound.exposed = false;
       if (flow.outbound.exposed) flow.legUnusable((1 - leg.index) as 0 | 1, error, 'refused');
     }

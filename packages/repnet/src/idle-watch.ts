@@ -1,22 +1,25 @@
 /**
- * Flow that the watch observes. One timer checks all flows that were active since its last check, so a flow pays only
- * one comparison for a byte that moves.
+ * Flow that an idle watch observes. One timer checks all flows that were active since its last check. So a flow pays
+ * only one comparison for a byte that moves.
  */
 export interface Watched {
-  /** Increases when a byte moves in either direction. */
+  /** Counter that increases when a byte moves in either direction. */
   readonly activity: number;
   readonly state: string;
-  /** No byte has moved for the time of the watch. @returns false if bytes wait to be moved: the flow stays watched */
+  /**
+   * Called when no byte has moved for the watch's time. @returns false if bytes wait to be moved; the flow stays
+   * watched
+   */
   idle(): boolean;
 }
 
 export class IdleWatch {
   readonly #time: number;
-  /** Flows, and their activity at the timer's last check. */
+  /** Watched flows, each with its activity at the timer's last check. */
   #active = new Map<Watched, number>();
   #armed = false;
 
-  /** @param time in milliseconds; an idle flow is detected after one to two of these times */
+  /** @param time in milliseconds; a flow is detected as idle after one to two of these times */
   constructor(time: number) {
     this.#time = time;
   }
@@ -34,7 +37,7 @@ export class IdleWatch {
 
   #look(): void {
     this.#armed = false;
-    // The action on an idle flow may move a byte, which starts the watch again.
+    // The action on an idle flow may move a byte, which adds the flow to the new map.
     const active = this.#active;
     this.#active = new Map();
     for (const [flow, before] of active) {

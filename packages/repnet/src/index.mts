@@ -1,4 +1,4 @@
-/** The same object for `import`: no second copy of the state. */
+/** Package `repnet` for `import`. It exports the same object as `require`, so there is no second copy of the state. */
 import net from './index.js';
 
 export default net;

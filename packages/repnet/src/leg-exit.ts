@@ -1,13 +1,16 @@
-/** Ways to close a leg that carries no bytes any more: a reset, as `destroy()` does, or when the peer ends it. */
+/**
+ * Ways to close a connection that carries no bytes any more: a reset, a close as by `destroy()`, or a close by the
+ * peer.
+ */
 import type { Leg } from './leg';
 import type { LegPair } from './leg-order';
 import type { FlowSettings } from './settings';
 import type { Mode, State } from './state-machine';
 
 /**
- * Returns whether the peer ends the leg: a leg of a RepSYN flow that has sent its hello and was not chosen. The server
- * ends it with a FIN when it learns of the choice, and then the client closes it. A reset would cause an error with a
- * stack trace at the other end, for every flow.
+ * Returns whether the peer closes the connection. This is so for a connection of a RepSYN flow that has sent its hello
+ * and was not chosen. The server sends a FIN on it when it learns of the choice, and then the client closes it. A reset
+ * would cause an error with a stack trace at the server for every flow.
  */
 export function leavesToPeer(flow: { mode: Mode; state: State; settings: FlowSettings }, { socket }: Leg): boolean {
   const settled = flow.mode === 'repsyn' && flow.settings.pairing === 'hello' && flow.state === 'CHOSEN';
@@ -15,8 +18,8 @@ export function leavesToPeer(flow: { mode: Mode; state: State; settings: FlowSet
 }
 
 /**
- * Closes both legs, as `destroy()` of the application does. A leg that has sent fewer bytes than the other is reset, so
- * that the peer does not see two ends.
+ * Closes both connections, as the application's `destroy()` does. A connection that has sent fewer bytes than the other
+ * one is reset, so that the peer does not receive two ends of the stream.
  */
 export function closeBoth({ legs, status }: LegPair, byReset: boolean): void {
   const open = legs.filter((leg) => leg !== undefined) as Leg[];

@@ -1,28 +1,28 @@
 /**
- * One TCP connection of a flow: a stock `net.Socket`. Its bytes go to its owner directly, without a second stream
- * buffer, and its end of stream is certain.
+ * One TCP connection of a flow: a stock `net.Socket`. Its bytes go directly to its owner, without a second stream
+ * buffer. Its end of stream is reliable.
  *
- * A reset that arrives together with data can reach JavaScript as a clean end of stream: libuv reports the data, and
- * then EOF in the same turn of the loop. Before our own FIN is sent, the kernel knows the peer's address after a FIN,
- * but not after a reset. After our FIN, one more read decides: it gives EOF again after a FIN, and ECONNRESET after a
- * reset.
+ * A reset that arrives together with data can look like a clean end of the stream in JavaScript: libuv reports the
+ * data, and then EOF in the same turn of the event loop. Two checks find the truth. Before our own FIN is sent, the
+ * kernel knows the peer's address after a FIN, but not after a reset. After our FIN, one more read returns EOF again
+ * after a FIN, and ECONNRESET after a reset.
  */
 import net = require('node:net');
 
 export interface LegOwner {
-  /** @returns false to stop reading until `resume()`. */
+  /** Called with received bytes. @returns false to stop reading until `resume()`. */
   legData(leg: Leg, chunk: Buffer): boolean;
-  /** The peer's FIN and all bytes before it were read. */
+  /** Called when the peer's FIN and all bytes before it were read. */
   legEof(leg: Leg): void;
-  /** The connection failed. Called at most once, as the last call. */
+  /** Called when the connection failed. This is the last call, and happens at most once. */
   legFailed(leg: Leg, error: Error): void;
-  /** The file descriptor is closed. */
+  /** Called when the file descriptor is closed. */
   legClosed(leg: Leg): void;
 }
 
 const LEG = Symbol('repnet leg');
 
-/** Socket of a leg, with the parts of its handle that the leg needs. */
+/** Socket of a connection, with the parts of its handle that are used here. */
 type LegSocket = net.Socket & {
   _handle: { fd: number; readStart(): number; getpeername(name: object): number } | null;
   [LEG]: Leg;
@@ -36,8 +36,8 @@ interface Vectored {
 const asItem = (chunk: Buffer) => ({ chunk, encoding: 'buffer' });
 
 /**
- * Largest number of received bytes up to which turns are counted. Counting needs an additional turn of the loop. The
- * cost is acceptable for short flows, but not for every chunk of a long flow.
+ * Largest number of received bytes up to which turns of the event loop are counted. Counting needs an additional turn
+ * of the loop. The cost is acceptable for short flows, but not for every chunk of a long flow.
  */
 const COUNTED_BYTES = 65_536;
 const UNKNOWN_TURN = -2;
@@ -45,7 +45,7 @@ const UNKNOWN_TURN = -2;
 let turn = 0;
 let counting = false;
 
-/** Returns the number of the present turn of the event loop. It increases after the loop has polled. */
+/** Returns the number of the present turn of the event loop. The number increases after the loop has polled. */
 function currentTurn(): number {
   if (!counting) {
     counting = true;
@@ -63,26 +63,27 @@ export class Leg {
   readonly socket: net.Socket;
   index: 0 | 1;
   owner: LegOwner;
-  /** Number of bytes of the application that this leg has received. */
+  /** Number of bytes of the application that this connection has received. */
   received = 0;
-  /** Number of those bytes that no other leg had delivered before. */
+  /** Number of received bytes that no other connection had delivered before. */
   fresh = 0;
-  /** The peer's FIN was read. */
+  /** Whether the peer's FIN was read. */
   eof = false;
-  /** Our FIN and all bytes before it were passed to the kernel. */
+  /** Whether our FIN and all bytes before it were passed to the kernel. */
   finished = false;
   /**
-   * Number of the archive's chunks that were sent before the leg was established; `undefined`: none may be sent before.
+   * Number of the archive's chunks that were sent before the connection was established. `undefined`: no chunk may be
+   * sent before.
    */
   ahead: number | undefined;
   #soon: Buffer | undefined;
   #stopped = false;
-  /** Number of bytes that libuv has and the kernel does not have yet. */
+  /** Number of bytes that libuv has and that the kernel has not accepted yet. */
   #passed = 0;
   #endHeld = false;
   #flushedEnd: (() => void) | undefined;
   #readAgain = false;
-  /** Turn of the loop in which the last data arrived. */
+  /** Turn of the event loop in which the last data arrived. */
   #dataTurn = -1;
 
   constructor(socket: net.Socket, index: 0 | 1, owner: LegOwner) {
@@ -90,8 +91,8 @@ export class Leg {
     this.index = index;
     this.owner = owner;
     socket.allowHalfOpen = true;
-    // All legs share one set of functions, which find their leg on the socket: closures for each leg would cost short
-    // flows more.
+    // All connections share one set of functions, which find their leg on the socket. Separate closures for each
+    // connection would make short flows slower.
     (socket as LegSocket)[LEG] = this;
     socket.push = Leg.#pushed;
     socket.on('error', Leg.#failed);
@@ -129,8 +130,9 @@ export class Leg {
   }
 
   /**
-   * Sends all chunks in one write. `flushed` is called when the kernel has them, often at once. If the socket is
-   * connected, its stream buffer is skipped, because bytes written to a flow have already been in a stream buffer.
+   * Sends all chunks in one write. `flushed` is called when the kernel has accepted them, which is often at once. If
+   * the socket is connected, its stream buffer is skipped, because the bytes have already passed the stream buffer of
+   * the application's socket.
    */
   send(chunks: readonly Buffer[], flushed?: () => void): void {
     const { socket } = this;
@@ -175,7 +177,7 @@ export class Leg {
     socket.uncork();
   }
 
-  /** Sends a FIN after all bytes sent so far. */
+  /** Sends a FIN after all bytes that were sent before. */
   end(flushed: () => void): void {
     this.#sendNow();
     this.#flushedEnd = flushed;
@@ -199,19 +201,19 @@ export class Leg {
   }
 
   /**
-   * Closes the connection with a reset. It must not send a FIN, which the peer would take for the end of the stream.
+   * Closes the connection with a reset. A FIN would be wrong here: the peer would take it for the end of the stream.
    */
   reset(): void {
     resetSocket(this.socket);
   }
 
-  /** Closes like `net.Socket.destroy()`. */
+  /** Closes the connection like `net.Socket.destroy()`. */
   close(): void {
     this.#sendNow();
     this.socket.destroy();
   }
 
-  /** Gives the leg to `owner`, which finishes it. The leg does not keep the process alive any more. */
+  /** Gives the connection to `owner`, which closes it later. It does not keep the process alive any more. */
   leaveTo(owner: LegOwner): void {
     this.owner = owner;
     this.socket.unref();
@@ -229,7 +231,7 @@ export class Leg {
     return false;
   }
 
-  /** Returns whether an end of stream at this moment arrived without data. */
+  /** Returns whether an end of stream that arrives now arrived without data. */
   get #cameAlone(): boolean {
     return this.#dataTurn !== UNKNOWN_TURN && this.#dataTurn !== currentTurn();
   }
@@ -246,15 +248,15 @@ export class Leg {
 }
 
 /**
- * `net.Socket` with the method that `resetAndDestroy()` uses. This method does not wait until the connection is
- * established.
+ * Socket with the method that `resetAndDestroy()` uses inside. Unlike `resetAndDestroy()`, the method does not wait
+ * until the connection is established.
  */
 type ResettableSocket = net.Socket & { _reset(): unknown };
 
 /**
- * Resets a socket, also in two cases where `resetAndDestroy()` does not. While the socket connects, closing would send
- * a FIN if the kernel has already established the connection. While a FIN is being sent, the kernel would refuse the
- * reset with EINVAL, and the descriptor would stay open forever.
+ * Resets a socket. It also works in two cases where `resetAndDestroy()` does not send a reset. While the socket
+ * connects, closing would send a FIN if the kernel has already established the connection. While a FIN is being sent,
+ * the kernel would refuse the reset with EINVAL, and the descriptor would stay open forever.
  */
 export function resetSocket(socket: net.Socket): void {
   if (socket.destroyed) return;

@@ -1,16 +1,16 @@
 /**
- * Legs that no flow needs any more: legs of ended flows whose bytes are all in the kernel, and legs that lost and that
- * the peer ends. Each may finish by itself, and its received bytes are discarded. Closing it at once, with unread
- * bytes, would send a reset, which could destroy bytes that are still on their way. A leg whose path has failed would
- * never finish, so their time and their number have a limit.
+ * Connections that no flow needs any more. Some belong to ended flows, and all their bytes are in the kernel. Others
+ * lost a race, and the peer closes them. Each connection may finish by itself, and its received bytes are discarded.
+ * Closing it at once, with unread bytes, would send a reset, which could destroy bytes in flight. A connection on a
+ * failed path would never finish, so the time and the number of these connections are limited.
  */
 import { ExpiryQueue } from './expiry-queue';
 import type { Leg, LegOwner } from './leg';
 import { counters } from './stats';
 
-/** Largest duration of a leg in this state, in milliseconds. */
+/** Longest time in milliseconds that a connection lingers. */
 const LINGER_MS = 5_000;
-/** Largest number of these legs in a process. If there are more, the oldest one is closed. */
+/** Largest number of lingering connections in a process. If there are more, the oldest one is closed. */
 const MOST_LINGERING = 128;
 
 const lingering = new ExpiryQueue<Leg, Leg>(LINGER_MS, MOST_LINGERING, (leg) => {
@@ -23,10 +23,10 @@ function gone(leg: Leg): void {
   if (lingering.delete(leg)) counters.held.lingering--;
 }
 
-/** Closes a leg at its peer's FIN, and at any error. */
+/** Owner that discards all bytes, and closes a connection at its peer's FIN and at any error. */
 const DISCARDING: LegOwner = {
   legData: () => true,
-  // The peer could take the FIN of a leg that lost for the end of the flow.
+  // The connection has lost a race: the peer could take a FIN for the end of the flow.
   legEof: (leg) => (leg.finished ? leg.close() : leg.reset()),
   legFailed: gone,
   legClosed: gone,

@@ -1,7 +1,7 @@
 /**
- * `listen()` on two ports. If the application requests the replica port, both ports or neither are opened. Otherwise
- * the plain port is opened alone if necessary. The server of the application stays a stock server in all other
- * respects. Its events are delayed only until the result of the second port is known.
+ * `listen()` on two ports. If the application requests the replica port, both ports are opened, or neither. Otherwise,
+ * the plain port is opened alone if the replica port is not available. The application's server is still a stock
+ * server. Only its events are delayed until the result for the replica port is known.
  */
 import cluster from 'node:cluster';
 
@@ -15,11 +15,12 @@ import type { FlowSettings } from './settings';
 import { counters } from './stats';
 import { stock } from './stock';
 
-/** Largest number of ports that `listen(0)` requests from the kernel, until one has a free next port. */
+/** Largest number of ports that `listen(0)` gets from the kernel. It stops earlier if the next port is free. */
 const KERNEL_TRIES = 16;
 /**
- * Number of ports that it chooses itself and tries after that. They are below the ports that Linux uses for outgoing
- * connections: with many such connections (TIME_WAIT included), nearly every second of those ports is taken.
+ * Number of random ports that `listen(0)` tries if the kernel's ports fail. They are below the ports that Linux uses
+ * for outgoing connections. With many outgoing connections (TIME_WAIT included), nearly every second of Linux's ports
+ * is taken.
  */
 const OWN_TRIES = 64;
 const OWN_PORTS = { from: 15_000, to: 32_000 };
@@ -38,8 +39,8 @@ export interface ListenTarget {
 }
 
 /**
- * Reads the arguments of `listen()`. @returns `undefined` if they do not request a plain TCP port: path, descriptor,
- * handle, exclusive...
+ * Reads the arguments of `listen()`. @returns `undefined` if they do not request a plain TCP port, but a path, a
+ * descriptor, a handle, an exclusive port...
  */
 export function readListenArguments(args: readonly unknown[]): ListenTarget | undefined {
   const [first, second, third] = args;
@@ -81,13 +82,13 @@ function wanted(port: number, call: ServerCall): boolean {
 }
 
 /**
- * Replica ports that the application did not request (`listen: 'all'`, the default), by number. If a server of this
- * process wants to listen on such a port itself, it gets the port. So applications that listen on neighbouring ports
- * work as with `net`.
+ * Replica ports that the application did not request, by number (`listen: 'all'`, the default). If a server of this
+ * process wants to listen on such a port itself, the server gets the port. So applications that listen on neighbouring
+ * ports work as with `net`.
  */
 const yielding = new Map<number, ReplicaListener>();
 
-/** `server.listen(...args)`, with the replica port if it is possible and requested. */
+/** Listens like `server.listen(...args)`, and opens the replica port if it is possible and requested. */
 export function listen<S extends net.Server>(server: S, args: unknown[], made: ServerCall): S {
   const target = readListenArguments(args);
   const call = target?.call ?? made;
@@ -108,13 +109,13 @@ function replicaPort(port: number, call: Partial<FlowSettings> | undefined): num
 const METHODS = ['emit', 'close', 'ref', 'unref', Symbol.asyncDispose] as const;
 type Method = (typeof METHODS)[number];
 
-/** Method that `listen()` calls when it knows the address: an old name that Node keeps on its prototype. */
+/** Server with the method that `listen()` calls when it knows the address: an old name that Node keeps. */
 type ServerWithListen2 = net.Server & {
   _listen2(address: string, port: number, family: 4 | 6, backlog: number, fd: undefined, flags: number): void;
 };
-/** Default of Node. */
+/** Default length of Node's queue of connections. */
 const BACKLOG = 511;
-/** Flag of libuv. */
+/** Flag of libuv for sockets that accept only IPv6. */
 const IPV6_ONLY = 1;
 
 /** Present listeners of each server. */
@@ -131,7 +132,7 @@ class PairedListen {
   #tries = 0;
   #ready = false;
   #announced = false;
-  /** Whether 'listening' was delayed. */
+  /** Whether the event 'listening' was delayed. */
   #heldListening = false;
   #abandoned = 0;
   #closeHeld = false;
@@ -144,7 +145,7 @@ class PairedListen {
     this.#target = target;
     this.#args = args;
     this.#call = call === undefined ? undefined : readFlowSettings('option "repnet"', call);
-    // The server was closed and listens again before it could emit 'close'. Node then does not emit this event.
+    // If a server is closed and listens again before it emits 'close', Node does not emit this event. So it ends here.
     current.get(server)?.leave();
     current.set(server, this);
     const { emit, close, ref, unref, [Symbol.asyncDispose]: dispose } = server;
@@ -152,7 +153,7 @@ class PairedListen {
     this.#own = METHODS.filter((name) => Object.hasOwn(server, name));
   }
 
-  /** Restores the server's own methods. */
+  /** Restores the original methods of the server. */
   leave(): void {
     this.#restore();
   }
@@ -164,7 +165,7 @@ class PairedListen {
       this.#replica?.close();
       return this.#methods.close.call(server, callback);
     };
-    // The method of http2 does not call close().
+    // http2 has its own method, which does not call close().
     server[Symbol.asyncDispose] = () => {
       this.#replica?.close();
       return this.#methods[Symbol.asyncDispose].call(server);
@@ -197,7 +198,9 @@ class PairedListen {
     if (this.#server.listening) this.#listenReplica();
   }
 
-  /** Returns the arguments of the next try: without the callback and the signal, which the first try has registered. */
+  /**
+   * Returns the arguments of the next try. The callback and the signal are left out: the first try has registered them.
+   */
   #nextArguments(): unknown[] {
     const port = this.#tries <= KERNEL_TRIES ? 0 : crypto.randomInt(OWN_PORTS.from, OWN_PORTS.to);
     const [first, ...rest] = typeof this.#args.at(-1) === 'function' ? this.#args.slice(0, -1) : this.#args;
@@ -205,7 +208,7 @@ class PairedListen {
   }
 
   /**
-   * Port N is bound, and the replica port follows. Without a host, all steps happen at once, as in Node's `listen()`.
+   * Opens the replica port after port N was bound. Without a host, all steps happen at once, as in Node's `listen()`.
    */
   #listenReplica(): void {
     const address = this.#server.address();
@@ -238,7 +241,7 @@ class PairedListen {
 
   #replicaBound(): void {
     const server = this.#server as net.Server & { _connectionKey?: string };
-    // The key contains the requested port.
+    // Node's key for a server contains the requested port.
     if (this.#target.port === 0) server._connectionKey = server._connectionKey?.replace(/\d+$/, '0');
     this.#ready = true;
     this.#replicaOpen = true;
@@ -256,7 +259,7 @@ class PairedListen {
     this.#listen(this.#nextArguments());
   }
 
-  /** Releases port N without events. */
+  /** Closes port N without events. */
   #abandonPort(): void {
     this.#abandoned++;
     this.#methods.close.call(this.#server);
@@ -275,12 +278,14 @@ class PairedListen {
     } else this.#goPlain(error);
   }
 
-  /** Whether the call or the configuration requests a replica port. Without this port, the server must not run. */
+  /**
+   * Whether the call or the configuration requests a replica port. The server must not run without a requested port.
+   */
   get #isAskedFor(): boolean {
     return this.#call !== undefined || Array.isArray(runtime.config.listen);
   }
 
-  /** The replica port is taken: the server works as without repnet. */
+  /** Makes the server work without repnet, because the replica port is taken. */
   #goPlain({ message }: Error): void {
     const address = this.#server.address() as net.AddressInfo;
     const text = `port ${address.port} has no replica port (${message}): flows to it run plain`;
@@ -322,12 +327,13 @@ class PairedListen {
     }
     this.#announced = true;
     const heard = pass();
-    // A primary of a cluster has taken the handle for its workers. They get the connections, and have no replica port.
+    // The primary process of a cluster listens for its workers. The workers get the connections, and have no replica
+    // port.
     if (!this.#server.listening) this.#replica?.close();
     return heard;
   }
 
-  /** Port N could not be bound, or a later step failed. */
+  /** Handles an error: port N could not be bound, or a later step failed. */
   #error(error: NodeJS.ErrnoException, pass: () => boolean): boolean {
     if (this.#announced) return pass();
     if (error.code === 'EADDRINUSE' && this.#tries > KERNEL_TRIES && this.#mayRetry) {

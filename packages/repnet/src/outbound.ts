@@ -1,6 +1,6 @@
 /**
- * Bytes that a flow sends. Each write goes to every leg that carries bytes, and is kept for a leg that has not arrived.
- * The host waits for one write at a time, or for the end of its direction.
+ * Bytes that a flow sends. Each write goes to every connection that carries bytes, and is kept for a connection that
+ * has not arrived. The host waits for one write at a time, or for the end of its direction.
  */
 import { Archive } from './archive';
 import type { Leg } from './leg';
@@ -8,15 +8,17 @@ import { firstLive, type LegPair } from './leg-order';
 import { Outstanding } from './outstanding';
 import { counters } from './stats';
 
-/** Written after bytes that are being sent, to get a callback when the kernel has them. */
+/** Empty write. Its callback runs when the kernel has accepted all earlier bytes. */
 const NOTHING = Buffer.alloc(0);
 
 export class Outbound {
-  /** Number of bytes accepted from the host. */
+  /** Number of bytes that the host has written. */
   written = 0;
-  /** A server that has not answered has bytes of the flow: the flow may not start at any other server. */
+  /**
+   * Whether a server without an answer may have bytes of the flow. The flow must then not start at any other server.
+   */
   exposed = false;
-  /** The host has ended its direction. */
+  /** Whether the host has ended its direction. */
   ending = false;
   readonly #pair: LegPair;
   #archive: Archive | undefined;
@@ -26,7 +28,7 @@ export class Outbound {
     this.#pair = pair;
   }
 
-  /** Returns the write or the end for which the host waits. */
+  /** Returns the write, or the end of the stream, for which the host waits. */
   get outstanding(): Outstanding | undefined {
     return this.#outstanding;
   }
@@ -45,7 +47,7 @@ export class Outbound {
     return this.#archive?.bytes ?? 0;
   }
 
-  /** Permits writes on a leg before it is established. @returns the chunks written so far */
+  /** Permits writes on a connection before it is established. @returns the chunks that were written before */
   sendAhead(leg: Leg): readonly Buffer[] {
     const chunks = this.#archive?.chunks ?? [];
     leg.ahead = chunks.length;
@@ -54,12 +56,12 @@ export class Outbound {
   }
 
   /**
-   * Sends chunks on every live leg, with one write for each leg. `done` is called when the fastest leg has passed them
-   * to the kernel.
+   * Sends chunks on every live connection, with one write for each. `done` is called when the fastest connection has
+   * passed them to the kernel.
    *
-   * @param settled no second leg carries bytes. If none is expected either, the chunks go to the leg without
-   * bookkeeping
-   * @returns the write for which the host waits then, or `undefined` if the chunks went without bookkeeping
+   * @param settled no second connection carries bytes. If none is expected either, the chunks go to the connection
+   * without bookkeeping
+   * @returns the write for which the host then waits, or `undefined` if there was no bookkeeping
    */
   write(chunks: readonly Buffer[], done: () => void, settled: boolean): Outstanding | undefined {
     let bytes = 0;
@@ -97,12 +99,12 @@ export class Outbound {
     this.#outstanding = new Outstanding(done);
   }
 
-  /** Sends the earlier bytes on a leg that has arrived. @returns false if no bytes were kept */
+  /** Sends all earlier bytes on a connection that has arrived. @returns false if no bytes were kept */
   replay(leg: Leg): boolean {
     const archive = this.#archive;
     if (!archive) return false;
     const outstanding = this.#outstanding;
-    // As soon as the bytes are sent, the host may end its direction, on this leg, too.
+    // As soon as the bytes are sent, the host may end its direction, also on this connection.
     const flushed = outstanding && !this.ending ? () => this.flushed(outstanding) : undefined;
     const chunks = leg.ahead ? archive.chunks.slice(leg.ahead) : archive.chunks;
     leg.ahead = undefined;
@@ -113,7 +115,7 @@ export class Outbound {
     return true;
   }
 
-  /** A leg has passed a write to the kernel. */
+  /** Called when a connection has passed a write to the kernel. */
   flushed(outstanding: Outstanding): void {
     outstanding.flushed();
     if (outstanding === this.#outstanding) this.settle();
@@ -131,7 +133,7 @@ export class Outbound {
     outstanding.done();
   }
 
-  /** The flow has ended: no callback is called any more. */
+  /** Drops the callback of the host, because the flow has ended. */
   forget(): void {
     this.#outstanding = undefined;
   }

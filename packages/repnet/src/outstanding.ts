@@ -1,11 +1,11 @@
 /** Write or end of stream for which a flow's host waits. */
 export class Outstanding {
   /**
-   * Every live leg has to pass the write to the kernel, not only the fastest leg: a slow leg may not be
-   * dropped, and its queue may not grow.
+   * Whether every live connection has to pass the write to the kernel, not only the fastest one. It is true if a slow
+   * connection must not be dropped, and its queue must not grow.
    */
   byAll = false;
-  /** Number of legs that received the write at once. */
+  /** Number of connections that received the write at once. */
   legs = 0;
   readonly done: () => void;
   #flushed = 0;
@@ -14,12 +14,12 @@ export class Outstanding {
     this.done = done;
   }
 
-  /** A leg has passed the write to the kernel. */
+  /** Called when a connection has passed the write to the kernel. */
   flushed(): void {
     this.#flushed++;
   }
 
-  /** @param live number of legs that carry bytes */
+  /** @param live number of connections that carry bytes */
   isOver(live: number): boolean {
     return this.#flushed > 0 && !(this.byAll && this.#flushed < live);
   }

@@ -31,7 +31,7 @@ export interface Repnet {
   readonly Socket: SocketConstructor;
   readonly Stream: SocketConstructor;
   readonly Server: typeof net.Server;
-  /** `server.listen(...args)` with the replica port, for any server of Node (http, https, tls...). */
+  /** Like `server.listen(...args)`, but also opens the replica port, for any Node server (http, https, tls...). */
   listenReplicated<S extends net.Server>(server: S, args: unknown[], settings?: front.ServerReplicationOption['repnet']): S;
   /**
    * Changes the configuration of the process, for flows and servers that start later.
@@ -39,13 +39,13 @@ export interface Repnet {
    * @throws RepnetError with `ERR_REPNET_CONFIG`. Nothing is changed then.
    */
   configure(options: Options): void;
-  /** Returns the present configuration. The targets have the form in which they were written. */
+  /** Returns the present configuration. Targets have the form in which the user wrote them. */
   configuration(): GlobalSettings & { targets: string[] };
-  /** Returns the counters since the start of the process, and the state that the process keeps at present. */
+  /** Returns the counters since the start of the process, and gauges of its present state. */
   stats(): Stats;
   /**
-   * Checks whether a repnet server listens on the replica port of a listed target. If so, even the first flow is
-   * replicated.
+   * Checks whether a repnet server listens on the replica port of a listed target. After `true`, even the first flow to
+   * the target is replicated.
    *
    * @returns false for a target that is not listed. Nothing is sent to it.
    */

@@ -32,7 +32,7 @@ const original = {
   tlsConnect: tls.connect as unknown as (options: tls.ConnectionOptions, callback?: () => void) => tls.TLSSocket,
 };
 
-/** True while http2 creates a session. */
+/** Whether http2 is creating a session at this moment. */
 let forHttp2 = false;
 
 function connect(this: unknown, ...args: unknown[]): unknown {
@@ -41,7 +41,7 @@ function connect(this: unknown, ...args: unknown[]): unknown {
   return forHttp2 ? adapt(socket as unknown as ReplicatedSocket) : socket;
 }
 
-/** Wraps a function that creates an http2 session: a connection of the session uses an adapter. */
+/** Wraps a function that creates an http2 session. Connections of the session then use an adapter. */
 function adapting(connectSession: Call): Call {
   return function (this: unknown, ...args: unknown[]) {
     const before = forHttp2;
@@ -54,7 +54,7 @@ function adapting(connectSession: Call): Call {
   };
 }
 
-/** `connect` of sockets that the application has constructed, or Node's own `net.connect` for the application. */
+/** Replacement for `connect` of sockets that the application has constructed, and for Node's own `net.connect`. */
 function socketConnect(this: net.Socket & { _handle?: unknown }, ...args: unknown[]): unknown {
   const named = this._handle || this instanceof tls.TLSSocket ? undefined : replicatedTarget(args);
   if (!named) return original.socketConnect.apply(this, args);
@@ -90,7 +90,7 @@ function tlsConnect(this: unknown, ...args: unknown[]): tls.TLSSocket {
   if (options.path || !replicatedTarget([options])) {
     return (original.tlsConnect as unknown as Call).apply(this, args) as tls.TLSSocket;
   }
-  // The signal ends the TLS socket, so the socket below needs no signal.
+  // The signal ends the TLS socket, so the socket below it needs no signal.
   const socket = connectReplicated({ ...options, signal: undefined }) as unknown as ReplicatedSocket;
   let secured: tls.TLSSocket;
   try {
@@ -99,9 +99,9 @@ function tlsConnect(this: unknown, ...args: unknown[]): tls.TLSSocket {
     socket.destroy();
     throw error;
   }
-  // TLS does not destroy the socket if the signal was aborted before.
+  // If the signal was already aborted before, TLS does not destroy the socket.
   secured.once('close', () => socket.destroy());
-  // If a socket is given, Node leaves the timeout to the caller.
+  // If the caller passes a socket, Node does not set the timeout.
   if (options.timeout) secured.setTimeout(options.timeout);
   return secured;
 }
@@ -112,7 +112,10 @@ function secure(options: tls.ConnectionOptions, socket: ReplicatedSocket, callba
   return secured;
 }
 
-/** True while TLS checks a socket. If the socket looked like a `net.Socket`, TLS would wait forever for its handle. */
+/**
+ * Whether TLS is checking a socket now. If the socket looked like a `net.Socket`, TLS would wait forever for its
+ * handle.
+ */
 let hidden = false;
 
 function unseen<Result>(work: () => Result): Result {
@@ -126,8 +129,8 @@ function unseen<Result>(work: () => Result): Result {
 }
 
 /**
- * Makes a client's replicated connection an instance of `net.Socket`. A server's connection does not become one,
- * because TLS's own server may check it.
+ * Makes a client's replicated connection an instance of `net.Socket`. A server's connection stays as it is, because
+ * TLS's own server may check its class.
  */
 function hasInstance(this: unknown, value: unknown): boolean {
   if (this === net.Socket && !hidden && value instanceof ReplicatedSocket && value.isClient) return true;

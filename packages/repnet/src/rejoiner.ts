@@ -1,8 +1,8 @@
 /**
- * New second legs for kept-alive connections. A flow uses only one leg after a long message, or after the other leg
- * failed or was too slow. When the flow has been idle, its client opens a new leg. Its hello contains the flow and the
- * positions of both directions (docs/repnet-wire.md, "Legs that rejoin"). The new leg has another port, so it may take
- * another path.
+ * New second connections for kept-alive flows. A flow uses only one connection after a long message, or after the other
+ * connection failed or was too slow. When the flow has been idle, its client opens a new connection. Its hello contains
+ * the flow's identifier and the positions of both directions (docs/repnet-wire.md, "Legs that rejoin"). The new
+ * connection has another port, so it may take another path.
  */
 import type { Budget, BudgetLimits } from './budget';
 import { ClientHello, type HelloOutcome, type Refusal } from './client-hello';
@@ -12,16 +12,16 @@ import { Leg } from './leg';
 import { connectStock } from './stock';
 import type { Banner } from './wire';
 
-/** Pause in milliseconds after a useless leg. It is doubled for each further useless leg. */
+/** Pause in milliseconds after a useless second connection. It is doubled for each further useless one. */
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 60_000;
 
 export interface RejoinOptions {
-  /** Options of the leg's connection. */
+  /** Options of the new connection. */
   connection: Parameters<typeof connectStock>[0];
   budget: Budget;
   limits: BudgetLimits;
-  /** Longest time in milliseconds until the leg is established. */
+  /** Longest time in milliseconds until the connection is established. */
   deadline: number;
   /** Identifier of the flow's server. */
   instanceId(): string | undefined;
@@ -41,29 +41,29 @@ export class Rejoiner implements HelloOutcome {
     this.#options = options;
   }
 
-  /** Called when both legs were fast enough for the sent bytes. */
+  /** Called when both connections were fast enough for the sent bytes. */
   wasUseful(): void {
     this.#pause = 0;
   }
 
-  /** A leg could not rejoin, or was too slow at once: the next one has to wait. */
+  /** Called when a connection could not rejoin, or was too slow at once. The next one has to wait. */
   wasUseless(): void {
     this.#notBefore = performance.now() + this.#pause;
     this.#pause = Math.min(LONGEST_PAUSE_MS, Math.max(FIRST_PAUSE_MS, 2 * this.#pause));
   }
 
-  /** Opens the leg with this index, unless the pause has not ended or the budget is used up. */
+  /** Opens the connection with this index, unless the pause has not ended or the budget is used up. */
   start(index: 0 | 1): void {
     const { connection, budget, limits, deadline } = this.#options;
     const flow = this.#flow;
     const early = this.#notBefore - performance.now();
     if (early > 0) {
-      // The connection is checked again after the pause, because it may still be idle without a byte that wakes it.
+      // The flow is checked again after the pause. It may still be idle, and then no byte would cause a check.
       if (this.#later === undefined) this.#later = setTimeout(() => this.#again(), early).unref();
       return;
     }
     if (budget.ask('repflow', limits) !== 'repflow') return;
-    // No call waits for this leg, so it does not keep the process alive.
+    // No call waits for this connection, so it does not keep the process alive.
     const leg = new Leg(connectStock(connection).unref(), index, flow);
     flow.expectRejoin(leg);
     const hello = new ClientHello(leg, flow.id, this);

@@ -1,6 +1,6 @@
 /**
- * Server's side: the listener on the replica port, the hello of each connection to it, and the assignment of the leg to
- * a flow. With port pairing, this module also accepts the connections to port N.
+ * Listener on the replica port of a server. It reads the hello of each connection, and assigns the connection to a
+ * flow. With port pairing, it also accepts the connections to port N.
  */
 import type net = require('node:net');
 
@@ -29,7 +29,7 @@ import {
   VERSION,
 } from './wire';
 
-/** Internal members of a `net.Server`, in all versions from Node 20. */
+/** Server with internal members of `net.Server`, in all versions since Node 20. */
 export type ServerInside = net.Server & {
   allowHalfOpen?: boolean;
   pauseOnConnect?: boolean;
@@ -44,7 +44,7 @@ export type ServerInside = net.Server & {
   _emitCloseIfDrained?(): void;
 };
 
-/** Returns the address of a TCP handle. @returns 0 if there is no error */
+/** Function that stores the address of a TCP handle in `name`. @returns 0 if there is no error */
 type OwnName = (this: object, name: Partial<net.AddressInfo>) => number;
 
 type AcceptedSocket = net.Socket & { server: net.Server; _server: net.Server; _handle: { getsockname: OwnName } };
@@ -52,23 +52,23 @@ type AcceptedSocket = net.Socket & { server: net.Server; _server: net.Server; _h
 export type ListenerSettings = GlobalSettings & FlowSettings;
 
 /**
- * Returns whether it is a server of http2 without TLS. Such a server puts an adapter without names before a stream
- * without a native handle.
+ * Returns whether the server is an http2 server without TLS. For a stream without a native handle, such a server uses
+ * an adapter without addresses.
  */
 const isHttp2 = (server: ServerInside): boolean => server.updateSettings !== undefined && server.setSecureContext === undefined;
 
-/** Owner of a leg that was given up, or that gets another owner. */
+/** Owner of a connection that was given up, or that gets another owner. */
 const NOBODY: LegOwner = { legData: () => true, legEof: () => {}, legFailed: () => {}, legClosed: () => {} };
 
 export class ReplicaListener {
-  /** Listens on the replica port. */
+  /** Server that listens on the replica port. */
   readonly server: net.Server;
   /** Identifier that distinguishes this server from other servers behind the same address. */
   readonly instanceId = randomId();
   readonly #main: ServerInside;
   readonly #settings: ListenerSettings;
   readonly #table: FlowTable;
-  /** Connections with an incomplete hello, or with an answer to it, that have not ended. */
+  /** Connections that have not ended and whose hello is incomplete or was refused. */
   readonly #hellos: ExpiryQueue<Leg, Leg>;
   readonly #refused: LegOwner = {
     legData: () => true,
@@ -76,9 +76,9 @@ export class ReplicaListener {
     legFailed: (leg) => this.helloGone(leg),
     legClosed: (leg) => this.helloGone(leg),
   };
-  /** Port that clients see. */
+  /** Port of the service, which clients connect to. */
   readonly #port: number;
-  /** Address of a handle, with that port. It is read only on request. */
+  /** Function that reads the address of a handle, with the service's port. It is called only on request. */
   readonly #ownName: OwnName;
   #closing = false;
 
@@ -104,7 +104,7 @@ export class ReplicaListener {
     return this.#settings.pairing;
   }
 
-  /** Accepts no more legs. Open flows continue. */
+  /** Stops accepting connections. Open flows continue. */
   close(): void {
     if (this.#closing) return;
     this.#closing = true;
@@ -114,7 +114,9 @@ export class ReplicaListener {
     this.#table.stop();
   }
 
-  /** Port pairing: a connection to N (leg 0) or N+1 (leg 1), identified by its source address. */
+  /**
+   * Accepts a connection with port pairing, to N (index 0) or N+1 (index 1). Its source address identifies the flow.
+   */
   acceptPlain(index: 0 | 1, socket: net.Socket): void {
     const { remoteAddress, remotePort } = socket;
     const leg = new Leg(socket, index, NOBODY);
@@ -135,7 +137,7 @@ export class ReplicaListener {
     else this.#late(id, leg);
   }
 
-  /** The stock server has counted the connection, but flows are counted instead. */
+  /** Removes a connection from the stock server's count, because flows are counted instead. */
   #forget(socket: net.Socket, server: net.Server): void {
     (socket as net.Socket & { _server: unknown })._server = null;
     (server as ServerInside)._connections--;
@@ -143,7 +145,7 @@ export class ReplicaListener {
 
   #expectHello(socket: net.Socket): void {
     this.#forget(socket, this.server);
-    // The connection was already reset: a flow that starts with it would have no client. The address is read here,
+    // The connection was already reset, so a flow that starts with it would have no client. The address is read here,
     // because the kernel removes it at a reset.
     if (socket.remoteAddress === undefined) {
       socket.on('error', () => {}).destroy();
@@ -152,30 +154,33 @@ export class ReplicaListener {
     this.#hold(new Leg(socket, 0, new ServerHello(this)));
   }
 
-  /** Counts a connection that is not a leg of a flow. It is closed after a time, or if there are too many. */
+  /**
+   * Counts a connection that belongs to no flow. It is closed after a time, or if there are too many of these
+   * connections.
+   */
   #hold(leg: Leg): void {
     counters.held.pendingHellos++;
     this.#hellos.add(leg, leg, Math.min(this.#settings.pendingHellos, this.#main.maxConnections ?? Number.POSITIVE_INFINITY));
   }
 
-  /** A connection has ended, or its hello is complete. */
+  /** Called when a connection has ended or its hello is complete. */
   helloGone(leg: Leg): void {
     if (this.#hellos.delete(leg)) counters.held.pendingHellos--;
   }
 
   #dropHello(leg: Leg): void {
     counters.held.pendingHellos--;
-    // A connection that was answered and has not ended has sent its hello.
+    // A connection with the owner `#refused` has sent its hello and got an answer, so its hello was not too late.
     if (leg.owner !== this.#refused) countDrop('hello_timeout');
     leg.owner = NOBODY;
     leg.reset();
   }
 
   /**
-   * The hello is complete or wrong.
+   * Called when the hello is complete or wrong.
    *
    * @param preamble bytes of a preamble of another version, or `undefined` for other bytes
-   * @param rest the bytes after it
+   * @param rest bytes after the preamble
    */
   answer(leg: Leg, preamble: Preamble | Buffer | undefined, rest: Buffer): void {
     this.helloGone(leg);
@@ -218,13 +223,13 @@ export class ReplicaListener {
         return;
       }
       const banner = this.#banner(preamble, 'opened');
-      // With `pauseOnConnect`, the application expects a socket from which nothing was read. This socket was read.
+      // With `pauseOnConnect`, the application expects a socket from which nothing was read. This socket has been read.
       if (preamble.mode === 'repsyn' && rest.length > 0 && !this.#main.pauseOnConnect) {
         this.#handOver(preamble, leg, banner, rest);
         return;
       }
-      // If the first bytes of the application have arrived, the application's answer may follow at once, in the same
-      // write.
+      // If the first bytes of the application have arrived, the application's answer may follow at once. It is then
+      // sent in the same write.
       if (rest.length > 0) leg.sendSoon(banner);
       else leg.send([banner]);
       this.#open(preamble.flowId, leg, preamble.mode);
@@ -233,15 +238,15 @@ export class ReplicaListener {
   }
 
   /**
-   * Returns whether a leg may join a flow. A joined leg reads the flow's bytes and can write some, so by default only
-   * the address that opened the flow may join.
+   * Returns whether a connection may join a flow. It can read the flow's bytes and write some, so by default only the
+   * address that opened the flow may join.
    */
   #isFrom({ from }: Flow, { socket }: Leg): boolean {
     return this.#settings.secondLegFrom === 'anywhere' || from === socket.remoteAddress;
   }
 
   /**
-   * Adds a second leg to a connection that has been idle. A leg that does not fit is refused, and the connection
+   * Adds a second connection to a flow that has been idle. If the connection does not fit, it is refused, and the flow
    * continues unchanged.
    */
   #rejoin(preamble: Preamble, rejoin: Rejoin, leg: Leg, rest: Buffer): void {
@@ -256,9 +261,9 @@ export class ReplicaListener {
   }
 
   /**
-   * Eager RepSYN: bytes after the hello show that the client has chosen this leg, so the flow is in CHOSEN from its
-   * start. There is no second leg to merge, so the application gets the stock socket itself. The flow's identifier
-   * becomes a tombstone at once.
+   * Opens an eager RepSYN flow. Bytes after the hello show that the client has chosen this connection, so the flow
+   * starts in the state CHOSEN. There is no second connection to merge, so the application gets the stock socket
+   * itself. The flow's identifier becomes a tombstone at once.
    */
   #handOver({ flowId, mode }: Preamble, leg: Leg, banner: Buffer, rest: Buffer): void {
     const main = this.#main;
@@ -277,7 +282,7 @@ export class ReplicaListener {
     socket.server = main;
     socket._server = main;
     main._connections++;
-    // The method is replaced on the handle, because TLS calls it there.
+    // The method is replaced on the handle, because TLS calls the handle's method.
     socket._handle.getsockname = this.#ownName;
     socket.on('close', () => {
       counters.flows.live--;
@@ -295,7 +300,7 @@ export class ReplicaListener {
     return encodeBanner({ version: VERSION, status, leg: preamble.leg, flowCheck, instanceId: this.instanceId });
   }
 
-  /** Sends a refusal or the answer to a probe. The connection is held until the client has closed it, too. */
+  /** Sends a refusal, or the answer to a probe. The connection stays open until the client has closed it, too. */
   #hangUp(leg: Leg, banner: Buffer): void {
     leg.send([banner]);
     leg.end(() => {});
@@ -309,7 +314,7 @@ export class ReplicaListener {
     leg.reset();
   }
 
-  /** @returns whether no new flow is taken */
+  /** @returns whether the server accepts no new flow */
   #refusal(socket: net.Socket): boolean {
     if (this.#closing) {
       counters.flows.refused.closing++;
@@ -354,7 +359,8 @@ const read = Object.getOwnPropertyDescriptor(Socket.prototype, 'bytesRead')?.get
 const written = Object.getOwnPropertyDescriptor(Socket.prototype, 'bytesWritten')?.get as (this: net.Socket) => number | undefined;
 
 /**
- * Counters of bytes without the bytes of the hello. All sockets share one pair of functions, so that V8 sees one shape.
+ * Byte counters that leave out the bytes of the hello. All sockets share one pair of functions, so that V8 sees one
+ * shape.
  */
 const COUNTED_FROM_HELLO: PropertyDescriptorMap & ThisType<net.Socket> = {
   bytesRead: {
@@ -371,7 +377,7 @@ const COUNTED_FROM_HELLO: PropertyDescriptorMap & ThisType<net.Socket> = {
   },
 };
 
-/** Server's side of the hello on one connection. */
+/** Hello of a client on one connection, as the server receives it. */
 class ServerHello implements LegOwner {
   readonly #listener: ReplicaListener;
   #received: Buffer | undefined;

@@ -1,13 +1,13 @@
 /**
- * Summary of a process's flows for users: with `REPNET_REPORT=1` it is written to stderr when the process exits. It
- * says why flows to listed targets were not replicated.
+ * Summary of a process's flows for users. With `REPNET_REPORT=1`, the summary is written to stderr when the process
+ * exits. It contains the reasons why flows to listed targets were not replicated.
  */
 import fs = require('node:fs');
 
 import type { PlainReason } from './events';
 import type { Stats } from './stats';
 
-/** Reasons why flows were plain, with advice. */
+/** Reasons why a flow used one plain connection, with advice. */
 const PLAIN: Record<PlainReason, string> = {
   unknown: 'nothing was known of the replica port yet: the first flow asks (assumeCapable, or probe(), saves that)',
   incapable:

@@ -1,4 +1,4 @@
-/** Only state of the process: configuration, budgets and capabilities of targets. ESM and CJS share it. */
+/** State of the process that ESM and CommonJS share: configuration, budgets, and capabilities of targets. */
 import { Budgets } from './budget';
 import { CapabilityCache } from './capability';
 import { type Config, loadConfig, type Options, readFlowSettings, withOptions } from './config';
@@ -52,7 +52,10 @@ class Runtime {
     return settings.mode === 'off' ? undefined : settings;
   }
 
-  /** As `findRule()`, but with a memory: the check of an address against a block costs as much as a system call. */
+  /**
+   * Returns the target's rule, like `findRule()`. Results are remembered, because one check of an address costs as much
+   * as a system call.
+   */
   #ruleFor(host: string, port: number): TargetRule | undefined {
     const key = `${port}|${host}`;
     let rule = this.#ruleByTarget.get(key);

@@ -5,33 +5,33 @@ export type Pairing = 'hello' | 'port';
 
 /** Settings of one flow. */
 export interface FlowSettings {
-  /** Replicated part of a flow: `repflow` or `repsyn`; `off`: every flow is one plain connection. */
+  /** Mode: the part of a flow that is replicated. `off`: every flow is one plain connection. */
   mode: Mode | 'off';
   pairing: Pairing;
-  /** Port of the second listener; `undefined`: N+1. */
+  /** Port of the second listener; `undefined`: the port after the service's port. */
   replicaPort: number | undefined;
-  /** Number of bytes, sent and received, at which a flow continues on one leg only. */
+  /** Number of bytes, sent and received, at which a flow continues on one connection only. */
   maxBytes: number;
-  /** Largest number of bytes that are kept for a leg that has not arrived. */
+  /** Largest number of bytes that are kept for a connection that has not arrived. */
   archiveCap: number;
-  /** Largest number of bytes that wait in user space for a slow leg. */
+  /** Largest number of bytes that wait in user space for a slow connection. */
   lagCap: number;
-  /** Longest time in milliseconds until a leg is established. */
+  /** Longest time in milliseconds until a connection is established. */
   legDeadline: number;
-  /** Longest time in milliseconds that a finished flow waits for its other leg. */
+  /** Longest time in milliseconds that a finished flow waits for its slower connection. */
   confirmTimeout: number;
-  /** Whether to open both legs to a target that has not been probed yet. */
+  /** Whether to open both connections to a target that has not been probed yet. */
   assumeCapable: boolean;
-  /** Time in milliseconds without an answer from the replica port after which a flow uses port N. */
+  /** Time in milliseconds without an answer from the replica port after which a flow uses the service's port. */
   fallbackDelay: number;
   /**
-   * Time in milliseconds without a byte in either direction after which a connection is idle: its next message is
-   * replicated again.
+   * Time in milliseconds without a byte in either direction after which a flow is idle. The next message of an idle
+   * flow is replicated again.
    */
   idleTime: number;
-  /** Whether a target whose legs often fail gets fewer second legs. */
+  /** Whether a target whose connections often fail gets fewer second connections. */
   adaptive: boolean;
-  /** Addresses from which a server accepts the second leg of a flow: the address of the first leg, or any. */
+  /** Addresses from which a server accepts a flow's second connection: the address of the first one, or any address. */
   secondLegFrom: 'same-address' | 'anywhere';
   /** Whether to send the first bytes together with the hello, if the target has answered with a banner recently. */
   eager: boolean;
@@ -39,28 +39,29 @@ export interface FlowSettings {
 
 /** Settings of the process. */
 export interface GlobalSettings extends FlowSettings {
-  /** Listening ports with a replica port: all, none, or those in the list. */
+  /** Ports that get a replica port when a server listens on them: all, none, or the ports of the list. */
   listen: 'all' | 'none' | readonly number[];
-  /** Longest time in milliseconds that a server waits for the second leg. */
+  /** Longest time in milliseconds that a server waits for the second connection of a flow. */
   waitingListTimeout: number;
-  /** Longest time in milliseconds until a hello to a server is complete. */
+  /** Longest time in milliseconds until a server has received a complete hello. */
   helloTimeout: number;
   /** Time in milliseconds for which a server remembers an ended flow. */
   tombstoneTime: number;
   /**
-   * Largest number of ended flows that a server remembers, open flows with one leg included. Further flows are plain.
+   * Largest number of ended flows that a server remembers, open flows with one connection included. Further flows are
+   * plain.
    */
   tombstoneLimit: number;
   /** Largest number of connections with an incomplete hello. */
   pendingHellos: number;
   /**
-   * Time in milliseconds after which an incapable target is probed again, and in which a capable target may get eager
-   * flows.
+   * Time in milliseconds after which a target without repnet is probed again. During this time after its last banner, a
+   * capable target may get eager flows.
    */
   capabilityTtl: number;
-  /** Largest share of listed flows with a second leg. */
+  /** Largest share of listed flows with a second connection, 0 to 1. */
   budget: number;
-  /** Number of live RepFlow flows at which new flows use RepSYN. */
+  /** Number of open RepFlow flows at which new flows use RepSYN. */
   incastLimit: number;
 }
 

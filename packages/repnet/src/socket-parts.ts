@@ -8,23 +8,27 @@ export function systemError(message: string, code: string): NodeJS.ErrnoExceptio
   return Object.assign(new Error(message), { code });
 }
 
-/** Part of the interface of Node's TCP handle that a flow can offer. A call applies to every connection. */
+/**
+ * Handle of a replicated socket, with a part of the interface of Node's TCP handle. A call applies to every connection.
+ */
 export class FlowHandle {
   readonly #each: (apply: (socket: net.Socket) => void) => void;
   #resource: AsyncResource | undefined;
   /**
-   * Reader of the handle. While a connection is idle, http's agent sets it, to give the connection up if bytes arrive
-   * without a request (Node 22.23, 24.21).
+   * Reader of the handle. http's agent sets it while a connection is idle. The agent then closes the connection if
+   * bytes arrive without a request (Node 22.23, 24.21).
    */
   onread: { readonly name: string } | undefined;
-  /** Tells http's agent that the handle is already being read. */
+  /** Whether the handle is already being read. http's agent checks this property. */
   readonly reading = true;
 
   constructor(each: (apply: (socket: net.Socket) => void) => void) {
     this.#each = each;
   }
 
-  /** For http's agent, which runs the requests that wait for a socket in the context of its handle. */
+  /**
+   * Returns the async id of the handle. http's agent runs the requests that wait for a socket in this async context.
+   */
   getAsyncId(): number {
     this.#resource ??= new AsyncResource('RepnetFlow');
     return this.#resource.asyncId();

@@ -1,6 +1,6 @@
 /**
- * Application's end of a flow, with all features of a `net.Socket`, as a Duplex. It is not a subclass of `net.Socket`.
- * This object has no handle, and TLS over a `net.Socket` waits until the socket has one.
+ * Application's end of a flow: a Duplex with all features of a `net.Socket`. It is not a subclass of `net.Socket`,
+ * because it has no handle, and TLS over a `net.Socket` waits until the socket has a handle.
  */
 import net = require('node:net');
 import stream = require('node:stream');
@@ -15,7 +15,7 @@ export interface ReplicatedSocketOptions extends stream.DuplexOptions {
   signal?: AbortSignal;
 }
 
-/** Information from a server for the socket of a flow that it accepted. */
+/** Flow that a server accepted, with the server's data for its socket. */
 export interface Accepted {
   flow: Flow;
   /** Port that the client sees. */
@@ -24,7 +24,7 @@ export interface Accepted {
   opened(): void;
 }
 
-/** Methods of `net.Socket` from Node 24. */
+/** Socket with methods that `net.Socket` has since Node 24. */
 type TypedSocket = net.Socket & { setTypeOfService?(typeOfService: number): unknown; getTypeOfService?(): number };
 
 /** Chunks that the stream has passed to the flow and whose callback is pending. */
@@ -38,7 +38,7 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
   timeout: number | undefined;
   /** Server that accepted the flow, as on a `net.Socket`. */
   server: net.Server | undefined;
-  /** Addresses that the plain connection tried, as on a `net.Socket`: `undefined` unless there were several. */
+  /** Addresses that the plain connection tried, as on a `net.Socket`. `undefined` unless there were several. */
   autoSelectFamilyAttemptedAddresses: string[] | undefined;
   #flow: Flow | undefined;
   #dialer: Dialer | undefined;
@@ -56,10 +56,11 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
   #remote: Pick<net.Socket, 'remoteAddress' | 'remoteFamily' | 'remotePort'> | undefined;
   #local: net.AddressInfo | undefined;
   /**
-   * Value that the application set. It is not private, because `Duplex` sets it before the fields of this class exist.
+   * Value of `allowHalfOpen` that the application set. The field is not private, because `Duplex` sets it before the
+   * fields of this class exist.
    */
   declare halfOpen: boolean;
-  /** TLS has taken over this socket, and decides itself when to end its direction. */
+  /** Whether TLS has taken over this socket. TLS then decides when to end its direction. */
   #takenOver = false;
   readonly #timer = new InactivityTimer(() => this.emit('timeout'));
   #noDelay: boolean | undefined;
@@ -81,9 +82,9 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
   static {
     Object.defineProperty(ReplicatedSocket.prototype, 'allowHalfOpen', {
       /**
-       * The stream itself reads this property after its end. TLS reads it earlier, and decides by it whether to end.
-       * TLS may still have to answer when its peer has ended, so this stream does not end by itself any more after TLS
-       * has read the property.
+       * Value of `allowHalfOpen`. The stream itself reads this property after its end. TLS reads it earlier, and
+       * decides by it whether to end. TLS may still have to answer when its peer has ended, so after TLS has read the
+       * property, this stream does not end by itself any more.
        */
       get(this: ReplicatedSocket): boolean {
         if (this.readableEnded) return this.halfOpen || this.#takenOver;
@@ -210,7 +211,7 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
 
   // Methods that the stream calls.
 
-  /** `pauseOnConnect`: reads and counts no bytes until the application reads. */
+  /** Reads and counts no bytes until the application reads, as the option `pauseOnConnect` requires. */
   hold(): void {
     this.pause();
     this.#held = [];
@@ -292,18 +293,18 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
     this.emit('close', closing.failed);
   }
 
-  // Members of a net.Socket that a stream does not have.
+  // Members that a `net.Socket` has and a stream does not have.
 
   connect(...args: unknown[]): this {
     return ReplicatedSocket.connector(this, args);
   }
 
-  /** Reads the arguments of `connect()`. The module that knows the configuration sets it. */
+  /** Function that reads the arguments of `connect()`. The module with the configuration sets it. */
   static connector: <Self extends ReplicatedSocket>(socket: Self, args: unknown[]) => Self = (socket) => socket;
 
   /**
-   * For code that sets options on the handle of a client's `net.Socket`: they apply to every connection. As in Node,
-   * there is no handle before `connect()` and after `destroy()`.
+   * Handle for code that sets options on the handle of a client's `net.Socket`. The options apply to every connection.
+   * As in Node, there is no handle before `connect()` and after `destroy()`.
    */
   get _handle(): FlowHandle | null {
     if (this.destroyed || this.#accepted || (!this.connecting && !this.#opened)) return null;
@@ -354,7 +355,10 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
     return this.#peer?.remotePort;
   }
 
-  /** Read only once: a flow keeps its addresses after the leg with these addresses is closed. */
+  /**
+   * Address of the peer. It is read only once, because a flow keeps its addresses after the connection with these
+   * addresses is closed.
+   */
   get #peer() {
     const carrier = this.#opened ? this.#flow?.carrier?.socket : undefined;
     if (!this.#remote && carrier?.remoteAddress !== undefined) {
@@ -442,7 +446,7 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
     this.#unref = !ref;
     const flow = this.#flow;
     for (const leg of flow?.legs ?? []) {
-      // A socket whose handle is gone would wait for another handle, with one listener for each call.
+      // A socket whose handle is gone would wait for another handle, with one more listener for each call.
       if (!leg || leg.socket.destroyed || flow?.status[leg.index] === 'gone') continue;
       if (ref) leg.socket.ref();
       else leg.socket.unref();
@@ -453,7 +457,7 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
   #eachConnection(apply: (socket: net.Socket) => void): void {
     const flow = this.#flow;
     if (!flow) return;
-    // A leg that is not live yet gets all options when it is attached.
+    // A connection that is not live yet gets all options when it is attached.
     for (const leg of flow.legs) if (leg && flow.status[leg.index] === 'live' && !leg.socket.destroyed) apply(leg.socket);
   }
 
@@ -479,9 +483,9 @@ function seconds(milliseconds: number): number {
   return Math.max(0, Math.trunc(milliseconds / 1000));
 }
 
-/** `write` after the peer has ended, on a socket that may not be half open. */
+/** Replacement for `write` after the peer has ended, on a socket that may not be half open. */
 function refuseWrite(this: ReplicatedSocket, chunk: unknown, encoding?: unknown, callback?: unknown): boolean {
-  // As in Node, only a write after our own end is too late.
+  // As in Node, a write is too late only after our own end.
   if (!this.writableEnded) return stream.Duplex.prototype.write.call(this, chunk, encoding as BufferEncoding, callback as () => void);
   const done = typeof encoding === 'function' ? encoding : callback;
   const error = systemError('This socket has been ended by the other party', 'EPIPE');

@@ -1,12 +1,12 @@
 /**
- * State machine of a RepNet flow (RepNet paper, section III, Tables I and II), without I/O, clocks or its own memory.
+ * State machine of a RepNet flow (RepNet paper, section III, Tables I and II). It has no I/O, no clock and no memory.
  * `spec/state-machine.json` contains the same machine as a table, and defines its terms. The tests compare this module
  * with the table.
  */
 export type Role = 'client' | 'server';
 export type Mode = 'repflow' | 'repsyn';
 export type State = 'ONE_CONN' | 'DUP_CONN' | 'CHOSEN' | 'ENDED';
-/** State of the leg that is not the subject of an event. */
+/** State of the flow's other connection: the one that an event does not concern. */
 export type OtherLeg = 'live' | 'pending' | 'gone';
 
 export type FlowEvent =
@@ -52,7 +52,7 @@ export interface Step {
 
 const to = (next: State, ...actions: Action[]): Step => ({ next, actions });
 
-/** Start of a flow (`start` in the table). */
+/** First step of a flow (`start` in the table). */
 export const START: Readonly<Record<Role, Step>> = {
   client: to('DUP_CONN', 'start_archive'),
   server: to('ONE_CONN', 'attach_leg', 'enter_waiting_list', 'start_archive', 'open_flow'),
@@ -168,7 +168,7 @@ const CHOSEN = {
 function chosen(event: FlowEvent, role: Role, mode: Mode, other: OtherLeg, onWaitingList: boolean): Step | undefined {
   const steps = CHOSEN;
   const client = role === 'client';
-  // The subject is a second leg that the client opens for a connection that was idle.
+  // The event concerns a second connection that the client opened for a flow that was idle.
   const rejoining = client && mode === 'repflow' && other === 'live';
   switch (event) {
     case 'rejoin_started':
@@ -224,7 +224,7 @@ export function transition(
   }
 }
 
-/** Events that end a leg: afterwards, the subject of the event carries no bytes. */
+/** Events after which the connection that they concern carries no bytes. */
 export const ENDS_SUBJECT: ReadonlySet<FlowEvent> = new Set<FlowEvent>([
   'leg_failed',
   'leg_deadline',

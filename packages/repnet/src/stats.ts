@@ -1,7 +1,7 @@
-/** Counters of the process since its start, and the state that it keeps at present. */
+/** Counters of the process since its start, and gauges of its present state. */
 import type { PlainReason, Reason } from './events';
 
-/** Reasons of a refusal: `maxConnections`, the end of the server, or the limit of remembered flows. */
+/** Reasons to refuse a flow: `maxConnections` was reached, the server is closing, or too many flows are remembered. */
 export type RefusalReason = 'full' | 'closing' | 'tombstones';
 
 export interface Stats {
@@ -13,11 +13,10 @@ export interface Stats {
     /** Number of flows to listed targets that used one plain connection, by reason. */
     plain: Record<PlainReason, number>;
     /**
-     * Number of flows that this process did not accept as replicated flows, by reason. Their clients use plain
-     * connections.
+     * Number of flows that this process refused as replicated flows, by reason. Their clients use plain connections.
      */
     refused: Record<RefusalReason, number>;
-    /** Number of flows whose legs carried different bytes or ended at different lengths. */
+    /** Number of flows whose two connections carried different bytes or ended at different lengths. */
     diverged: number;
     /** Number of replicated flows that are open now. */
     live: number;
@@ -25,22 +24,22 @@ export interface Stats {
   legs: {
     opened: number;
     established: number;
-    /** Number of second legs that carried bytes. */
+    /** Number of second connections that carried bytes. */
     paired: number;
-    /** Number of those legs whose connection had been idle. */
+    /** Number of second connections that were added to a flow after it had been idle. */
     rejoined: number;
-    /** Number of paired flows in which leg 0, or leg 1, was the faster one for most bytes. */
+    /** Number of flows with two connections in which connection 0, or 1, was faster for most bytes. */
     won: [number, number];
-    /** Number of legs given up, by reason. */
+    /** Number of connections given up, by reason. */
     dropped: Partial<Record<Reason, number>>;
-    /** Number of legs that arrived too late and were reset. */
+    /** Number of connections that arrived too late for their flow and were reset. */
     late: number;
   };
   /** Number of servers that listened on a TCP port through repnet, with and without a replica port. */
   servers: { paired: number; plain: number };
-  /** Number of flows that were plain or RepSYN because of the budget. */
+  /** Number of flows that were RepSYN or had one plain connection because of the budget. */
   budgetRefusals: number;
-  /** Number of bytes of the application that were written to a second leg. */
+  /** Number of bytes of the application that were written to a second connection. */
   bytesSentTwice: number;
   /** Number of objects and bytes that the process keeps at present. */
   held: { waiting: number; tombstones: number; pendingHellos: number; lingering: number; archivedBytes: number };
@@ -64,14 +63,14 @@ function zero(): Stats {
   };
 }
 
-/** Counters of the process. Every module increases its own. */
+/** Counters of the process. All modules add to them. */
 export const counters: Stats = zero();
 
 export function countDrop(reason: Reason): void {
   counters.legs.dropped[reason] = (counters.legs.dropped[reason] ?? 0) + 1;
 }
 
-/** Returns a copy that later events do not change. */
+/** Returns a copy of the counters that later events do not change. */
 export function snapshot(): Stats {
   return structuredClone(counters);
 }

@@ -1,4 +1,7 @@
-/** Node's own `net` before any part of it was replaced: the legs of a flow are never replicated themselves. */
+/**
+ * Node's own `net`, saved before any part of it is replaced. Connections of a flow use it, so that they are not
+ * replicated themselves.
+ */
 import net = require('node:net');
 
 const { Socket } = net;
@@ -12,7 +15,7 @@ export const stock = {
   Server: net.Server,
 };
 
-/** `net.connect(options)`. */
+/** Opens a stock connection, like `net.connect(options)`. */
 export function connectStock(options: net.TcpNetConnectOpts): net.Socket {
   return connectSocket.call(new Socket(options as net.SocketConstructorOpts), options);
 }

@@ -1,14 +1,14 @@
-/** Rules of replication: each target is compared with the rules that the user listed. */
+/** Rules of replication. Each target is compared with the rules that the user listed. */
 import net = require('node:net');
 
 import type { FlowSettings } from './settings';
 
-/** Rule for the targets that match it. */
+/** Rule for all targets that match it. */
 export interface TargetRule {
-  /** Text that the user wrote, for messages. */
+  /** Text that the user wrote. Messages contain it. */
   readonly text: string;
   matches(host: string, port: number): boolean;
-  /** Overrides of the global settings. With `mode: 'off'`, the rule is an exception. */
+  /** Settings that override the global settings. With `mode: 'off'`, the rule excludes its targets. */
   readonly overrides: Partial<FlowSettings>;
 }
 
@@ -52,7 +52,7 @@ function hostTest(text: string): HostTest | string {
   return (name) => name === host;
 }
 
-/** Only addresses match: a name is never resolved to find out whether its address is in a block. */
+/** Returns a test for a block of addresses. A name never matches: it is not resolved for this test. */
 function cidrTest(text: string): HostTest | string {
   const [address = '', prefix = ''] = text.split('/');
   const family = net.isIP(address);
@@ -69,7 +69,9 @@ function cidrTest(text: string): HostTest | string {
 
 const WILDCARDS: Readonly<Record<string, string>> = { '**': '.*', '*': '[^.]*', '?': '[^.]' };
 
-/** `*` matches any characters within one label, `**` matches any characters, and `?` matches one character. */
+/**
+ * Returns a test for a glob. `*` matches any characters within one label, `**` any characters, and `?` one character.
+ */
 function globTest(glob: string): HostTest {
   const pattern = glob.replace(/\*\*|[*?.+^${}()|[\]\\]/g, (found) => WILDCARDS[found] ?? `\\${found}`);
   const expression = new RegExp(`^${pattern}$`);

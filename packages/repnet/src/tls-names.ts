@@ -1,6 +1,6 @@
 /**
- * Addresses of a TLS connection over a replicated flow. TLS reads them from a TCP handle, which such a flow does not
- * have. Without this module, `request.socket.remoteAddress` of an https server would be undefined.
+ * Addresses of TLS connections over replicated flows. TLS reads the addresses from a TCP handle, which a replicated
+ * flow does not have. Without this module, `request.socket.remoteAddress` of an https server would be undefined.
  */
 import type net = require('node:net');
 import type tls = require('node:tls');
@@ -8,7 +8,7 @@ import type tls = require('node:tls');
 import { mirror } from './graft';
 import { ReplicatedSocket } from './socket';
 
-/** Internal reference of a TLS socket to the stream below it, in all versions from Node 20. */
+/** TLS socket with its internal reference to the stream below it, in all versions since Node 20. */
 type WithStream = tls.TLSSocket & { _handle: { _parentWrap?: { stream?: unknown } } | null };
 
 function name(secured: WithStream): void {

@@ -1,11 +1,11 @@
 /**
- * Hello of `pairing: 'hello'`, version 1, as defined in docs/repnet-wire.md. The tests check it against
+ * Hello of `pairing: 'hello'`, version 1, as defined in docs/repnet-wire.md. The tests compare this module with
  * spec/wire-vectors.json.
  */
 import type { Mode } from './state-machine';
 
 export const HELLO_BYTES = 32;
-/** Additional length of a preamble that rejoins: three numbers. */
+/** Additional length in bytes of a preamble that rejoins: three numbers. */
 export const REJOIN_BYTES = 24;
 export const VERSION = 1;
 
@@ -20,16 +20,16 @@ const ZERO_ID = '0'.repeat(32);
 export const STATUSES = ['opened', 'joined', 'probed', 'unsupported', 'busy'] as const;
 export type Status = (typeof STATUSES)[number];
 
-/** Position at which a second leg joins a connection that was idle. */
+/** Position at which a second connection joins a flow that was idle. */
 export interface Rejoin {
   /**
-   * Number of the second leg, counted from 1. The client counts those that it has opened for this connection after its
-   * first pair.
+   * Number of the second connection, counted from 1. The client counts all second connections that it has opened for
+   * this flow after its first pair.
    */
   message: number;
-  /** Number of bytes of the application from client to server before the first byte of this leg. */
+  /** Number of bytes of the application from client to server before the first byte of this connection. */
   sent: number;
-  /** Number of bytes of the application from server to client before the first byte of this leg. */
+  /** Number of bytes of the application from server to client before the first byte of this connection. */
   received: number;
 }
 
@@ -38,7 +38,7 @@ export interface Preamble {
   probe: boolean;
   mode: Mode;
   leg: number;
-  /** 32 hexadecimal digits. */
+  /** Identifier of the flow: 32 hexadecimal digits. */
   flowId: string;
   rejoin?: Rejoin;
 }
@@ -49,11 +49,11 @@ export interface Banner {
   leg: number;
   /** First 8 hexadecimal digits of the flow's identifier. */
   flowCheck: string;
-  /** 32 hexadecimal digits. */
+  /** Identifier of the server: 32 hexadecimal digits. */
   instanceId: string;
 }
 
-/** Reason why bytes are not a hello, or not one yet: the first wrong field. */
+/** First wrong field of a hello, or `incomplete` if more bytes are needed. */
 export type Rejection =
   | 'incomplete'
   | 'magic'
@@ -68,7 +68,7 @@ export type Rejection =
 
 /**
  * Returns a hello that contains zeros after its magic. Its memory is from Node's pool, because separate memory would
- * cost more than all writes into it.
+ * cost more than all writes into the hello.
  */
 function blank(magic: Buffer, length: number): Buffer {
   const bytes = Buffer.allocUnsafe(length).fill(0);
@@ -120,7 +120,7 @@ export function preambleLength({ rejoin }: Preamble): number {
   return rejoin ? HELLO_BYTES + REJOIN_BYTES : HELLO_BYTES;
 }
 
-/** Decodes the first 32 or 56 bytes. With fewer bytes, it rejects as soon as they cannot become a preamble. */
+/** Decodes the first 32 or 56 bytes. Fewer bytes are rejected as soon as they cannot become a preamble. */
 export function decodePreamble(bytes: Buffer): Preamble | Rejection {
   const magic = magicRejection(bytes, PREAMBLE_MAGIC);
   if (magic) return magic;
@@ -146,7 +146,7 @@ export function decodePreamble(bytes: Buffer): Preamble | Rejection {
   return { ...preamble, rejoin: { message, sent, received } };
 }
 
-/** Decodes the first 32 bytes. With fewer bytes, it rejects as soon as they cannot become a banner. */
+/** Decodes the first 32 bytes. Fewer bytes are rejected as soon as they cannot become a banner. */
 export function decodeBanner(bytes: Buffer): Banner | Rejection {
   const magic = magicRejection(bytes, BANNER_MAGIC);
   if (magic) return magic;

@@ -1,4 +1,4 @@
-//! Load balancer in Python.
+//! Load balancer that is written in Python.
 
 use super::{Failure, Slot, reports_to};
 use pyo3::exceptions::PyValueError;

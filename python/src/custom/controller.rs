@@ -1,4 +1,4 @@
-//! Congestion controller in Python, and its arguments.
+//! Congestion controller that is written in Python, and the arguments of its methods.
 
 use super::{Failure, Slot, named_copy, reports_to};
 use pyo3::exceptions::PyValueError;
@@ -42,7 +42,7 @@ impl Window {
     }
 }
 
-/// Returns a number of bytes, at least 0. A fraction is cut off.
+/// Converts a Python number to a number of bytes, at least 0. A fraction is cut off.
 fn whole(bytes: &Bound<'_, PyAny>) -> PyResult<u64> {
     if let Ok(bytes) = bytes.extract::<u64>() {
         return Ok(bytes);
@@ -69,17 +69,17 @@ pub struct Ack {
     now_ns: u64,
     /// Payload bytes that are acknowledged for the first time.
     acked: u64,
-    /// Whether it carries ECN-Echo.
+    /// Whether the ACK carries ECN-Echo.
     marked: bool,
-    /// Offset that is now acknowledged.
+    /// Offset up to which all bytes are now acknowledged.
     una: u64,
     /// Offset of the next byte to send.
     nxt: u64,
     /// Payload bytes of a full segment.
     mss: u64,
-    /// Whether the window may grow.
+    /// Whether the window may grow at present.
     may_grow: bool,
-    /// Largest number of bytes of one ACK that slow start counts; 2^64 - 1 if every byte counts.
+    /// Largest number of bytes of one ACK that slow start counts. 2^64 - 1 means that every byte counts.
     slow_start_limit: u64,
     /// Smoothed round-trip time in nanoseconds; 0 before the first sample.
     srtt_ns: u64,
@@ -87,13 +87,13 @@ pub struct Ack {
     rtt_ns: Option<u64>,
 }
 
-/// Sign of congestion.
+/// Event that shows congestion: a loss, a timeout or a mark.
 #[pyclass(frozen, get_all, module = "tailcut")]
 #[derive(Debug)]
 pub struct Congested {
     /// Time in nanoseconds at which the sender detected the congestion.
     now_ns: u64,
-    /// Payload bytes sent and not acknowledged.
+    /// Payload bytes that were sent and are not acknowledged.
     in_flight: u64,
     /// Payload bytes of a full segment.
     mss: u64,
@@ -143,7 +143,7 @@ impl Controller {
         Self { methods, failure }
     }
 
-    /// Calls a method with the window, which it may change, and with `told`.
+    /// Calls a method with the window, which the method may change, and with `told`.
     fn call<T>(
         &self,
         window: &mut congestion::Window,

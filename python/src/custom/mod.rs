@@ -1,7 +1,7 @@
 //! Queue disciplines, congestion controllers and load balancers that are written in Python.
 //!
-//! A part is a class. Each port, connection or switch of a run has an object of this class. The thread of the run
-//! calls the object.
+//! A part is a class. Each port, connection or switch of a run has its own object of the class. Only the thread of the
+//! run calls the object.
 
 mod balancer;
 mod controller;
@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tailcut_scenario::did_you_mean;
 use tailcut_scenario::sim::{Design, NameError, Registered, Stack};
 
-/// First exception of a part in the runs of a study.
+/// First exception that a part raised in the runs of a study.
 #[derive(Default, Debug)]
 pub struct Failure {
     happened: AtomicBool,
@@ -30,12 +30,12 @@ impl Failure {
         self.happened.store(true, Ordering::Relaxed);
     }
 
-    /// Whether a part has raised an exception, or calls are stopped.
+    /// Whether a part has raised an exception, or calls were stopped.
     pub fn happened(&self) -> bool {
         self.happened.load(Ordering::Relaxed)
     }
 
-    /// Returns the exception, if there is one.
+    /// Returns the exception of a part, if a part has raised one.
     pub fn take(&self) -> Option<PyErr> {
         self.error
             .lock()
@@ -49,7 +49,8 @@ impl Failure {
         self.halt();
     }
 
-    /// Returns the result of a part. Returns `None` after an exception, because the run is about to stop.
+    /// Calls a method of a part and returns its result. Returns `None` after an exception, because the run is about to
+    /// stop.
     fn catch<T>(&self, call: impl FnOnce(Python<'_>) -> PyResult<T>) -> Option<T> {
         if self.happened() {
             return None;
@@ -64,18 +65,19 @@ thread_local! {
     static REPORTS_TO: RefCell<Arc<Failure>> = RefCell::default();
 }
 
-/// Runs `work` while this thread holds Python's lock. Otherwise each call of a part would take the lock, which costs
-/// as much as the call. Python itself releases the lock every few milliseconds while parts run.
+/// Runs `work` while this thread holds Python's global lock (GIL). Without this function, each call of a part would
+/// take the lock, which costs as much as the call itself. Python releases the lock every few milliseconds while parts
+/// run.
 pub fn with_lock<T>(work: impl FnOnce() -> T) -> T {
     Python::attach(|_| work())
 }
 
-/// Lets other threads of Python take the lock, if this thread holds it.
+/// Lets other Python threads take Python's global lock (GIL), if this thread holds it.
 pub fn yield_lock() {
     Python::attach(|py| py.detach(|| ()));
 }
 
-/// Makes all parts that this thread creates later report to `failure`.
+/// Sets the place where parts report exceptions. It applies to all parts that this thread creates later.
 pub fn report_to(failure: &Arc<Failure>) {
     REPORTS_TO.set(Arc::clone(failure));
 }
@@ -86,11 +88,11 @@ fn reports_to() -> Arc<Failure> {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Queue at the ports of a design.
+    /// Queue at all switch ports. `like` is the transport that runs over it.
     Queue {
         like: &'static str,
     },
-    /// Controller over the network of a design.
+    /// Congestion controller. `like` is the design whose network it uses.
     Controller {
         like: &'static str,
     },
@@ -99,7 +101,7 @@ enum Kind {
     },
 }
 
-/// Name of a custom part, and the Python class that implements it at present.
+/// Name of a custom part, and the Python class that implements the part at present.
 struct Slot {
     name: &'static str,
     kind: Kind,
@@ -107,7 +109,7 @@ struct Slot {
 }
 
 impl Slot {
-    /// Creates an object of the class. The attributes are set before it is initialised.
+    /// Creates an object of the class. The attributes are set before `__init__` is called.
     fn make<'py>(
         &self,
         py: Python<'py>,
@@ -128,7 +130,7 @@ impl Slot {
 
 static SLOTS: Mutex<Vec<&'static Slot>> = Mutex::new(Vec::new());
 
-/// Whether a part of the design is written in Python.
+/// Returns whether a part of the design is written in Python.
 pub fn is_in_python(design: &Stack) -> bool {
     let name = design.to_string();
     let slots = SLOTS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -136,8 +138,8 @@ pub fn is_in_python(design: &Stack) -> bool {
         .any(|part| slots.iter().any(|slot| slot.name == part))
 }
 
-/// Gives a class a name for designs. If the name exists, it now refers to the newer class, as after a second run of a
-/// notebook cell.
+/// Registers a class as a part with this name. If the name exists, it now refers to the new class, which happens when a
+/// notebook cell runs again.
 #[pyfunction]
 pub fn register(
     py: Python<'_>,
@@ -157,7 +159,7 @@ pub fn register(
         (_, Some(base)) => Kind::Controller { like: base.name },
         (_, None) => Kind::Balancer { by_packet },
     };
-    // The lock of the slots is released before Python code runs, because that code may need it.
+    // The lock of the slots is released before Python code runs, because the Python code may need the same lock.
     let known = SLOTS
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
@@ -197,7 +199,7 @@ pub fn register(
     Ok(())
 }
 
-/// Returns the design that a part belongs to.
+/// Returns the design with this name, on which a part is based.
 fn design(py: Python<'_>, name: &str) -> PyResult<&'static Design> {
     Design::named(name).ok_or_else(|| {
         let names: Vec<&str> = Design::all().iter().map(|design| design.name).collect();
@@ -212,7 +214,7 @@ fn design(py: Python<'_>, name: &str) -> PyResult<&'static Design> {
     })
 }
 
-/// Returns a copy of a design, with the name of a part.
+/// Returns a copy of a design with the name of a part.
 fn named_copy(slot: &Slot, about: &'static str, like: &Design) -> Design {
     Design {
         name: slot.name,

@@ -1,4 +1,5 @@
-//! Queue discipline in Python: a FIFO in Rust, for which Python decides which packets are dropped and marked.
+//! Queue discipline that is written in Python. The queue itself is a FIFO in Rust. Python decides which packets are
+//! dropped and marked.
 
 use super::{Failure, Slot, named_copy, reports_to};
 use pyo3::exceptions::PyValueError;
@@ -16,17 +17,17 @@ use tailcut_scenario::units::Time;
 struct Queue {
     /// Method of the object; `None` if the object could not be created.
     enqueue: Option<Py<PyAny>>,
-    /// Method of the object, if the class has one.
+    /// Method `dequeue` of the object, if the class has one.
     dequeue: Option<Py<PyAny>>,
     limit: u64,
-    /// Bytes up to which a packet is queued without a call of `enqueue`; `None`: every packet causes a call.
+    /// Queued bytes up to which a packet is queued without a call of `enqueue`. `None`: every packet causes a call.
     ask_above: Option<u64>,
     queued: VecDeque<(PacketId, Time)>,
     bytes: u64,
     failure: Arc<Failure>,
 }
 
-/// Decision of Python about a packet.
+/// Decision of the Python class about a packet.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Decision {
     Queue,
@@ -105,7 +106,7 @@ fn size(id: PacketId, packets: &[Packet]) -> u64 {
     packets[id.0 as usize].size.into()
 }
 
-/// Marks a packet, if its transport supports marks.
+/// Marks a packet, if the packet's transport supports marks.
 fn mark(id: PacketId, packets: &mut [Packet]) -> Fate {
     let packet = &mut packets[id.0 as usize];
     if !packet.ecn.is_markable() {

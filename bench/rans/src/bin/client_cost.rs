@@ -6,9 +6,9 @@
 //! cargo run --release --manifest-path bench/rans/Cargo.toml --bin client_cost -- [ROUNDS] [REQUESTS]
 //! ```
 //!
-//! With a protocol and a case (`client_cost 1 1000 http2 off`) the program runs only this case. So instructions can be
-//! counted: `valgrind --tool=callgrind bench/rans/target/release/client_cost 1 1000 http2 off`, once with 1000 and once
-//! with 2000 requests. The difference is the number of instructions for 1000 requests.
+//! With a protocol and a case (`client_cost 1 1000 http2 off`) the program runs only this case. This mode is for
+//! counting instructions: run `valgrind --tool=callgrind bench/rans/target/release/client_cost 1 1000 http2 off` once
+//! with 1000 and once with 2000 requests. The difference is the number of instructions for 1000 requests.
 
 use bytes::Bytes;
 use http::uri::Authority;
@@ -130,7 +130,7 @@ where
         Ok::<_, Failure>(())
     };
     // All connections are opened before the measurement. With HTTP/1.1, each purged request also needs a new
-    // connection.
+    // connection, so there are many.
     round(CONCURRENCY * 40).await?;
     let before = cpu();
     round(requests).await?;
@@ -148,7 +148,7 @@ async fn case(
     let config = ConnectionConfig {
         protocol,
         idle: 256,
-        // So many resets are allowed that no connection is replaced: this is not part of the measured cost.
+        // The limit is so high that no connection is replaced, because that cost is not part of the measurement.
         resets: 100_000,
         ..ConnectionConfig::default()
     };

@@ -61,7 +61,7 @@ async fn service() -> SocketAddr {
     address
 }
 
-/// Process of `tailcut guard`. The process ends when this is dropped.
+/// Process of `tailcut guard`. Dropping this value ends the process.
 struct Guard {
     child: Child,
     address: SocketAddr,
@@ -159,7 +159,7 @@ async fn measure(rounds: usize, requests: usize) {
             (haproxy.id(), of_haproxy),
         ];
         let mut costs = [Vec::new(), Vec::new()];
-        // The first round does not count: in it, both programs open connections and fill caches.
+        // The first round does not count. In this round, both programs open connections and fill caches.
         for round in 0..=rounds {
             for (end, costs) in ends.iter().zip(&mut costs) {
                 let before = cpu(end.0);

@@ -1,5 +1,5 @@
-//! The row of `study` at load 0.6 over real sockets and in real time, compared with the same row in virtual time. The
-//! program needs little CPU time. Its duration is set by the rate at which the requests arrive: 66 per second.
+//! Comparison of real and virtual time: the row of `study` at load 0.6, over real sockets and in real time. The program
+//! needs little CPU time. Its duration depends on the rate of the requests, which is 66 per second.
 //!
 //! ```sh
 //! cargo run --release --manifest-path bench/rans/Cargo.toml --bin loopback -- [SEEDS] [REQUESTS]
@@ -17,7 +17,7 @@ use tailcut_rans::guard::OnCancel;
 
 const DESIGNS: [Design; 3] = [Design::Duplicate, Design::Random, Design::ShorterOfTwo];
 
-/// Runs the three designs in parallel. They share only the processors of the machine.
+/// Runs the three designs in parallel. They share nothing except the processors of the machine.
 fn ask(wires: Wires, requests: usize, seed: u64) -> [Outcome; 3] {
     let question = |design| Question {
         servers: 16,

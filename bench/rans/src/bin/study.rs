@@ -1,6 +1,6 @@
-//! Gain of duplicates by load. They are compared with one copy at a random server, and with one copy at the server with
-//! the shorter queue of two. The same layers serve real requests. Here, time is virtual, and connections are
-//! in memory.
+//! Gain of duplicates by load. The duplicates are compared with two designs that send one copy: to a random server, or
+//! to the server with the shorter queue of two. The code is the same as for real requests, but time is virtual, and
+//! connections are in memory.
 //!
 //! ```sh
 //! cargo run --release --manifest-path bench/rans/Cargo.toml --bin study -- [SEEDS] [REQUESTS]

@@ -1,4 +1,4 @@
-//! Sender of checks. It has a separate socket, and waits for the answers.
+//! Sends checks from a separate socket, and waits for the answers.
 
 use crate::driver::check_codec::CheckCodec;
 use crate::transfer::Error;
@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tailcut_wire::scdp::credit::{Check, Echo};
 
-/// Interval at which the sender looks whether the user has stopped it.
+/// Interval at which the sender tests whether the user has stopped it.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Properties of a check that is sent.
+/// Properties of a check before it is sent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CheckRequest {
     pub(super) to: SocketAddr,
@@ -22,12 +22,12 @@ pub(super) struct CheckRequest {
     pub(super) class: TrafficClass,
     /// Traffic class that the answer should have.
     pub(super) back: TrafficClass,
-    /// Whether the answer should be as long as the check.
+    /// Whether the answer should have the same length as the check.
     pub(super) is_full: bool,
 }
 
 impl CheckRequest {
-    /// Creates the shortest check. Its DSCP and ECN fields are 0.
+    /// Creates the shortest check, with a DSCP and an ECN field of 0.
     pub(super) fn plain(to: SocketAddr) -> Self {
         Self {
             to,
@@ -42,7 +42,7 @@ impl CheckRequest {
 /// Answer to one of several checks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Answer {
-    /// Index of the check, from 0.
+    /// Index of the answered check, from 0.
     pub(super) check: usize,
     pub(super) from: SocketAddr,
     pub(super) took: Duration,
@@ -51,7 +51,7 @@ pub(super) struct Answer {
     pub(super) class: TrafficClass,
 }
 
-/// Answers to several checks, and ICMP errors about them.
+/// Answers to a list of checks, and ICMP errors about these checks.
 #[derive(Debug, Default)]
 pub(super) struct CheckResults {
     pub(super) answers: Vec<Answer>,
@@ -86,7 +86,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Returns the bytes of the IP and UDP headers.
+    /// Returns the size of the IP and UDP headers in bytes.
     pub(super) fn headers(&self) -> u16 {
         match self.socket.local() {
             SocketAddr::V4(_) => 28,
@@ -94,8 +94,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Sends checks at intervals of `spacing`. Then waits until `enough` answers have arrived, but at most
-    /// for the time `patience` after the last check.
+    /// Sends checks with `spacing` between two of them. Then waits for answers until `enough` of them have arrived, at
+    /// most for the time `patience`.
     pub(super) fn run(
         &mut self,
         checks: &[CheckRequest],
@@ -108,7 +108,7 @@ impl<'a> Checker<'a> {
         let begun = Instant::now();
         let mut sent: Vec<Instant> = Vec::with_capacity(checks.len());
         let mut results = CheckResults::default();
-        // Checks that this machine refuses to send cannot have an answer.
+        // Number of checks that this machine has refused to send. They cannot have an answer.
         let mut kept_back = 0;
         loop {
             if self.stop.load(Ordering::Relaxed) {
@@ -160,7 +160,7 @@ impl<'a> Checker<'a> {
             segment: None,
             parts: &[IoSlice::new(&bytes)],
         };
-        // The first call may return an ICMP error about an earlier datagram and send nothing, so it is
+        // The first call may send nothing, and return an ICMP error about an earlier datagram instead. So it is
         // repeated once.
         let sent = self.socket.send(&[message]);
         let Err(error) = sent.or_else(|_| self.socket.send(&[message])) else {
@@ -202,7 +202,7 @@ impl<'a> Checker<'a> {
                     let Some(at) = sent.get(check) else {
                         continue;
                     };
-                    // The network may deliver an answer twice.
+                    // The network may duplicate an answer.
                     let is_known = |one: &Answer| (one.check, one.from) == (check, incoming.from);
                     if !answers.iter().any(is_known) {
                         answers.push(Answer {
@@ -217,7 +217,7 @@ impl<'a> Checker<'a> {
             });
             more = match received {
                 Ok(count) => count,
-                // The caller reads the details of this ICMP error from the error queue.
+                // This ICMP error is also in the error queue. The caller reads its details there.
                 Err(error) if error.raw_os_error().is_some_and(is_refusal) => 0,
                 Err(error) => return Err(Error::System(error)),
             };
@@ -238,7 +238,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Returns whether this error number may be an ICMP error about an earlier datagram.
+/// Returns whether the kernel may use this error number for an ICMP error about an earlier datagram.
 fn is_refusal(errno: i32) -> bool {
     matches!(
         errno,

@@ -1,5 +1,5 @@
-//! Test of an endpoint and of the path to it, for `tailcut cast check`. Its report shows whether transfers
-//! will work. The endpoint keeps no state for the test (docs/wire/scdp.md, checks).
+//! Tests an endpoint and the path to it, for `tailcut cast check`. The report shows whether transfers will work. The
+//! tested endpoint stores nothing for the test (docs/wire/scdp.md, checks).
 
 mod checker;
 mod report;
@@ -23,34 +23,34 @@ use tailcut_units::Ecn;
 const ATTEMPTS: usize = 5;
 /// Time to wait for each answer.
 const ATTEMPT: Duration = Duration::from_millis(500);
-/// Port that is probably unused. It is the first port of traceroute.
+/// Port number that is probably unused: the first port of traceroute.
 const UNUSED_PORT: u16 = 33_434;
-/// Number of round trips that are measured. With fewer, a single slow answer changes the median.
+/// Number of measured round trips. With fewer round trips, one slow answer could change the median.
 const ROUND_TRIPS: usize = 20;
-/// Time between two packets of a test of sizes or marks. With this time between packets, no queue fills.
-/// So a loss has another cause.
+/// Time between two packets in the tests of sizes and marks. The packets are so far apart that no queue fills. So a
+/// loss must have another cause.
 const SPACING: Duration = Duration::from_millis(5);
-/// Number of packets in the test of losses. If none of them is lost, the interval of 95 % ends at 1.9 %.
+/// Number of packets in the test of losses. If none is lost, the 95 % interval of the loss rate ends at 1.9 %.
 const BURST: usize = 200;
-/// Default DSCP of the test of marks: AF11, "high-throughput data" (RFC 4594).
+/// Default DSCP in the test of marks: AF11, "high-throughput data" (RFC 4594).
 const DSCP: u8 = 10;
-/// Number of packets for each size, mark or group. If none of these packets arrives, the path counts as
-/// blocked for the size, mark or group. If a path loses 1 % of the packets, all three are lost by chance in
-/// one of a million tests.
+/// Number of packets that test one size, mark or group. If none of them arrives, the path counts as blocked for this
+/// size, mark or group. On a path that loses 1 % of the packets, all three are lost by chance in one of a million
+/// tests.
 const TRIES: usize = 3;
 
 /// Options of a check.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Key of this end.
+    /// Pre-shared key of this end.
     pub key: Option<Key>,
-    /// Options of the socket. The test of marks uses the socket's DSCP, or 10 if that is 0.
+    /// Options of the socket. The test of marks uses the socket's DSCP, or 10 if the socket's DSCP is 0.
     pub socket: SocketOptions,
     /// Multicast group that the other end should receive from.
     pub group: Option<IpAddr>,
     /// Options for sending to the group.
     pub multicast: Multicast,
-    /// Rate of the test of losses in bits per second. Default 2.4 Mbit/s.
+    /// Rate of the packets in the test of losses, in bits per second. Default 2.4 Mbit/s.
     pub rate: f64,
 }
 
@@ -70,8 +70,8 @@ impl Default for Options {
 /// packets.
 ///
 /// # Errors
-/// The user has set `stop`, or the system has no socket or no random bytes. A missing answer is not
-/// an error, but part of the report.
+/// The user has set `stop`, or the system has no socket or no random bytes. If the endpoint does not answer, the report
+/// says so, and this is not an error.
 pub fn check(
     local: SocketAddr,
     to: SocketAddr,
@@ -124,7 +124,7 @@ fn reach(
             return Ok((reach, None));
         }
     }
-    // A silent endpoint may have no key. Then it answers only checks without a key.
+    // A silent endpoint may have no key. Such an endpoint answers only checks without a key.
     if options.key.is_some() {
         let without = CheckCodec::new(None).map_err(Error::System)?;
         let with = std::mem::replace(&mut checker.codec, without);
@@ -136,7 +136,7 @@ fn reach(
         }
         checker.codec = with;
     }
-    // An answer of the host for another port shows that the host is on.
+    // If the host reports an error about another port, the host is running.
     let other = SocketAddr::new(to.ip(), UNUSED_PORT);
     let mut refuses_others = false;
     for _ in 0..TRIES {
@@ -146,7 +146,7 @@ fn reach(
         if refuses_others {
             break;
         }
-        // If a neighbour is off, the kernel reports this only after some seconds (ARP).
+        // If a neighbour is switched off, the kernel needs some seconds to report it (ARP).
         if let Some(reach @ Reach::Unreachable { .. }) = refused_by(&results) {
             return Ok((reach, None));
         }
@@ -154,7 +154,7 @@ fn reach(
     Ok((Reach::Silent { refuses_others }, None))
 }
 
-/// Returns the result that an ICMP error reports.
+/// Returns the result for the first ICMP error, if there is one.
 fn refused_by(results: &CheckResults) -> Option<Reach> {
     results.refusals.iter().find_map(|refusal| {
         let by = refusal.by;
@@ -175,7 +175,7 @@ fn path(
     first: &Answer,
 ) -> Result<Path, Error> {
     let checks = [CheckRequest::plain(to); ROUND_TRIPS];
-    // If all these checks are lost, the answer of the first test gives the time.
+    // If all these checks are lost, the round-trip time comes from the answer of the first test.
     let results = checker.run(&checks, 4 * SPACING, ATTEMPT, ROUND_TRIPS)?;
     let mut took: Vec<f64> = results
         .answers
@@ -193,7 +193,7 @@ fn path(
         median,
         max: longest,
     };
-    // An answer after this time counts as lost.
+    // An answer that needs longer than `patience` counts as lost.
     let patience = Duration::from_secs_f64((3.0 * longest).clamp(0.1, 2.0));
     let there = largest(checker, to, patience, false, MOST)?;
     let back = match there {
@@ -206,7 +206,7 @@ fn path(
         tried_up_to: MOST,
     };
     let marks = marks(checker, to, options.socket.dscp, patience)?;
-    // Transfers use packets of 1,500 bytes unless the user selects another size.
+    // Transfers use packets of 1,500 bytes by default. So the test of losses uses this size too.
     let size = back.unwrap_or(0).min(1_500);
     Ok(Path {
         seen_as: first.echo.seen,
@@ -218,8 +218,8 @@ fn path(
     })
 }
 
-/// Returns the size of the largest IP packet that arrives at the other end. With `is_full`, an answer of
-/// the same size must also arrive here.
+/// Returns the size of the largest IP packet that arrives at the other end. If `is_full` is set, an answer of the same
+/// size must arrive at this end too.
 fn largest(
     checker: &mut Checker<'_>,
     to: SocketAddr,
@@ -235,7 +235,7 @@ fn largest(
         }
         let mut tried: Vec<(u16, bool)> = next.into_iter().map(|size| (size, false)).collect();
         for _ in 0..TRIES {
-            // A packet may be lost by chance. So each size above the largest one that arrived is tried again.
+            // A packet may be lost by chance. So the sizes above the largest one that arrived are tried again.
             let largest = tried.iter().rposition(|(_, has_arrived)| *has_arrived);
             let open = largest.map_or(0, |at| at + 1)..tried.len();
             let checks: Vec<CheckRequest> = tried[open.clone()]
@@ -255,7 +255,7 @@ fn largest(
     }
 }
 
-/// Tests which DSCP and ECN marks arrive.
+/// Tests which DSCP and ECN fields arrive unchanged.
 fn marks(
     checker: &mut Checker<'_>,
     to: SocketAddr,
@@ -285,7 +285,7 @@ fn marks(
     Ok(marks)
 }
 
-/// Measures how many packets are lost.
+/// Measures the share of lost packets at a constant rate.
 fn burst(
     checker: &mut Checker<'_>,
     to: SocketAddr,
@@ -298,7 +298,7 @@ fn burst(
         size,
         ..CheckRequest::plain(to)
     }; BURST];
-    // The minimum of 10 kbit/s limits the time of the test.
+    // With a rate of at least 10 kbit/s, the test does not last too long.
     let spacing = Duration::from_secs_f64(f64::from(size) * 8.0 / rate.max(1e4));
     let results = checker.run(&checks, spacing, patience, BURST)?;
     Ok(Burst {
@@ -313,7 +313,7 @@ fn burst(
 fn is_in_group(checker: &mut Checker<'_>, group: IpAddr, end: SocketAddr) -> Result<bool, Error> {
     let request = CheckRequest::plain(SocketAddr::new(group, end.port()));
     for _ in 0..TRIES {
-        // Other members may answer too, so the wait does not end at the first answer.
+        // Other members of the group may answer too, so the wait does not end at the first answer.
         let results = checker.run(&[request], Duration::ZERO, ATTEMPT, usize::MAX)?;
         if results
             .answers

@@ -7,7 +7,7 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use tailcut_units::Ecn;
 
-/// Result of the test whether an endpoint answers.
+/// Result of the test for an answer of the endpoint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "command", derive(Serialize))]
 #[cfg_attr(feature = "command", serde(tag = "state", rename_all = "snake_case"))]
@@ -16,25 +16,25 @@ pub enum Reach {
     Answers,
     /// The endpoint answers checks without a key, but this end has a key.
     HasNoKey,
-    /// No program listens at the port, as the host reports (ICMP).
+    /// The host reports (ICMP) that no program listens at the port.
     Refused {
-        /// Address of the host that reports it.
+        /// Address of the host that reports the closed port.
         by: Option<IpAddr>,
     },
-    /// A firewall rejects the packets (ICMP, or this machine's firewall).
+    /// A firewall on the path or on this machine rejects the packets.
     Prohibited {
-        /// Address of the host that reports it. `None`: this machine.
+        /// Address of the host that reports the rejection. `None`: this machine.
         by: Option<IpAddr>,
     },
     /// There is no route to the host.
     Unreachable {
-        /// Address of the host that reports it. `None`: this machine.
+        /// Address of the host that reports the missing route. `None`: this machine.
         by: Option<IpAddr>,
     },
-    /// No answer arrives from the endpoint.
+    /// The endpoint does not answer.
     Silent {
-        /// Whether the host reports that no program listens at another port. This shows that the host is on
-        /// and only the endpoint's port is silent.
+        /// Whether the host reports that another port is closed. If so, the host is running, and only the endpoint is
+        /// silent.
         refuses_others: bool,
     },
 }
@@ -53,19 +53,19 @@ pub struct RoundTrip {
     pub max: f64,
 }
 
-/// Largest IP packets that arrive, in bytes.
+/// Sizes of the largest IP packets that arrive, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "command", derive(Serialize))]
 pub struct Mtu {
     /// Largest packet from this end to the other end. `None`: smaller than 1,280 bytes.
     pub there: Option<u16>,
-    /// Largest packet that arrives in both directions.
+    /// Largest packet that arrives at both ends. `None`: smaller than 1,280 bytes.
     pub back: Option<u16>,
-    /// Largest size that was tried.
+    /// Largest size that was tried, in bytes.
     pub tried_up_to: u16,
 }
 
-/// Changes of a TOS or traffic-class byte on the path.
+/// Test of one TOS or traffic-class byte: whether the path changes it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "command", derive(Serialize))]
 pub struct Mark {
@@ -73,19 +73,19 @@ pub struct Mark {
     pub sent: u8,
     /// Byte that arrives at the other end. `None`: no packet with this byte arrives.
     pub there: Option<u8>,
-    /// Byte that arrives at this end in the answer.
+    /// Byte that arrives at this end in the answer. `None`: no such answer arrives.
     pub back: Option<u8>,
 }
 
-/// Result of the test of losses, with packets at a constant rate.
+/// Result of the test of losses, which sends packets at a constant rate.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[cfg_attr(feature = "command", derive(Serialize))]
 pub struct Burst {
-    /// Packets sent.
+    /// Number of packets sent.
     pub sent: usize,
-    /// Packets without an answer.
+    /// Number of packets without an answer.
     pub lost: usize,
-    /// Bytes of each IP packet.
+    /// Size of each IP packet in bytes.
     pub size: u16,
     /// Rate of the packets in bits per second.
     pub rate: f64,
@@ -94,7 +94,7 @@ pub struct Burst {
 impl Burst {
     /// Returns the 95 % confidence interval of the share of lost round trips (Wilson).
     pub fn interval(&self) -> [f64; 2] {
-        // Without losses, the simpler interval of the normal distribution would have no width.
+        // An interval of the normal distribution would have no width if no packet is lost.
         const Z: f64 = 1.959_964;
         let (n, share) = (self.sent as f64, self.lost as f64 / self.sent.max(1) as f64);
         let middle = share + Z * Z / (2.0 * n);
@@ -113,16 +113,16 @@ impl Burst {
 pub struct Path {
     /// Address of this end as the other end sees it.
     pub seen_as: SocketAddr,
-    /// Round-trip times.
+    /// Round-trip times to the other end.
     pub round_trip: RoundTrip,
-    /// Largest packets that arrive.
+    /// Sizes of the largest packets that arrive.
     pub mtu: Mtu,
-    /// Marks: without ECN, ECN-capable (ECT(0)), congestion experienced (CE). All have the same
-    /// DSCP.
+    /// Results for three values of the ECN field: not ECN-capable, ECN-capable (ECT(0)), congestion experienced (CE).
+    /// All have the same DSCP.
     pub marks: [Mark; 3],
     /// Result of the test of losses.
     pub burst: Burst,
-    /// Bytes of the other end's receive buffer.
+    /// Receive buffer of the other end, in bytes.
     pub buffer_there: u32,
 }
 
@@ -130,7 +130,7 @@ pub struct Path {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "command", derive(Serialize))]
 pub struct Group {
-    /// Multicast group.
+    /// Address of the multicast group.
     pub address: IpAddr,
     /// Whether the other end has answered a check that was sent to the group.
     pub hears: bool,
@@ -148,9 +148,9 @@ pub struct Report {
     pub reach: Reach,
     /// Path to the other end, if it answers.
     pub path: Option<Path>,
-    /// Bytes of this end's receive buffer.
+    /// Receive buffer of this end, in bytes.
     pub buffer_here: u32,
-    /// Recommended size of both receive buffers in bytes.
+    /// Recommended receive buffer of both ends, in bytes.
     pub buffer_wanted: u32,
     /// Result for the multicast group, if one was given.
     pub group: Option<Group>,
@@ -162,14 +162,14 @@ impl Report {
         self.reach == Reach::Answers
     }
 
-    /// Returns the rule that a firewall at the other end needs, for nftables.
+    /// Returns an nftables rule that opens the port in a firewall of the other end.
     pub fn firewall_rule(&self) -> String {
         let port = self.to.port();
         format!("nft add rule inet filter input udp dport {port} accept")
     }
 }
 
-/// Host that reports an error. `None`: this machine.
+/// Host that reports an error, as text. `None`: this machine.
 struct Who(Option<IpAddr>);
 
 impl fmt::Display for Who {
@@ -181,7 +181,7 @@ impl fmt::Display for Who {
     }
 }
 
-/// Time in seconds. It is shown in milliseconds.
+/// Time in seconds, which is displayed in milliseconds.
 struct Milliseconds(f64);
 
 impl fmt::Display for Milliseconds {
@@ -190,7 +190,7 @@ impl fmt::Display for Milliseconds {
     }
 }
 
-/// Size of a buffer in bytes. It is shown in KiB or MiB.
+/// Size of a buffer in bytes, which is displayed in KiB or MiB.
 struct Buffer(u32);
 
 impl fmt::Display for Buffer {

@@ -1,29 +1,29 @@
-//! Search for the largest IP packet that arrives. Each round tries several sizes at the same time. They lie
-//! between a size that arrives and a size that does not.
+//! Searches for the largest IP packet that arrives. Each round tries several sizes at the same time. All of them are
+//! larger than a size that has arrived, and smaller than a size that was lost.
 
-/// Sizes that are tried first: the smallest MTU of IPv6, tunnels, Ethernet, jumbo frames.
+/// Sizes of the first round: the smallest MTU of IPv6, and common MTUs of tunnels, Ethernet and jumbo frames.
 const FIRST: [u16; 12] = [
     1_280, 1_350, 1_380, 1_400, 1_420, 1_450, 1_460, 1_480, 1_492, 1_500, 4_000, MOST,
 ];
-/// Largest IP packet that is tried, in bytes.
+/// Largest size that is tried, in bytes.
 pub(super) const MOST: u16 = 9_000;
-/// Largest number of sizes that are tried at the same time. With fewer sizes, the search needs more rounds,
-/// each of which waits for lost packets. With more, each round sends more packets.
+/// Largest number of sizes in one round. With fewer sizes, the search needs more rounds, and each round waits for lost
+/// packets. With more sizes, each round sends more packets.
 const AT_ONCE: u16 = 12;
 
-/// State of the search.
+/// State of the search for the largest packet.
 #[derive(Clone, Debug)]
 pub(super) struct Sizes {
-    /// Largest size that arrived. 0: none.
+    /// Largest size that has arrived, in bytes. 0: none.
     arrived: u16,
-    /// Smallest size above `arrived` that did not arrive.
+    /// Smallest size above `arrived` that was lost, in bytes.
     lost: u16,
-    /// Largest size to try.
+    /// Largest size that may be tried, in bytes.
     most: u16,
 }
 
 impl Sizes {
-    /// Creates a search up to `most` bytes.
+    /// Creates a search for sizes up to `most` bytes.
     pub(super) fn new(most: u16) -> Self {
         Self {
             arrived: 0,
@@ -32,7 +32,7 @@ impl Sizes {
         }
     }
 
-    /// Returns the sizes to try next, in ascending order. Empty: the search has ended.
+    /// Returns the sizes of the next round, in ascending order. The list is empty if the search has ended.
     pub(super) fn next(&self) -> Vec<u16> {
         if self.arrived == 0 && self.lost > self.most {
             return FIRST
@@ -50,7 +50,7 @@ impl Sizes {
                 self.arrived + (u32::from(between) * u32::from(step) / u32::from(steps)) as u16
             })
             .collect();
-        // The size just above the largest one that arrived is always tried. If it is lost, the
+        // The search always tries the size that is one byte larger than the largest arrived size. If that is lost, the
         // search ends at once.
         sizes.insert(0, self.arrived + 1);
         sizes.dedup();

@@ -1,4 +1,4 @@
-//! Code of blocks of K source symbols. It provides the rows of the generator matrix, and decodes blocks.
+//! Code of blocks of K source symbols. It has the rows of the generator matrix, and decodes blocks.
 
 use super::choice::solves_sooner;
 use super::error::{CodecError, MAX_SOURCE_SYMBOLS, MAX_SYMBOL};
@@ -13,42 +13,41 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use tailcut_transport::scdp::MAX_ESI;
 
-/// Largest number of source symbols (K) of a block whose generator matrix is kept. The matrix needs about 2
-/// K^2 bytes. For the largest K of RFC 6330, it would need 6 GB.
+/// Largest K (number of source symbols) for which the generator matrix is stored. The matrix needs about 2 K^2 bytes.
+/// For the largest K of RFC 6330, it would need 6 GB.
 const MAX_KEPT: u32 = 1_024;
 
-/// Number of rows of repair symbols that are kept. The first repair symbols are used most.
+/// Number of stored rows. The first repair symbols are used most, so these are the first rows.
 const KEPT_ROWS: usize = 64;
 
-/// Code of blocks of K source symbols. It has no state of single blocks, so threads can share it.
+/// Code of blocks of K source symbols. It stores nothing about single blocks, so threads can share it.
 ///
-/// The time to create a code equals the time to decode a few blocks (a third of a millisecond for K
-/// = 101).
+/// The time to create a code is about the time to decode a few blocks (a third of a millisecond for K = 101).
 #[derive(Debug)]
 pub struct Code {
     source_symbols: u32,
     kernel: Kernel,
-    /// Rows of the generator matrix. `None` for a large K.
+    /// Rows of the generator matrix. `None` if K is too large.
     generator: Option<Generator>,
 }
 
-/// Result of decoding a block.
+/// Result of recovering a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use]
 pub enum Recovery {
     /// All source symbols are complete.
     Whole,
-    /// Decoding needs another repair symbol. Nothing was written.
+    /// At least one more repair symbol is needed. Nothing was written.
     NeedsMore,
 }
 
 impl Code {
-    /// Creates the code of blocks of `source_symbols` (K), 1 to [`MAX_SOURCE_SYMBOLS`].
+    /// Creates the code of blocks with `source_symbols` source symbols (K), 1 to [`MAX_SOURCE_SYMBOLS`].
     pub fn new(source_symbols: u32) -> Result<Self, CodecError> {
         Self::with_kernel(source_symbols, Kernel::best())
     }
 
-    /// Creates the code with a given kernel. Measurements compare kernels with it.
+    /// Creates the code with a selected kernel, so that measurements can compare kernels.
     pub fn with_kernel(source_symbols: u32, kernel: Kernel) -> Result<Self, CodecError> {
         if !(1..=MAX_SOURCE_SYMBOLS).contains(&source_symbols) {
             return Err(CodecError::SourceSymbols {
@@ -62,15 +61,15 @@ impl Code {
         })
     }
 
-    /// Returns the number of source symbols of a block, K.
+    /// Returns the number of source symbols of a block (K).
     pub fn source_symbols(&self) -> u32 {
         self.source_symbols
     }
 
-    /// Computes the missing source symbols of a block, and writes them to their offsets in `block`. The
-    /// other source symbols must be at their offsets already. The bytes at the offsets of missing symbols
-    /// are ignored. Each element of `repair` is an encoding symbol identifier and the `symbol` bytes of a
-    /// repair symbol. The repair symbols may have any order and may contain duplicates.
+    /// Computes the missing source symbols of a block, and writes them to their offsets in `block`. The other source
+    /// symbols must already be at their offsets. The bytes at the offsets of missing symbols are ignored. Each element
+    /// of `repair` has an encoding symbol identifier, and the `symbol` bytes of a repair symbol. The elements may have
+    /// any order and may occur twice.
     ///
     /// # Errors
     /// A length, an identifier or the set of source symbols does not match the code.
@@ -107,7 +106,7 @@ impl Code {
         }
     }
 
-    /// Does [`Self::recover`] with a system of equations, one for each missing symbol.
+    /// Recovers a block with a system of equations, one equation for each missing symbol.
     fn solve(
         &self,
         generator: &Generator,
@@ -147,7 +146,7 @@ impl Code {
         Recovery::Whole
     }
 
-    /// Does [`Self::recover`] with the crate's solver.
+    /// Recovers a block with the crate's solver.
     fn decode(
         &self,
         block: &mut [u8],
@@ -162,7 +161,7 @@ impl Code {
             .filter(|&(esi, _)| present.contains(esi))
             .chain(repair.iter().copied())
             .map(|(esi, bytes)| {
-                // The last source symbol may be shorter. RFC 6330 pads it with zeros.
+                // The last source symbol may be shorter than the others. RFC 6330 pads it with zeros.
                 let mut padded = bytes.to_vec();
                 padded.resize(symbol, 0);
                 EncodingPacket::new(PayloadId::new(0, esi), padded)
@@ -178,8 +177,7 @@ impl Code {
         Recovery::Whole
     }
 
-    /// Computes repair symbols of a block as sums of all its source symbols. Returns `false` if the
-    /// rows are not kept.
+    /// Computes repair symbols of a block as sums of all source symbols. Returns `false` if the rows are not stored.
     pub(super) fn sum_repair(
         &self,
         block: &[u8],
@@ -200,7 +198,7 @@ impl Code {
         true
     }
 
-    /// Returns the kernel, on which the choice of the encoding method depends.
+    /// Returns the kernel. The choice of the encoding method depends on it.
     pub(super) fn kernel(&self) -> Kernel {
         self.kernel
     }
@@ -218,7 +216,7 @@ impl Code {
         }
     }
 
-    /// Checks that `esi` is a repair symbol, and that its `found` bytes are `symbol` bytes.
+    /// Checks that `esi` identifies a repair symbol, and that the `found` bytes of the symbol are `symbol` bytes.
     pub(super) fn check_repair(
         &self,
         esi: u32,
@@ -241,9 +239,8 @@ impl Code {
     }
 }
 
-/// Sets each output to the sum of the inputs, each multiplied by its factor in the output's row.
-/// The last source symbol of a block may be shorter, as an input or as an output. Missing bytes of
-/// an input count as 0.
+/// Sets each output to the sum of the inputs, each multiplied by its factor in the output's row. An input or output
+/// that is the last source symbol of a block may be shorter. The missing bytes of an input count as 0.
 fn sums(kernel: Kernel, rows: &[u8], inputs: &[&[u8]], outputs: &mut [&mut [u8]]) {
     let lengths = || {
         let outputs = outputs.iter().map(|output| output.len());
@@ -256,7 +253,7 @@ fn sums(kernel: Kernel, rows: &[u8], inputs: &[&[u8]], outputs: &mut [&mut [u8]]
         kernel.product(rows, inputs, outputs);
         return;
     }
-    // First the bytes that all symbols have, then the rest of the full symbols.
+    // The first product covers the bytes that all symbols have. The second covers the other bytes of the full symbols.
     let cut: Vec<_> = inputs.iter().map(|input| &input[..short]).collect();
     let mut heads: Vec<_> = outputs
         .iter_mut()
@@ -293,18 +290,17 @@ pub(super) fn check_symbol(symbol: usize) -> Result<(), CodecError> {
     }
 }
 
-/// Returns the parameters of an object in the crate's format. For the code of one block, only the number
-/// of bytes of a symbol matters.
+/// Returns the object parameters in the format of the crate. For a single block, only the bytes of a symbol matter.
 pub(super) fn transmission(symbol: usize) -> ObjectTransmissionInformation {
     ObjectTransmissionInformation::new(0, symbol as u16, 1, 1, 1)
 }
 
-/// Rows of the generator matrix.
+/// Source of the rows of the generator matrix.
 #[derive(Debug)]
 struct Generator {
     source_symbols: u32,
-    /// Encoder of a special block. Source symbol i of this block is 1 at byte i and 0 at all other bytes. So
-    /// byte i of a repair symbol is the factor of source symbol i.
+    /// Encoder of a special block: source symbol i is 1 at byte i and 0 at all other bytes. So byte i of a repair
+    /// symbol is the factor of source symbol i.
     identity: SourceBlockEncoder,
     /// The first [`KEPT_ROWS`] rows.
     kept: Vec<u8>,
@@ -331,7 +327,7 @@ impl Generator {
         }
     }
 
-    /// Calls `read` with the row of repair symbol `esi`, which is at least K and below [`MAX_ESI`].
+    /// Calls `read` with the row of the repair symbol `esi`. The range of `esi` is K to [`MAX_ESI`] - 1.
     fn with_row<T>(&self, esi: u32, read: impl FnOnce(&[u8]) -> T) -> T {
         let at = esi - self.source_symbols;
         let k = self.source_symbols as usize;
@@ -343,7 +339,7 @@ impl Generator {
     }
 }
 
-/// Cache of the codes that were used last.
+/// Cache of the codes that were used most recently.
 #[derive(Debug)]
 pub struct Codes {
     capacity: usize,
@@ -351,8 +347,7 @@ pub struct Codes {
 }
 
 impl Codes {
-    /// Creates an empty cache of at most `capacity` codes, at least 1. A code needs up to about 2
-    /// K^2 bytes.
+    /// Creates an empty cache for `capacity` codes, at least 1. A code needs up to about 2 K^2 bytes.
     pub fn new(capacity: usize) -> Self {
         Self {
             capacity: capacity.max(1),
@@ -368,9 +363,9 @@ impl Codes {
     pub fn get(&self, source_symbols: u32) -> Result<Arc<Code>, CodecError> {
         let keep = |code: Arc<Code>| {
             let mut codes = self.codes.lock().unwrap_or_else(PoisonError::into_inner);
-            // Another thread may have added the same code in the meantime.
+            // Another thread may have added a code for the same K in the meantime.
             codes.retain(|other| other.source_symbols != source_symbols);
-            // The front of the list has the codes that were used last, so the end is dropped.
+            // The most recently used codes are at the front of the list, so the cache drops codes from the end.
             codes.truncate(self.capacity - 1);
             codes.push_front(Arc::clone(&code));
             code

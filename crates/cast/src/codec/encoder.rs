@@ -8,17 +8,16 @@ use std::sync::Arc;
 
 /// Encoder of the repair symbols of one block.
 ///
-/// The first repair symbols are sums of all source symbols, computed directly from the block. With many
-/// repair symbols, the crate's encoder would have been faster. When their number is so large, this encoder
-/// uses it. The crate's encoder first needs a fixed time and a copy of the block, and then little time per
-/// symbol.
+/// The first repair symbols are computed directly as sums of all source symbols. The encoder of the crate `raptorq`
+/// first needs a fixed time and a copy of the block, and then little time per symbol. So it is faster for many repair
+/// symbols, and this encoder then uses it.
 #[derive(Debug)]
 pub struct Encoder {
     code: Arc<Code>,
     symbol: usize,
-    /// Number of repair symbols so far.
+    /// Number of repair symbols that were computed so far.
     summed: u32,
-    /// The crate's encoder, once it is used.
+    /// Encoder of the crate, after the first use.
     prepared: Option<SourceBlockEncoder>,
 }
 
@@ -37,12 +36,12 @@ impl Encoder {
         })
     }
 
-    /// Computes repair symbols of `block`. Each element of `repair` has an encoding symbol
-    /// identifier (K to 2^24 - 1) and the buffer for the symbol. One call for several symbols is
-    /// faster than several calls. All calls must pass the same block.
+    /// Computes repair symbols of `block`. Each element of `repair` has an encoding symbol identifier (K to 2^24 - 1)
+    /// and the buffer for the symbol. One call for several symbols is faster than several calls. All calls must have
+    /// the same block.
     ///
     /// # Errors
-    /// A length or an identifier is not allowed. Nothing is written.
+    /// A length or an identifier is not allowed. In this case nothing is written.
     pub fn repair(
         &mut self,
         block: &[u8],
@@ -54,7 +53,7 @@ impl Encoder {
         }
         let source_symbols = self.code.source_symbols();
         if self.prepared.is_none() {
-            // The number decides which method is faster, so it counts the symbols of all calls.
+            // The faster method depends on the number of symbols over all calls.
             self.summed = self.summed.saturating_add(repair.len() as u32);
             let sum = sums_sooner(self.code.kernel(), self.summed, self.symbol);
             if sum && self.code.sum_repair(block, self.symbol, repair) {

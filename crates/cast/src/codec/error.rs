@@ -1,37 +1,37 @@
-//! Limits of codes and blocks, and errors of wrong arguments.
+//! Limits of codes and blocks, and errors about wrong arguments.
 
 /// Largest number of source symbols of a block (RFC 6330, section 5.1.2, K'_max).
 pub const MAX_SOURCE_SYMBOLS: u32 = 56_403;
 
-/// Largest symbol, in bytes. The crate has 16 bits for it.
+/// Largest size of a symbol in bytes. The crate `raptorq` stores the size in 16 bits.
 pub const MAX_SYMBOL: usize = u16::MAX as usize;
 
-/// Wrong argument of a call.
+/// Error about a wrong argument of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum CodecError {
     /// The number of source symbols of a block is 0, or larger than [`MAX_SOURCE_SYMBOLS`].
     #[error("a block of {found} source symbols; allowed: 1 to {MAX_SOURCE_SYMBOLS}")]
     SourceSymbols {
-        /// Number of source symbols in the call.
+        /// Number of source symbols that the caller gave.
         found: u32,
     },
     /// The size of a symbol is 0 bytes, or larger than [`MAX_SYMBOL`].
     #[error("a symbol of {found} bytes; allowed: 1 to {MAX_SYMBOL}")]
     Symbol {
-        /// Number of bytes in the call.
+        /// Size of a symbol that the caller gave, in bytes.
         found: usize,
     },
-    /// The block does not have K symbols. The last symbol must have at least one byte.
+    /// The block has a wrong length. It must have K symbols, and the last symbol must have at least one byte.
     #[error("a block of {found} bytes; allowed: {least} to {most}")]
     Block {
-        /// Bytes of the block.
+        /// Length of the block in bytes.
         found: usize,
-        /// Bytes of K full symbols.
+        /// Largest allowed length in bytes: K full symbols.
         most: usize,
-        /// Bytes of K - 1 full symbols, plus one byte.
+        /// Smallest allowed length in bytes: K - 1 full symbols and one more byte.
         least: usize,
     },
-    /// The set of source symbols is for a block with another K.
+    /// The set of source symbols belongs to a block with a different K.
     #[error("a set of {found} source symbols for a block of {expected}")]
     Present {
         /// Number of source symbols (K) of the block that the set belongs to.
@@ -44,9 +44,9 @@ pub enum CodecError {
     Repair {
         /// Encoding symbol identifier of the repair symbol.
         esi: u32,
-        /// Bytes of the repair symbol.
+        /// Size of the repair symbol in bytes.
         found: usize,
-        /// Bytes of a symbol.
+        /// Required size of a symbol in bytes.
         expected: usize,
     },
     /// The encoding symbol identifier belongs to a source symbol, or has more than 24 bits.
@@ -55,9 +55,9 @@ pub enum CodecError {
         tailcut_transport::scdp::MAX_ESI - 1
     )]
     Esi {
-        /// Encoding symbol identifier in the call.
+        /// Encoding symbol identifier that the caller gave.
         found: u32,
-        /// First identifier of a repair symbol, K.
+        /// Smallest identifier of a repair symbol, K.
         first: u32,
     },
 }

@@ -1,4 +1,4 @@
-//! Set of the source symbols of a block that have arrived.
+//! Set of the source symbols of a block that are present.
 
 /// Set of source symbols of one block.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -10,7 +10,7 @@ pub struct Present {
 }
 
 impl Present {
-    /// Creates an empty set for a block of `source_symbols`.
+    /// Creates an empty set for a block of `source_symbols` symbols.
     pub fn new(source_symbols: u32) -> Self {
         Self {
             source_symbols,
@@ -19,7 +19,7 @@ impl Present {
         }
     }
 
-    /// Returns the number of source symbols of the block, K.
+    /// Returns the number of source symbols of the block (K).
     pub fn source_symbols(&self) -> u32 {
         self.source_symbols
     }
@@ -35,7 +35,7 @@ impl Present {
         word.is_some_and(|word| word >> (esi % 64) & 1 == 1)
     }
 
-    /// Adds symbol `esi`. Returns whether it was missing. Returns `false` if the block has no such symbol.
+    /// Adds symbol `esi`. Returns whether the symbol was missing. Returns `false` if the block has no such symbol.
     pub fn insert(&mut self, esi: u32) -> bool {
         if esi >= self.source_symbols || self.contains(esi) {
             return false;
@@ -45,7 +45,7 @@ impl Present {
         true
     }
 
-    /// Adds all source symbols of the block, so that none is missing.
+    /// Adds all source symbols of the block, so that no symbol is missing.
     pub fn fill(&mut self) {
         for esi in 0..self.source_symbols {
             self.insert(esi);

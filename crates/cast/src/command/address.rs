@@ -38,8 +38,8 @@ pub(super) fn resolve(host: &str) -> Result<SocketAddr, Failed> {
     }
 }
 
-/// Returns the addresses of several hosts. No address may occur twice. The error about a duplicate contains
-/// `once`, a description of the allowed values.
+/// Returns the addresses of several hosts. An address that occurs twice is an error, and `once` is the part of the
+/// error message that describes the allowed values.
 pub(super) fn resolve_all(hosts: &[String], once: &str) -> Result<Vec<SocketAddr>, Failed> {
     let mut all = Vec::with_capacity(hosts.len());
     for host in hosts {
@@ -70,8 +70,7 @@ pub(super) fn listen(text: &str) -> Result<SocketAddr, String> {
     })
 }
 
-/// Returns the address to bind to for transfers with these peers. It is a loopback address if all peers are on
-/// this machine.
+/// Returns the local address for transfers to these peers. It is a loopback address if all peers are on this machine.
 pub(super) fn local(to: &[SocketAddr]) -> Result<SocketAddr, Failed> {
     let is_v4 = to.first().is_none_or(SocketAddr::is_ipv4);
     if let Some(other) = to.iter().find(|address| address.is_ipv4() != is_v4) {
@@ -79,7 +78,7 @@ pub(super) fn local(to: &[SocketAddr]) -> Result<SocketAddr, Failed> {
             "{other}: hosts have addresses of IPv4 and of IPv6; allowed: all of one kind"
         )));
     }
-    // At a loopback address, no other machine can reach the endpoint, so it needs no key.
+    // Other machines cannot reach an endpoint at a loopback address. So the endpoint needs no key.
     let is_loopback = to.iter().all(|address| address.ip().is_loopback());
     let ip: IpAddr = match (is_v4, is_loopback) {
         (true, true) => Ipv4Addr::LOCALHOST.into(),
@@ -90,7 +89,7 @@ pub(super) fn local(to: &[SocketAddr]) -> Result<SocketAddr, Failed> {
     Ok(SocketAddr::new(ip, 0))
 }
 
-/// Returns the address to bind to for a peer and a multicast group: the unspecified address.
+/// Returns the local address for a peer and a multicast group. It is always the unspecified address.
 pub(super) fn all(to: &SocketAddr) -> SocketAddr {
     match to.is_ipv4() {
         true => (Ipv4Addr::UNSPECIFIED, 0).into(),

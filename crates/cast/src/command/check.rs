@@ -1,4 +1,4 @@
-//! `tailcut cast check`.
+//! Command `tailcut cast check`.
 
 use super::address;
 use super::common::{CommandEvent, Failed, rate};
@@ -73,7 +73,7 @@ pub(super) fn execute(
     conclude(&bad, hosts.len())
 }
 
-/// Returns an error unless all hosts answer, with the exit codes of `send`.
+/// Returns an error if a host does not answer. The exit codes are the same as for `send`.
 fn conclude(bad: &[Report], all: usize) -> Result<(), Failed> {
     let Some(first) = bad.first() else {
         return Ok(());

@@ -49,7 +49,7 @@ fn mtu(text: &str) -> Result<u16, QuantityError> {
 }
 
 impl Access {
-    /// Opens an endpoint. A key is required unless only this machine can reach the endpoint.
+    /// Opens an endpoint. A key is required if other machines can reach the endpoint.
     pub(super) fn open(&self, local: SocketAddr) -> Result<Endpoint, Failed> {
         self.open_to_groups(local, Multicast::default())
     }
@@ -94,13 +94,13 @@ fn bound(local: SocketAddr, error: &io::Error) -> String {
     format!("cannot listen at {local}: {error}{more}")
 }
 
-/// Messages of a command, for users and programs.
+/// Message of a command, for users and for other programs.
 #[derive(Serialize, Debug)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum CommandEvent<'a> {
-    /// An end waits for transfers.
+    /// The command waits for transfers.
     Listening {
-        /// Address of the end.
+        /// Address at which the command waits.
         at: SocketAddr,
     },
     /// A replica serves an object.
@@ -109,7 +109,7 @@ pub enum CommandEvent<'a> {
         what: &'a str,
         /// Root of the object.
         root: String,
-        /// Address of the replica.
+        /// Address at which the replica listens.
         at: SocketAddr,
     },
     /// Useful information, as text.
@@ -126,7 +126,7 @@ pub enum CommandEvent<'a> {
     Left {
         /// Address of the other end.
         peer: SocketAddr,
-        /// Reason.
+        /// Reason of the failure.
         why: &'a str,
     },
     /// Progress of a transfer.
@@ -144,7 +144,7 @@ pub enum CommandEvent<'a> {
     },
     /// A transfer has failed. The command goes on.
     Failed {
-        /// Reason.
+        /// Reason of the failure.
         why: &'a str,
     },
     /// An endpoint was checked.
@@ -153,11 +153,11 @@ pub enum CommandEvent<'a> {
         #[serde(flatten)]
         report: &'a Report,
     },
-    /// Entry in the list of a dry run.
+    /// Entry in the list of a dry run (`send --dry-run`).
     Entry {
         /// Path of an entry that would be sent.
         path: &'a str,
-        /// Bytes of the entry's contents. `None`: the entry is no file.
+        /// Size of the file in bytes. `None`: the entry is not a file.
         bytes: Option<u64>,
     },
 }
@@ -165,23 +165,23 @@ pub enum CommandEvent<'a> {
 /// Progress of a transfer at one moment.
 #[derive(Serialize, Clone, Copy, PartialEq, Debug)]
 pub struct Moment {
-    /// Number of bytes of all data, if known.
+    /// Size of all data in bytes, if it is known.
     pub total: Option<u64>,
-    /// Verified bytes, including the kept ones.
+    /// Verified bytes, including bytes that were kept from an earlier transfer.
     pub verified: u64,
     /// Verified bytes that were kept from an earlier transfer.
     pub kept: u64,
     /// Seconds since the other end joined.
     pub seconds: f64,
-    /// Bytes per second, without bytes kept from an earlier transfer.
+    /// Bytes per second, without bytes that were kept from an earlier transfer.
     pub rate: f64,
-    /// Share of repair symbols in the sent bytes, 0 to 1. Only at a sender.
+    /// Share of repair symbols in the sent bytes, 0 to 1. Only a sender has this value.
     pub repair: Option<f64>,
-    /// Share of packets that were lost on their way to receivers, 0 to 1. Only at a sender.
+    /// Share of packets that were lost on the path to the receivers, 0 to 1. Only a sender has this value.
     pub loss: Option<f64>,
-    /// Number of receivers that have not finished. Only at a sender.
+    /// Number of receivers that have not finished. Only a sender has this value.
     pub receivers: usize,
-    /// Slowest of several receivers.
+    /// Address of the slowest of several receivers.
     pub slowest: Option<SocketAddr>,
 }
 
@@ -192,7 +192,7 @@ impl Moment {
             verified: progress.received.verified,
             kept: progress.received.kept,
             seconds,
-            // The first progress may come at once, and a division by 0 gives no rate.
+            // The first progress may come immediately. The lower bound prevents a division by 0.
             rate: progress.moved() as f64 / seconds.max(1e-3),
             repair: (progress.sent > 0).then(|| progress.repair as f64 / progress.sent as f64),
             loss: (progress.settled > 0).then(|| progress.lost as f64 / progress.settled as f64),
@@ -202,7 +202,7 @@ impl Moment {
     }
 }
 
-/// Reporter of a transfer's events. It measures the time since the first other end joined.
+/// Reports the events of a transfer. It measures the time since the first other end has joined.
 pub(super) struct Watch {
     since: Instant,
     has_begun: bool,
@@ -226,8 +226,8 @@ impl Watch {
             Event::Progress(progress) => notify(CommandEvent::Progress(self.moment(progress))),
             Event::Joined(peer) => {
                 if !self.has_begun {
-                    // The time starts with the first other end, so that the rate does not include the wait
-                    // for it.
+                    // The time begins when the first other end joins. So the rate does not include the wait for other
+                    // ends.
                     *self = Self {
                         has_begun: true,
                         ..Self::begin()
@@ -257,17 +257,17 @@ pub(super) fn is_pipe(path: &Path) -> bool {
 pub struct Failed {
     /// Exit code of the process.
     pub code: u8,
-    /// Text. Each line is a complete message.
+    /// Text of the error. Each line is a complete message.
     pub words: String,
 }
 
 impl Failed {
-    /// Creates an error that the user can correct.
+    /// Creates an error of the user's arguments.
     pub(super) fn usage(words: String) -> Self {
         Self { code: 2, words }
     }
 
-    /// Creates an error of the system.
+    /// Creates an error of the operating system.
     pub(super) fn system(words: String) -> Self {
         Self { code: 2, words }
     }

@@ -1,4 +1,4 @@
-//! `tailcut cast get`.
+//! Command `tailcut cast get`.
 
 use super::address;
 use super::common::{Access, CommandEvent, Failed, Watch, is_pipe};

@@ -1,4 +1,4 @@
-//! `tailcut cast key`.
+//! Command `tailcut cast key`.
 
 use super::common::{CommandEvent, Failed};
 use crate::seal::{self, Cipher, Key};

@@ -93,10 +93,10 @@ Examples:
     Key(KeyOf),
 }
 
-/// Runs a command until it ends or `stop` is set. `notify` is called with each message.
+/// Runs a command until it ends or `stop` is set. `notify` receives each message of the command.
 ///
 /// # Errors
-/// Reason why the command fails.
+/// The reason why the command has failed.
 pub fn execute(
     command: &CastCommand,
     is_json: bool,

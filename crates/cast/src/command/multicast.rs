@@ -60,7 +60,7 @@ pub(super) fn group(text: &str) -> Result<IpAddr, String> {
     )
 }
 
-/// Checks that all hosts have the group's IP version, and the same port.
+/// Checks that all hosts have the IP version of the group, and that all have the same port.
 pub(super) fn agrees(group: IpAddr, hosts: &[SocketAddr]) -> Result<(), Failed> {
     let is_other = |host: &&SocketAddr| host.is_ipv4() != group.is_ipv4();
     if let Some(host) = hosts.iter().find(is_other) {
@@ -85,7 +85,7 @@ pub(super) fn join(endpoint: &Endpoint, group: IpAddr, interface: u32) -> Result
         IpAddr::V6(_) => "[::]",
     };
     if !at.ip().is_unspecified() || at.is_ipv4() != group.is_ipv4() {
-        // The system delivers packets of a group only to sockets at the unspecified address.
+        // The kernel delivers packets of a group only to sockets that are bound to the unspecified address.
         return Err(Failed::usage(format!(
             "--group {group}: an endpoint at {at} cannot receive from it; allowed: --listen {all}"
         )));

@@ -1,4 +1,4 @@
-//! Standard output for received data. If it cannot accept more data, the user can interrupt the wait.
+//! Standard output as a destination of received data. The user can interrupt a write that waits for space.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{ioctl_fionread, write};
@@ -17,7 +17,7 @@ const PAGE: usize = 4_096;
 /// Number of bytes per write if standard output is not a pipe.
 const PIECE: usize = 1 << 18;
 
-/// Standard output. It writes only as many bytes as fit, so that no call blocks.
+/// Standard output that never blocks. Each write contains only as many bytes as fit.
 #[derive(Debug)]
 pub(super) struct Output<'a> {
     stop: &'a AtomicBool,
@@ -37,7 +37,7 @@ impl<'a> Output<'a> {
             return PIECE;
         };
         let unread = ioctl_fionread(file).map_or(all, |bytes| bytes as usize);
-        // The first and the last unread page may be partly filled.
+        // The first and the last page of the unread bytes may be partly filled.
         let taken = unread.next_multiple_of(PAGE) + 2 * PAGE;
         all.saturating_sub(taken).max(PAGE)
     }

@@ -1,4 +1,4 @@
-//! `tailcut cast recv`.
+//! Command `tailcut cast recv`.
 
 use super::address;
 use super::common::{Access, CommandEvent, Failed, Watch, is_pipe};
@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 use tailcut_units::Bytes;
 use tailcut_units::quantity::{Quantity, within};
 
-/// Largest number of slabs that wait for a pipe: the pipe is slow, or an earlier slab is missing.
+/// Largest number of slabs that wait until they can be written to a pipe.
 const AHEAD: u32 = 16;
 
 /// Flags of `tailcut cast recv`.
@@ -112,7 +112,7 @@ pub(super) fn execute(
             "--json: standard output is used for the received data; allowed: DIR instead of -";
         return Err(Failed::usage(words.to_owned()));
     }
-    // This reports a missing directory before a sender connects.
+    // A missing directory is reported here, before a sender connects.
     arguments.into.open(&arguments.path, stop)?;
     let endpoint = arguments.access.open(arguments.listen)?;
     let at = endpoint.local();

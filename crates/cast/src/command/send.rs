@@ -1,4 +1,4 @@
-//! `tailcut cast send`.
+//! Command `tailcut cast send`.
 
 use super::address;
 use super::common::{Access, CommandEvent, Failed, Watch, is_pipe};
@@ -112,7 +112,7 @@ pub(super) fn execute(
     let endpoint = arguments
         .access
         .open_to_groups(address::local(&to)?, arguments.multicast.resolve()?)?;
-    // The scan of a large directory takes long. So errors of the network access are reported before.
+    // The scan of a large directory takes a long time. So errors of the network are reported before the scan.
     let source: Box<dyn Source> = match is_stream {
         true => Box::new(StreamSource::new(io::stdin(), arguments.name.as_bytes())?),
         false => Box::new(arguments.what.open(&arguments.path, 0, notify)?),
@@ -123,7 +123,7 @@ pub(super) fn execute(
     };
     let mut watch = Watch::begin();
     let mut on_event = |event: Event| match event {
-        // If there is only one receiver, the command's error reports its failure.
+        // If there is only one receiver, the error of the command already reports its failure.
         Event::Left(..) if to.len() == 1 => {}
         event => watch.notify(&event, notify),
     };
@@ -131,7 +131,7 @@ pub(super) fn execute(
     conclude(&arguments.path, summary, &watch, notify)
 }
 
-/// Reports the result of all receivers. Returns an error with an exit code if a receiver has failed.
+/// Reports the results of all receivers. If a receiver has failed, returns an error with an exit code.
 fn conclude(
     path: &Path,
     summary: Summary,
@@ -167,7 +167,7 @@ fn conclude(
     }
     let names: Vec<SocketAddr> = failed.iter().map(|(peer, _)| *peer).collect();
     let names: Vec<String> = names.iter().map(ToString::to_string).collect();
-    // If all receivers have failed with the same code, this code is more helpful than 1.
+    // If all receivers have failed with the same code, the command returns it. Otherwise it returns 1.
     let codes = failed.iter().map(|(_, error)| error.exit_code());
     let is_same = codes.clone().all(|code| code == first.exit_code());
     Err(Failed {

@@ -1,27 +1,25 @@
-//! Rate limits of answers to packets that belong to no session, and the list of sessions that have
-//! ended.
+//! Rate limits of answers to packets that belong to no session. Also the list of sessions that have ended.
 
 use std::collections::{HashSet, VecDeque};
 use tailcut_units::{Time, TokenBucket};
 
-/// Largest number of answers per second to packets that belong to no session. Any host can cause answers,
-/// so their cost is bounded. With a smaller number, senders of ended sessions wait longer for their answer.
+/// Largest number of answers per second to packets that belong to no session. Any host can cause answers, so their cost
+/// must be limited. With a smaller number, senders of ended sessions wait longer for an answer.
 const ANSWERS: f64 = 10_000.0;
-/// Largest number of answers per second to checks that arrived by a multicast group. The limit is low,
-/// because all members of the group answer: a check with a forged source address makes them all send an
-/// answer to the victim.
+/// Largest number of answers per second to checks that arrived by a multicast group. All members of the group answer a
+/// check. If its source address is forged, all answers go to a victim. So the limit is low.
 const GROUP_ANSWERS: f64 = 100.0;
-/// Largest number of answers that are sent at once after a pause. A smaller number drops answers to hosts
-/// that ask at the same moment.
+/// Largest number of answers that are sent at once after a pause. With a smaller number, some hosts that ask at the
+/// same moment get no answer.
 const BURST: f64 = 100.0;
-/// Largest number of ended sessions whose identifiers are kept. A sender may have missed the message that
-/// its object has arrived. If its session is forgotten, it sends the object again.
+/// Largest number of ended sessions that are remembered. The message that an object has arrived may get lost. If the
+/// session is forgotten then, the sender sends the object again.
 const REMEMBERED: usize = 4_096;
 
 /// Rate limit of answers.
 #[derive(Debug)]
 pub(super) struct Limit {
-    /// Largest number of answers per second in the long run.
+    /// Largest number of answers per second on average.
     rate: f64,
     bucket: TokenBucket,
 }
@@ -34,24 +32,24 @@ impl Limit {
         }
     }
 
-    /// Returns the limit for packets of no session.
+    /// Creates the limit for packets that belong to no session.
     pub(super) const fn for_strangers() -> Self {
         Self::new(ANSWERS)
     }
 
-    /// Returns the limit for checks that arrived by a multicast group.
+    /// Creates the limit for checks that arrived by a multicast group.
     pub(super) const fn for_groups() -> Self {
         Self::new(GROUP_ANSWERS)
     }
 
-    /// Returns whether one more answer may be given now, and counts it if so.
+    /// Returns whether one more answer may be sent now. If so, counts the answer.
     pub(super) fn take(&mut self, now: Time) -> bool {
         self.bucket.fill(now, self.rate, BURST);
         self.bucket.take()
     }
 }
 
-/// Identifiers of the last sessions that ended after the whole object arrived at this host.
+/// Identifiers of the most recent sessions that ended with a complete object at this host.
 #[derive(Debug, Default)]
 pub(super) struct Ended {
     known: HashSet<u64>,
@@ -60,7 +58,8 @@ pub(super) struct Ended {
 
 impl Ended {
     pub(super) fn insert(&mut self, session: u64) {
-        // Each session is in `order` only once. Otherwise the removal of one entry would remove another.
+        // Each session must occur only once in `order`. Otherwise the removal of an old entry would remove a new one
+        // too.
         if !self.known.insert(session) {
             return;
         }
@@ -98,7 +97,7 @@ mod tests {
     fn the_last_sessions_are_remembered() {
         let mut ended = Ended::default();
         for session in 0..2 * REMEMBERED as u64 {
-            // The second insertion must change nothing.
+            // A second insertion of the same session must change nothing.
             ended.insert(session);
             ended.insert(session);
         }

@@ -1,13 +1,13 @@
-//! Memory limit of an endpoint. All objects that peers send share one budget.
+//! Memory limit of an endpoint. All received objects share one budget.
 
 use super::spares::Spares;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Limits of the memory for received objects, and the memory in use. Clones share the count.
+/// Limits of the memory for received objects, and the memory in use. Clones share the memory count.
 #[derive(Clone, Debug)]
 pub(super) struct BufferBudget {
-    /// Largest allowed object, in bytes.
+    /// Size of the largest allowed object in bytes.
     object: u64,
     /// Largest allowed sum of all reservations, in bytes.
     all: u64,
@@ -34,13 +34,12 @@ impl BufferBudget {
         }
     }
 
-    /// Reserves `bytes` bytes for an object of `object` bytes. Returns `None` if too little is
-    /// left.
+    /// Reserves `bytes` bytes for an object of `object` bytes. Returns `None` if the budget has too little memory left.
     pub(super) fn take(&self, object: u64, bytes: u64) -> Option<Reservation> {
         if self.is_too_large(object) {
             return None;
         }
-        // An empty reservation is always valid. If it cannot grow, its drop releases nothing.
+        // An empty reservation is always valid. If it cannot grow, it is dropped and releases nothing.
         let mut reservation = Reservation {
             bytes: 0,
             budget: self.clone(),
@@ -55,24 +54,24 @@ impl BufferBudget {
 }
 
 impl Reservation {
-    /// Extends the reservation to a total of `bytes` bytes. Returns `false` if too little is left.
+    /// Extends the reservation to `bytes` bytes in total. Returns `false` if the budget has too little memory left.
     pub(super) fn grow(&mut self, bytes: u64) -> bool {
         let more = bytes.saturating_sub(self.bytes);
         let all = self.budget.all;
         let with = |held: u64| held.checked_add(more).filter(|sum| *sum <= all);
-        // Threads share only this number. No other memory depends on the order of its changes.
+        // Threads share only this number, and no other memory depends on it. So the order is not important.
         let order = Ordering::Relaxed;
         let taken = self.budget.held.fetch_update(order, order, with).is_ok();
         self.bytes += if taken { more } else { 0 };
         taken
     }
 
-    /// Returns the buffers that can be used again.
+    /// Returns the buffers of earlier objects that can be used again.
     pub(super) fn spares(&self) -> &Spares {
         &self.budget.spares
     }
 
-    /// Returns the reserved bytes.
+    /// Returns the size of the reservation in bytes.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }

@@ -1,4 +1,4 @@
-//! Encoding and decoding of checks and their answers (docs/wire/scdp.md, checks).
+//! Encoding and decoding of checks and echoes, which are the answers to checks (docs/wire/scdp.md, checks).
 
 use super::sealing::{OVERHEAD, Seal, open_first};
 use crate::seal::{Direction, Key, random};
@@ -7,10 +7,10 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tailcut_wire::scdp::credit::{self, Check, Echo, Envelope, LEAST_CHECK, Message};
 
-/// Largest number of addresses in the list of a group's listeners.
+/// Largest number of addresses in the list of a group's listeners. Forged answers must not fill the memory.
 const MOST_LISTENERS: usize = 1_024;
 
-/// Encodes the checks of one session and decodes their answers, with or without a key.
+/// Encodes the checks of one session and decodes the answers. Works with or without a key.
 pub(crate) struct CheckCodec {
     key: Option<Key>,
     session: u64,
@@ -41,12 +41,12 @@ impl CheckCodec {
         })
     }
 
-    /// Returns the bytes of the shortest check.
+    /// Returns the size of the shortest check in bytes.
     pub(crate) fn least(&self) -> u16 {
         LEAST_CHECK + self.overhead()
     }
 
-    /// Returns whether this is the identifier of the checks' session.
+    /// Returns whether `session` is the session of these checks.
     pub(super) fn is_of(&self, session: u64) -> bool {
         self.session == session
     }
@@ -55,15 +55,14 @@ impl CheckCodec {
         self.seal.as_ref().map_or(0, |_| OVERHEAD as u16)
     }
 
-    /// Returns a check as a datagram of `check.size` bytes, at least [`Self::least`], or `None` if
-    /// encoding fails.
+    /// Encodes a check as a datagram of `check.size` bytes, at least [`Self::least`]. Returns `None` if this fails.
     pub(crate) fn write(&mut self, check: &Check) -> Option<Vec<u8>> {
-        // The encryption adds its bytes later, so the plain check is shorter.
+        // The encryption adds bytes later. So the unencrypted check is shorter.
         let size = check.size.max(self.least()) - self.overhead();
         let message = Message::Check(Check { size, ..*check });
         let envelope = Envelope {
             session: self.session,
-            // A check belongs to no object, so it has no share.
+            // A check belongs to no object, so it has no share of an object.
             share: 0,
         };
         let mut plain = vec![0; usize::from(size)];
@@ -73,7 +72,7 @@ impl CheckCodec {
         };
         let mut sealed = Vec::with_capacity(plain.len() + OVERHEAD);
         let range = seal.seal(&plain, &[], &mut sealed)?;
-        // The buffer was empty, so the packet fills it.
+        // The buffer was empty before, so it must contain exactly the packet.
         (range == (0..sealed.len())).then_some(sealed)
     }
 
@@ -93,16 +92,16 @@ impl CheckCodec {
         }
     }
 
-    /// Decrypts an answer. The result in `plain` has the format of an answer without a key.
+    /// Decrypts an answer into `plain`. The result has the format of an answer without a key.
     pub(super) fn open(&self, session: u64, bytes: &[u8], plain: &mut Vec<u8>) -> Option<()> {
         let key = self.key.as_ref().filter(|_| session == self.session)?;
-        // Each answer has a new salt, so each is decrypted as the first packet of its origin.
+        // Each answer has a new salt. So each answer is decrypted as the first packet of an origin.
         open_first(key, session, 0, Direction::Backward, bytes, plain)?;
         Some(())
     }
 }
 
-/// Endpoints that receive from a multicast group and have answered a check. Clones share the list.
+/// Endpoints that have answered a check to a multicast group, so they receive from the group. Clones share the list.
 #[derive(Clone, Default, Debug)]
 pub struct GroupListeners(Arc<Mutex<Vec<SocketAddr>>>);
 
@@ -111,7 +110,7 @@ impl GroupListeners {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns whether this address has answered a check that was sent to its group.
+    /// Returns whether an endpoint with this address has answered a check to the group.
     pub fn has(&self, address: SocketAddr) -> bool {
         self.lock().contains(&address)
     }
@@ -122,7 +121,7 @@ impl GroupListeners {
     }
 
     pub(super) fn add(&self, address: SocketAddr) {
-        // Without a key, a host that receives the check can answer from many forged addresses.
+        // Without a key, one host can answer a check from many forged addresses. So the list has a limit.
         let mut all = self.lock();
         if all.len() < MOST_LISTENERS && !all.contains(&address) {
             all.push(address);
@@ -130,8 +129,8 @@ impl GroupListeners {
     }
 }
 
-/// Sender of checks to multicast groups. All its checks belong to one session. Its list contains the
-/// endpoints that have answered.
+/// Sender of checks to multicast groups. All checks belong to one session. The list contains the endpoints that have
+/// answered.
 #[derive(Debug)]
 pub(super) struct GroupChecker {
     pub(super) codec: CheckCodec,
@@ -155,7 +154,7 @@ impl GroupChecker {
             number: self.next,
             ..Check::default()
         };
-        // Only the session identifies an answer here, so numbers may repeat.
+        // An answer is identified by its session only. So numbers may repeat.
         self.next = self.next.wrapping_add(1);
         self.codec.write(&check)
     }

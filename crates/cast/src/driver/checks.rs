@@ -1,6 +1,6 @@
-//! Checks (docs/wire/scdp.md). An endpoint answers checks of other hosts and keeps no state for
-//! them. It also sends checks to multicast groups to find out which endpoints receive from the
-//! group.
+//! Checks test whether an endpoint can be reached (docs/wire/scdp.md). An endpoint answers the checks of other hosts
+//! without storing anything about them. It sends checks to a multicast group to find the endpoints that receive from
+//! the group.
 
 use super::check_codec::{CheckCodec, GroupChecker, GroupListeners};
 use super::engine::Engine;
@@ -12,12 +12,12 @@ use std::net::SocketAddr;
 use tailcut_units::Time;
 use tailcut_wire::scdp::credit::{self, Check, Echo, Envelope, Message};
 
-/// Buffer size for the header of an echo, in bytes. An echo without padding has 40 bytes.
+/// Size of the buffer for an echo's header in bytes. An echo without padding needs 40 bytes.
 const HEAD: usize = 64;
 
 impl Engine {
-    /// Answers a check with an echo. The endpoint keeps no state for the sender of a check. So an
-    /// answer is never longer than the check, and a check under another key gets no answer.
+    /// Answers a check with an echo. The endpoint stores nothing about the sender, whose address may be forged. So an
+    /// answer is never longer than the check. A check with another key gets no answer.
     pub(super) fn on_check(
         &mut self,
         now: Time,
@@ -26,7 +26,8 @@ impl Engine {
         check: &Check,
     ) {
         let local = incoming.ancillary.to.filter(|to| !to.is_multicast());
-        // The kernel reports a destination, and the filter above has removed it only if it is a group.
+        // The kernel reports the destination of each packet. The filter above removes the address only if it is a
+        // group.
         let is_group = local.is_none() && incoming.ancillary.to.is_some();
         let answers = match is_group {
             true => &mut self.incoming_sessions.group_answers,
@@ -41,7 +42,7 @@ impl Engine {
             buffer: self.incoming_sessions.receive_buffer,
             class: incoming.class().0,
             is_group,
-            // The zeros follow as the payload, so the header has no padding.
+            // The padding is the payload of zeros, so the header itself has no padding.
             padded: 0,
         });
         let mut head = [0; HEAD];
@@ -61,7 +62,7 @@ impl Engine {
             (None, _) => Staged::of(ends, class, PayloadSource::Zeros(zeros.len()), |header| {
                 credit::encode(&packet.envelope, &echo, header)
             }),
-            // Not reached: with a key, `unseal` passes only checks that have a greeting.
+            // This case does not occur. With a key, `unseal` accepts only checks with a greeting.
             (Some(_), None) => None,
             (Some(key), Some(peer)) => {
                 let Envelope { session, share } = packet.envelope;
@@ -78,11 +79,11 @@ impl Engine {
 
     /// Sends a check to a multicast group. Answers are added to `listeners`.
     pub(super) fn check_group(&mut self, group: SocketAddr, listeners: GroupListeners) {
-        // Version 1 of the header, which paper mode uses, has no checks.
+        // Paper mode uses version 1 of the header, which has no checks.
         if self.is_paper() {
             return;
         }
-        // An endpoint passes the same list in all its calls, so the list of the first call stays.
+        // An endpoint uses the same list in all calls. So the list of the first call is kept.
         if self.connections.group_checker.is_none() {
             let Ok(codec) = CheckCodec::new(self.connections.key.as_ref()) else {
                 return;
@@ -101,10 +102,10 @@ impl Engine {
         self.staging.answer(staged);
     }
 
-    /// Handles an echo, which is another endpoint's answer to a check.
+    /// Handles an echo: the answer of another endpoint to a check.
     pub(super) fn on_echo(&mut self, from: SocketAddr, envelope: &Envelope, echo: &Echo) {
-        // An echo without `is_group` answers a check that did not arrive by the group, so it does not show
-        // that the endpoint receives from the group.
+        // Without `is_group`, the echo answers a check that did not arrive by the group. So it does not show that the
+        // endpoint receives from the group.
         match &self.connections.group_checker {
             Some(group_checker) if group_checker.codec.is_of(envelope.session) && echo.is_group => {
                 group_checker.listeners.add(from);

@@ -1,6 +1,5 @@
-//! Connections of a host. Each remote end of each session has one connection. The transport uses the
-//! number of a connection as a host number. So the transport does not depend on addresses, and the
-//! address of a connection may change.
+//! Connections of a host. There is one connection for each remote end of each session. Its number is the host number in
+//! the transport. So the transport does not depend on addresses, and the address of a connection may change.
 
 use super::check_codec::GroupChecker;
 use super::sealing::Seal;
@@ -13,7 +12,7 @@ use tailcut_wire::scdp::credit::Offer;
 /// State of a connection whose address is not validated.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Unvalidated {
-    /// Bytes that may still be sent to the address. The host never sends more bytes to the address than it
+    /// Number of bytes that may still be sent to the address. In total, the host never sends more bytes there than it
     /// has received from there.
     pub(super) budget: u64,
     /// Time at which the next token may be sent.
@@ -21,7 +20,7 @@ pub(super) struct Unvalidated {
 }
 
 impl Unvalidated {
-    /// Returns the state of an address from which `bytes` bytes have come.
+    /// Returns the state of an address from which `bytes` bytes have arrived.
     pub(super) const fn of(bytes: usize) -> Self {
         Self {
             budget: bytes as u64,
@@ -33,23 +32,24 @@ impl Unvalidated {
 /// Connection to one remote end of a session.
 #[derive(Debug)]
 pub(super) struct Connection {
-    /// Address that packets on this connection are sent to.
+    /// Address of the remote end. Packets on this connection are sent to it.
     pub(super) address: SocketAddr,
-    /// Local address at which the connection's packets arrive.
+    /// Local address at which packets of this connection arrive.
     pub(super) local: Option<IpAddr>,
     /// Identifier of the session.
     pub(super) session: u64,
-    /// Share of the object's sender: the remote end's, or this host's if it is the sender.
+    /// Share (index) of the sender of the object. The sender is the remote end or this host.
     pub(super) share: u16,
     /// State of the address validation. `None`: the address is validated.
     pub(super) unvalidated: Option<Unvalidated>,
-    /// Only for a sender of an object: the highest credit that it has used.
+    /// Highest number of a credit that the remote end has used. Only for a remote end that sends the object.
     pub(super) highest: u32,
-    /// Only for a receiver of an object: the last offer that was sent.
+    /// Last offer that was sent to the remote end. Only for a remote end that receives the object.
     pub(super) offer: Option<Offer>,
-    /// Only for a receiver of an object: number of its tokens that this host has answered.
+    /// Number of tokens from the remote end that this host has answered. Only for a remote end that receives the
+    /// object.
     pub(super) tokens: u32,
-    /// Only for a receiver of an object: whether nothing more is sent to it.
+    /// Whether nothing more is sent to the remote end. Only for a remote end that receives the object.
     pub(super) is_over: bool,
     /// State of the encryption, if there is a key.
     pub(super) seal: Option<Box<Seal>>,
@@ -80,7 +80,7 @@ pub(super) struct Connections {
     me: HostId,
     /// Pre-shared key.
     pub(super) key: Option<Key>,
-    /// Buffer for the packet that is being decrypted.
+    /// Buffer for the bytes of a packet after its decryption.
     pub(super) plain: Vec<u8>,
     /// Sender of checks to multicast groups. It is created with the first check.
     pub(super) group_checker: Option<GroupChecker>,
@@ -98,10 +98,10 @@ impl Connections {
         }
     }
 
-    /// Returns the next number that no connection has.
+    /// Returns a number that no connection has.
     fn unused(&mut self) -> HostId {
         loop {
-            // The transport uses the upper half of the numbers for groups.
+            // The upper half of the numbers belongs to groups of the transport.
             let id = HostId(self.next & (u32::MAX >> 1));
             self.next = self.next.wrapping_add(1);
             if id != self.me && !self.by_id.contains_key(&id) {
@@ -110,7 +110,7 @@ impl Connections {
         }
     }
 
-    /// Adds a connection. Returns its number.
+    /// Adds a connection and returns its number.
     pub(super) fn enter(&mut self, connection: Connection) -> HostId {
         let id = self.unused();
         self.by_id.insert(id, connection);

@@ -1,4 +1,4 @@
-//! Driver without a socket and without a clock, for fuzzers, measurements and other event loops.
+//! Driver without a socket and a clock, for fuzzers, measurements and custom event loops.
 
 use super::endpoint::Options;
 use super::engine::{Counts, Engine, News};
@@ -10,8 +10,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use tailcut_units::Time;
 
-/// Driver that works like an [`Endpoint`](super::Endpoint), but the caller provides the time and the
-/// datagrams. Blocks are decoded within [`Self::on_incoming`].
+/// Driver that works like an [`Endpoint`](super::Endpoint), but its caller passes the time and the datagrams. Decoding
+/// happens during the call of [`Self::on_incoming`].
 ///
 /// ```
 /// use tailcut_cast::driver::{Detached, Options};
@@ -38,7 +38,7 @@ pub struct Detached {
 }
 
 impl Detached {
-    /// Creates a driver as [`Endpoint::bind`](super::Endpoint::bind) does, but opens no socket.
+    /// Creates a driver in the same way as [`Endpoint::bind`](super::Endpoint::bind), but without a socket.
     ///
     /// # Errors
     /// A parameter is outside its range, or the system has no random bytes.
@@ -67,24 +67,24 @@ impl Detached {
         }
     }
 
-    /// Runs the timers that are due. A further timer may be due at the same time.
+    /// Runs the timers that are due. Another timer may become due at the same time.
     pub fn on_timeout(&mut self, now: Time) {
         self.engine.on_timeout(now);
     }
 
-    /// Returns the time at which [`Self::on_timeout`] must be called.
+    /// Returns the time at which the caller must call [`Self::on_timeout`].
     pub fn next_timeout(&self) -> Option<Time> {
         self.engine.next_timeout()
     }
 
-    /// Sends up to about 512 pending datagrams. Returns whether any datagram was sent.
+    /// Sends up to about 512 waiting datagrams. Returns whether any datagram was sent.
     pub fn transmit(&mut self, now: Time, net: &mut impl Datagrams) -> bool {
-        // An endpoint sends the same number of segments before it receives again.
+        // The limit is the same as in an endpoint, which receives again after this number of segments.
         self.engine.transmit(now, net, 512)
     }
 
-    /// Returns the next object that has arrived, and its sender. Results of objects that this
-    /// driver has sent are discarded.
+    /// Returns the next object that has arrived, with the sender's address. Drops the results of objects that this
+    /// driver has sent.
     pub fn received(&mut self) -> Option<(SocketAddr, Vec<u8>)> {
         loop {
             if let News::Received { from, bytes, .. } = self.engine.poll_news()? {

@@ -32,16 +32,16 @@ use tailcut_units::{Duration, HostId};
 use tailcut_wire::scdp::credit::SYMBOL_BYTES;
 use tailcut_wire::scdp::paper::SYN_BYTES;
 
-/// Size of the cache of erasure codes. Blocks with the same number of source symbols share a code. The code
-/// of the largest block (256 symbols) needs about 128 KiB, so the cache needs 2 MiB at most. With fewer
-/// codes, objects of different lengths would create their codes again.
+/// Number of erasure codes that are kept. Blocks with the same number of source symbols have the same code. The code of
+/// the largest block (256 symbols) needs about 128 KiB, so all of them need 2 MiB at most. With fewer codes, objects of
+/// different lengths would create their codes again.
 const CODES: usize = 16;
-/// Largest number of symbols in flight in paper mode. 64 packets of 1,500 bytes fill a link of 10 Gb/s for
-/// 77 us. The SCDP paper uses 32 symbols at this rate (section V).
+/// Largest number of symbols in flight in paper mode. 64 packets of 1,500 bytes fill a link of 10 Gb/s for 77 us. The
+/// SCDP paper uses 32 symbols at this rate (section V).
 const WINDOW: u32 = 64;
-/// Bytes of the IPv4 and UDP headers.
+/// Size of the IPv4 and UDP headers in bytes.
 const HEADERS_V4: u32 = 28;
-/// Bytes of the IPv6 and UDP headers.
+/// Size of the IPv6 and UDP headers in bytes.
 const HEADERS_V6: u32 = 48;
 
 /// Options of an endpoint.
@@ -49,32 +49,30 @@ const HEADERS_V6: u32 = 48;
 pub struct Options {
     /// Options of the socket.
     pub socket: SocketOptions,
-    /// Largest object that is received, in bytes. Default 17 MiB: a slab with its header fits.
+    /// Size of the largest object that is received, in bytes. The default of 17 MiB is enough for a slab with its
+    /// header.
     pub object: u64,
-    /// Memory for all received objects that the application has not taken yet, in bytes. If it is full,
-    /// further objects have to wait. Default 64 MiB.
+    /// Memory for received objects until the application takes them, in bytes. If the memory is full, further objects
+    /// must wait. Default 64 MiB.
     pub memory: u64,
     /// Largest rate of sent bytes per second. Each datagram counts as `mtu` bytes. Default: no limit.
     pub rate: Option<u64>,
     /// Number of threads that decode, at least 1. Default 1.
     pub decoders: usize,
-    /// Flow control of a receiver. [`Mode::Credit`] (default) works on any network.
-    /// [`Mode::Paper`] is the mode of the SCDP paper, with a window of 64 symbols and version 1
-    /// of the header. It is for switches that trim and hosts that trust each other, and has no
-    /// tokens, keys or shares. Both ends must use the same mode.
+    /// Flow control of received objects. [`Mode::Credit`] is the default and works on any network. [`Mode::Paper`] is
+    /// the mode of the SCDP paper, with a window of 64 symbols and version 1 of the header. It needs switches that
+    /// trim, and hosts that trust each other. It has no tokens, keys or shares. Both ends must use the same mode.
     pub mode: Mode,
-    /// Key that is shared in advance by all endpoints that exchange objects with this one. Packets are
-    /// encrypted, and packets of hosts without the key are dropped. A key needs [`Mode::Credit`]. Default:
-    /// none.
+    /// Pre-shared key of all endpoints that exchange objects with this one. With a key, packets are encrypted, and
+    /// packets of hosts without the key are dropped. A key needs [`Mode::Credit`]. Default: no key.
     pub key: Option<Key>,
     /// Options for sending to multicast groups.
     pub multicast: Multicast,
     /// Largest IP packet that is sent, in bytes: 1,280 to 9,000. Default 1,500. If a path carries only
     /// smaller packets, the transfer starts again with smaller symbols.
     pub mtu: u16,
-    /// Parameters of the protocol. `None`: defaults for `mode` and the bound address, with
-    /// symbols that fill packets of `mtu` bytes. The `mode` of these parameters replaces the
-    /// `mode` of the options.
+    /// Parameters of the protocol. `None`: the defaults for `mode` and the bound address, with symbols that fill
+    /// packets of `mtu` bytes. If parameters are given, their `mode` is used instead of the `mode` of these options.
     pub scdp: Option<ScdpConfig>,
 }
 
@@ -83,7 +81,8 @@ impl Default for Options {
         Self {
             socket: SocketOptions::default(),
             object: 17 << 20,
-            // Three objects of the largest size fit, so one can arrive while the application takes another.
+            // The memory is enough for three of the largest objects. So one can arrive while the application takes
+            // another.
             memory: 64 << 20,
             rate: None,
             decoders: 1,
@@ -110,29 +109,29 @@ impl Options {
             Mode::Paper => (SYN_BYTES, WINDOW),
         };
         self.scdp.unwrap_or(ScdpConfig {
-            // The caller checks the MTU only after this call.
+            // The caller has not checked the MTU yet. So the value is limited here.
             symbol: u32::from(self.mtu.clamp(1_280, 9_000))
                 .saturating_sub(headers + header as u32)
                 .min(Limits::SOCKETS.max_symbol),
             initial_window: window,
-            // A receiver refuses an offer that pushes more symbols than its limit.
+            // A receiver refuses an offer that pushes more symbols than the receiver's limit.
             shared_window: window.min(ScdpConfig::default().shared_window),
             limits: Limits {
                 pushed: window,
                 ..Limits::SOCKETS
             },
             mode: self.mode,
-            // All datagrams have the same DSCP, so classes of symbols would change nothing in the network.
+            // All datagrams have the same DSCP. So priority classes of symbols would change nothing in the network.
             demotion: Demotion::NONE,
             in_order: false,
-            // A socket has no fixed link rate, so pulls are not paced by a rate. Only the limit of symbols in
-            // flight delays them.
+            // A socket has no fixed link rate. So pulls do not follow a rate. Only the limit of symbols in flight
+            // delays them.
             pull_interval: Duration::from_ps(1),
             byte_time: Duration::from_ps(0),
-            // A sender that has not received the final message asks again after at most `max_timeout` (1 s by default).
-            // So the receiver still knows the session.
+            // A sender without the final message asks again after at most `max_timeout` (1 s by default). The receiver
+            // must remember the session for this time.
             time_wait: Duration::from_ms(1_000),
-            // The driver stores each symbol at its offset and has memory for the whole object. So no block waits for
+            // The driver has memory for the whole object and stores each symbol at its offset. So no block waits for
             // another block or for a reader.
             delivery: Delivery::Blocks {
                 order: BlockOrder::AsWhole,
@@ -174,9 +173,8 @@ impl Options {
     }
 }
 
-/// UDP socket with a thread that runs SCDP over it. It sends objects to other endpoints and
-/// receives theirs. When the endpoint is dropped, the thread ends and unfinished transfers are
-/// lost.
+/// Endpoint: a UDP socket, and a thread that runs SCDP over this socket. It sends objects to other endpoints and
+/// receives objects from them. If the endpoint is dropped, the thread ends, and unfinished transfers are lost.
 ///
 /// ```
 /// use tailcut_cast::driver::{Endpoint, Options};
@@ -192,7 +190,7 @@ impl Options {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Both calls have an async form, which works with any runtime:
+/// `receive` and `wait` have async forms, which work with any async runtime:
 ///
 /// ```
 /// # use tailcut_cast::driver::{Endpoint, Options};
@@ -224,16 +222,17 @@ impl Endpoint {
     /// # Errors
     /// The system refuses the socket, or a parameter is outside its range.
     pub fn bind(local: SocketAddr, options: &Options) -> io::Result<Self> {
-        // This finds wrong parameters before a socket is opened.
+        // Wrong parameters are found here, before a socket is opened.
         options.engine(local, options.codes())?;
         let socket = Socket::bind(local, &options.socket)?;
-        // The default options are the defaults of the kernel, so an endpoint without multicast needs no system call.
+        // The default options are the defaults of the kernel. An endpoint without multicast needs no system call for
+        // them.
         if options.multicast != Multicast::default() {
             socket.set_multicast(&options.multicast)?;
         }
         let local = socket.local();
         let codes = options.codes();
-        // The first engine was only a check. This one belongs to the bound address.
+        // The first engine was only a test of the parameters. This engine belongs to the bound address.
         let mut engine = options.engine(local, Arc::clone(&codes))?;
         // Linux reports twice the size of the buffer that an application may fill.
         let buffer = socket.receive_buffer()? / 2;
@@ -282,8 +281,8 @@ impl Endpoint {
         self.has_key
     }
 
-    /// Sends an object to the endpoint at `to`. The bytes are kept, without a copy, until the whole
-    /// object has arrived.
+    /// Sends an object to the endpoint at the address `to`. The bytes are not copied. They stay in memory until the
+    /// whole object has arrived.
     pub fn send(
         &self,
         to: SocketAddr,
@@ -292,11 +291,10 @@ impl Endpoint {
         self.start(Task::one(to, Payload::new(object)))
     }
 
-    /// Sends one share of an object's symbols to the endpoint at `to`. Other senders send the other shares
-    /// in the same session. The receiver builds one object from the symbols of all senders, even if some
-    /// senders are slow or fail. All senders have the same object and use the same symbol size.
-    /// `session` is a random number ([`new_session`]) that all senders have agreed on. [`Sending`]
-    /// succeeds as soon as the receiver has the whole object.
+    /// Sends one share of an object's symbols to the endpoint at `to`. Other senders send the other shares in the same
+    /// session. The receiver builds one object from the symbols of all senders, even if some senders are slow or fail.
+    /// All senders must have the same object and the same symbol size. `session` is a random number ([`new_session`])
+    /// that all senders must know. [`Sending`] succeeds as soon as the receiver has the whole object.
     ///
     /// ```
     /// use tailcut_cast::driver::{Endpoint, Options, Share, new_session};
@@ -325,11 +323,10 @@ impl Endpoint {
         self.start(Task::new(vec![to], kind, Payload::new(object)))
     }
 
-    /// Sends an object to several endpoints at the same time, with separate datagrams to each. A
-    /// symbol is encoded only once, and is sent when all receivers that still need symbols have
-    /// requested one. So the slowest receiver sets the pace, except receivers that `stragglers`
-    /// leaves out. [`Sending::progress`] returns the progress of each receiver, [`Sent::missed`]
-    /// the number of receivers without the object.
+    /// Sends an object to several endpoints at the same time, with separate datagrams to each. A symbol is encoded only
+    /// once. It is sent when all receivers that still need symbols have requested one. So the slowest receiver sets the
+    /// pace, unless `stragglers` excludes it. [`Sending::progress`] returns the progress of each receiver.
+    /// [`Sent::missed`] is the number of receivers without the object.
     ///
     /// ```
     /// use tailcut_cast::driver::{Endpoint, Options, StragglerPolicy, Stragglers};
@@ -359,12 +356,11 @@ impl Endpoint {
         self.start(Task::new(to.to_vec(), kind, Payload::new(object)))
     }
 
-    /// Sends an object to several endpoints that have [joined](Self::join) a multicast group, with datagrams
-    /// to the group. Each symbol is sent only once. `receivers` are the unicast addresses of the endpoints.
-    /// Each receiver must be bound to the group's port and to the unspecified address, or its socket does not
-    /// get packets of the group. In all other respects, the call works like
-    /// [`send_to_all`](Self::send_to_all). The first probes and all packets for one receiver go to the
-    /// receiver's unicast address.
+    /// Sends an object to several endpoints that have [joined](Self::join) a multicast group, with datagrams to the
+    /// group. Each symbol is sent only once. `receivers` are the unicast addresses of the endpoints. Each receiver must
+    /// be bound to the unspecified address and to the group's port. Otherwise its socket gets no packets of the group.
+    /// The first probes and all packets for one receiver go to the receiver's unicast address. Otherwise the call works
+    /// like [`send_to_all`](Self::send_to_all).
     pub fn send_to_group(
         &self,
         group: SocketAddr,
@@ -376,8 +372,8 @@ impl Endpoint {
         self.start(Task::new(receivers.to_vec(), kind, Payload::new(object)))
     }
 
-    /// Joins a multicast group at the interface with this index. With 0, the routing table selects
-    /// the interface.
+    /// Joins a multicast group at the interface with the index `interface`. With 0, the routing table selects the
+    /// interface.
     ///
     /// # Errors
     /// The system refuses the request, the address is not a multicast address, the address and the
@@ -403,13 +399,12 @@ impl Endpoint {
         answer.take().unwrap_or_else(|| Err(closed()))
     }
 
-    /// Sends one check to a multicast group. Returns a shared list of all endpoints that have
-    /// answered a check of this endpoint. The list grows when more answers arrive. Endpoints answer
-    /// if they have [joined](Self::join) the group and have the same key. The check may be lost, so
-    /// send it several times.
+    /// Sends one check to a multicast group. Returns a list of all endpoints that have answered a check of this
+    /// endpoint. The list grows when more answers arrive. An endpoint answers if it has [joined](Self::join) the group
+    /// and has the same key. A check may get lost, so send it several times.
     pub fn check_group(&self, group: SocketAddr) -> GroupListeners {
         let listeners = self.listeners.clone();
-        // The result can be ignored: if the thread has ended, no answer arrives.
+        // The result is ignored. If the thread has ended, no answer arrives.
         let _ = self
             .commands
             .send(Command::CheckGroup(group, listeners.clone()));
@@ -418,7 +413,7 @@ impl Endpoint {
     }
 
     fn start(&self, task: Task) -> Sending {
-        // Only the number itself must be unique. It orders no other memory, so `Relaxed` is enough.
+        // The number must only be unique. No other memory depends on its order, so `Relaxed` is enough.
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
         let outcome = Arc::new(Outcome::default());
         let progress = task.progress.clone();
@@ -440,8 +435,7 @@ impl Endpoint {
         }
     }
 
-    /// Returns the counters since the endpoint was opened, or `None` if the endpoint's socket has
-    /// failed.
+    /// Returns the counters since the endpoint was opened. Returns `None` if the endpoint's socket has failed.
     pub fn counts(&self) -> Option<Counts> {
         let answer = Arc::new(Mailbox::default());
         self.commands
@@ -451,13 +445,13 @@ impl Endpoint {
         answer.take()
     }
 
-    /// Waits for the next object that arrives. Returns `None` if the endpoint's socket has failed.
+    /// Waits for the next object. Returns `None` if the endpoint's socket has failed.
     pub fn receive(&self) -> Option<Received> {
         self.received.take()
     }
 
-    /// Takes back the buffer of an object that has arrived, for a later object. This saves the time
-    /// that the kernel needs to provide new memory. At most two large buffers are kept.
+    /// Takes the buffer of a received object back, for a later object. The kernel then need not provide new memory,
+    /// which saves time. At most two large buffers are kept.
     pub fn recycle(&self, bytes: Vec<u8>) {
         self.spares.put(bytes);
     }
@@ -470,17 +464,17 @@ impl Endpoint {
 
 impl Drop for Endpoint {
     fn drop(&mut self) {
-        // The result can be ignored: the thread may have ended already.
+        // The result is ignored, because the thread may have ended already.
         let _ = self.commands.send(Command::Stop);
         self.bell.ring();
         if let Some(thread) = self.thread.take() {
-            // If the thread has panicked, its message was printed already.
+            // If the thread has panicked, its error message was already printed.
             let _ = thread.join();
         }
     }
 }
 
-/// Draws an identifier for a session that several senders share: 64 random bits.
+/// Returns a random identifier for a session that several senders share. It has 64 bits.
 ///
 /// # Errors
 /// The system has no random bytes.
@@ -488,8 +482,8 @@ pub fn new_session() -> io::Result<u64> {
     random().map(u64::from_be_bytes).map_err(io::Error::other)
 }
 
-/// Object that is being sent. Wait for it with `.await` or [`Sending::wait`]. The transfer goes on
-/// if this value is dropped.
+/// Object that is being sent. Wait for the end of the transfer with `.await` or [`Sending::wait`]. The transfer
+/// continues if this value is dropped.
 #[derive(Debug)]
 pub struct Sending {
     number: u64,
@@ -503,19 +497,19 @@ impl Sending {
     /// Waits until the whole object has arrived.
     ///
     /// # Errors
-    /// The reason why the object did not arrive.
+    /// The reason why the object has not arrived.
     pub fn wait(self) -> Result<Sent, Failure> {
         self.outcome.take().unwrap_or(Err(Failure::Closed))
     }
 
-    /// Returns the progress of each receiver, in the order of the addresses in the call.
+    /// Returns the progress of each receiver. The order is the order of the addresses in the call.
     pub fn progress(&self) -> Vec<Progress> {
         self.progress.read()
     }
 
     /// Stops sending. The receiver discards the symbols that have arrived.
     pub fn cancel(&self) {
-        // The result can be ignored: if the thread has ended, the transfer has ended too.
+        // The result is ignored. If the thread has ended, the transfer has ended too.
         let _ = self.commands.send(Command::Cancel(self.number));
         self.bell.ring();
     }

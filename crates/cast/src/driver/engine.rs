@@ -1,4 +1,4 @@
-//! Protocol engine of one host: SCDP over datagrams, without a clock and sockets.
+//! SCDP engine of one host. It has no clock and no sockets.
 
 use super::buffer_budget::{BufferBudget, Reservation};
 use super::connections::{Connection, Connections};
@@ -24,60 +24,60 @@ use tailcut_transport::{
 };
 use tailcut_units::{FlowId, HostId, Time};
 
-/// First flow number of received objects. Sent objects have lower numbers.
+/// Smallest flow number of received objects. Sent objects have smaller numbers.
 pub(super) const FIRST_INCOMING: FlowId = FlowId(1 << 31);
-/// First number of a group of receivers in the transport. Connections have lower numbers.
+/// Smallest number of a group of receivers in the transport. Connections have smaller numbers.
 const GROUPS: u32 = 1 << 31;
 
-/// Events that the engine reports.
+/// Event of the engine for the application.
 #[derive(Debug)]
 pub(super) enum News {
-    /// An object has arrived.
+    /// An object from another host has arrived.
     Received {
         from: SocketAddr,
         bytes: Vec<u8>,
         reservation: Reservation,
     },
-    /// A transfer has ended. The fields are its flow, its statistics, the number of receivers without
-    /// the object, and the bytes of a symbol.
+    /// A transfer has ended. The fields are its flow number, its statistics, the number of receivers without the
+    /// object, and the size of a symbol in bytes.
     Sent(FlowId, FlowStats, usize, u32),
-    /// A transfer has failed.
+    /// A transfer has failed for this reason.
     Failed(FlowId, Failure),
 }
 
 /// Counters of an engine.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Counts {
-    /// Datagrams sent.
+    /// Number of datagrams sent.
     pub sent: u64,
-    /// Messages to the socket. One message may contain several datagrams.
+    /// Number of messages that were passed to the socket. A message may contain several datagrams.
     pub messages: u64,
-    /// Messages that the system refused.
+    /// Number of messages that the system has refused.
     pub refused: u64,
-    /// Datagrams received.
+    /// Number of datagrams received.
     pub arrived: u64,
-    /// Received datagrams that are not SCDP packets or have impossible values.
+    /// Number of received datagrams that are not SCDP packets, or that have impossible values.
     pub malformed: u64,
-    /// Received datagrams that belong to no session.
+    /// Number of received datagrams that belong to no session.
     pub unknown: u64,
-    /// Offers refused because of limits on memory or on sessions.
+    /// Number of offers that were refused because of a limit on memory or sessions.
     pub no_room: u64,
-    /// Blocks that were decoded, successfully or not.
+    /// Number of decoded blocks, including failures.
     pub decodings: u64,
-    /// Tokens sent to senders whose addresses are not validated.
+    /// Number of tokens that were sent to senders whose addresses are not validated.
     pub tokens: u64,
-    /// Symbols that arrived trimmed by a switch.
+    /// Number of symbols that a switch has trimmed.
     pub trimmed: u64,
-    /// Remote ends whose address has changed during a session.
+    /// Number of times that the address of a remote end has changed during a session.
     pub moved: u64,
-    /// Times that a path turned out to carry only smaller datagrams.
+    /// Number of times that the datagram size of a path was reduced.
     pub shrunk: u64,
 }
 
 /// Arguments of `Engine::new`.
 pub(super) struct Setup {
     pub(super) host: Host<DriverCodec>,
-    /// The parameters of `host`.
+    /// Parameters of `host`.
     pub(super) config: ScdpConfig,
     /// Number of this host in the transport.
     pub(super) me: HostId,
@@ -87,13 +87,13 @@ pub(super) struct Setup {
     pub(super) key: Option<Key>,
 }
 
-/// Draws the identifier of a new session.
+/// Returns a random identifier for a new session.
 fn draw() -> Option<u64> {
     random().ok().map(u64::from_be_bytes)
 }
 
-/// Returns the encryption state of a sender, or `Some(None)` without a key. Returns `None` if the
-/// system has no random bytes.
+/// Returns the encryption state of a sender. Returns `Some(None)` if there is no key, and `None` if the system has no
+/// random bytes.
 fn seal(key: Option<&Key>, session: u64, share: u16) -> Option<Option<Box<Seal>>> {
     match key {
         Some(key) => Some(Some(Box::new(Seal::new(key, session, share, None).ok()?))),
@@ -101,17 +101,17 @@ fn seal(key: Option<&Key>, session: u64, share: u16) -> Option<Option<Box<Seal>>
     }
 }
 
-/// SCDP of one host over datagrams. Its inputs are datagrams, the time, and objects to send.
+/// SCDP of one host. The inputs are datagrams, the time, and objects to send. The outputs are datagrams and events.
 #[derive(Debug)]
 pub(super) struct Engine {
     pub(super) host: Host<DriverCodec>,
     pub(super) config: ScdpConfig,
     pub(super) connections: Connections,
-    /// Objects that are being sent.
+    /// Objects that are being sent, by flow number.
     pub(super) outgoing: Table<FlowId, Outbound>,
-    /// Flow and connection of each receiver, by session and share.
+    /// Flow number and connection of each receiver, by session and share (index of this sender).
     pub(super) sent_to: Table<(u64, u16), (FlowId, HostId)>,
-    /// Objects that are being received.
+    /// Objects that are being received, by flow number.
     pub(super) incoming: Table<FlowId, Inbound>,
     pub(super) incoming_sessions: IncomingSessions,
     pub(super) staging: Staging,
@@ -119,7 +119,7 @@ pub(super) struct Engine {
     pub(super) counts: Counts,
     codes: Arc<Codes>,
     paths: Paths,
-    /// Transfers that start again later, with their time.
+    /// Transfers that will start again, with the time of the start.
     waiting: BTreeSet<(Time, FlowId)>,
     blocked: bool,
     jobs: VecDeque<DecodeJob>,
@@ -130,7 +130,7 @@ pub(super) struct Engine {
 impl Engine {
     pub(super) fn new(setup: Setup) -> Self {
         let mut host = setup.host;
-        // Senders choose their flow numbers independently, so two of them may choose the same one.
+        // Senders choose flow numbers independently. So two senders may choose the same number.
         host.name_incoming(FIRST_INCOMING);
         Self {
             host,
@@ -158,7 +158,7 @@ impl Engine {
         Arc::clone(&self.codes)
     }
 
-    /// Returns the known datagram sizes of paths.
+    /// Returns the paths whose datagram sizes are known.
     pub(super) fn paths(&self) -> &Paths {
         &self.paths
     }
@@ -177,22 +177,21 @@ impl Engine {
         }
     }
 
-    /// Returns whether the engine runs in paper mode: version 1 of the header, without
-    /// credits.
+    /// Returns whether the engine runs in paper mode: version 1 of the header, without credits.
     pub(super) fn is_paper(&self) -> bool {
         self.config.mode == Mode::Paper
     }
 
-    /// Returns the latest time that the engine has seen.
+    /// Returns `now`, or the latest time of an earlier call if that is later.
     fn at(&mut self, now: Time) -> Time {
-        // The time stamp of a datagram may be older than the last call. In the transport, the time must not
-        // go back.
+        // The time stamp of a datagram may be older than the time of the last call. But the time of the transport must
+        // not go back.
         self.now = now.max(self.now);
         self.now
     }
 
-    /// Starts to send an object. Returns `None` if that is impossible: the object is too long, has
-    /// no receivers, or is a share in paper mode, or the system has no random bytes.
+    /// Starts to send an object. Returns `None` if the object cannot be sent: it is too long, it has no receivers, it
+    /// is a share in paper mode, or the system has no random bytes.
     pub(super) fn send(&mut self, now: Time, task: Task) -> Option<FlowId> {
         let now = self.at(now);
         let bytes = task.payload.bytes().len() as u64;
@@ -204,7 +203,7 @@ impl Engine {
         }
         let flow = self.unused_flow();
         self.outgoing.insert(flow, Outbound::new(task, layout));
-        // `begin` may have created some connections before it failed.
+        // `begin` may have created some of the connections before it failed.
         if self.begin(now, flow).is_none() {
             self.end_outgoing(flow);
             return None;
@@ -215,7 +214,7 @@ impl Engine {
     fn unused_flow(&mut self) -> FlowId {
         loop {
             let flow = FlowId(self.next_flow);
-            // The upper half of the numbers belongs to received objects.
+            // Received objects use the upper half of the flow numbers.
             self.next_flow = (self.next_flow + 1) % FIRST_INCOMING.0;
             if !self.outgoing.contains_key(&flow) {
                 return flow;
@@ -223,19 +222,19 @@ impl Engine {
         }
     }
 
-    /// Starts a transfer, with new sessions.
+    /// Starts a transfer. Each start uses new sessions.
     fn begin(&mut self, now: Time, flow: FlowId) -> Option<()> {
         let is_paper = self.is_paper();
         let outbound = self.outgoing.get(&flow)?;
         let bytes = outbound.task.payload.bytes().len() as u64;
-        // A restart may have other symbols, because a path carries only smaller datagrams.
+        // After a restart, symbols may be smaller, because a path carries only smaller datagrams.
         let symbol = self.symbol_to(now, &outbound.task.to);
         let layout = Object::new(bytes, symbol, self.config.block_symbols)?;
         let outbound = self.outgoing.get_mut(&flow)?;
         outbound.lay_out(layout);
         let (share, shared, group) = match outbound.task.kind {
             Kind::Share(session, share) => (share, Some(session), None),
-            // Version 1 of the header has no session, so the flow number identifies the object.
+            // Version 1 of the header has no session. The flow number identifies the object.
             Kind::Group(group, _) if is_paper => (Share::ALL, Some(flow.0.into()), Some(group)),
             Kind::Group(group, _) => (Share::ALL, Some(draw()?), Some(group)),
             Kind::One | Kind::All(_) => (Share::ALL, None, None),
@@ -255,18 +254,19 @@ impl Engine {
             let of_group = outbound
                 .group
                 .and_then(|id| self.connections.get(id)?.seal.as_ref());
-            // Packets to a group have one session, and so one key and one sequence of packet numbers.
+            // Packets to a multicast group belong to one session. So they have one key and one sequence of packet
+            // numbers.
             connection.seal = match (of_group, outbound.group) {
                 (Some(seal), Some(group)) => Some(Box::new(seal.twin(group))),
                 _ => seal(self.connections.key.as_ref(), session, share.index)?,
             };
             let id = self.connections.enter(connection);
             outbound.connections.push(id);
-            // All receivers of a group have the same session, so only the last one stays here. `receiver`
+            // All receivers of a group have the same session, so this table stores only the last receiver. `receiver`
             // finds the others by their addresses.
             self.sent_to.insert((session, share.index), (flow, id));
         }
-        // The transport reads the size at the start of an object, so it is set before each start.
+        // The transport reads the size of a symbol at the start of an object. So the size is set before each start.
         self.host.set_symbol(symbol);
         let message = Message {
             flow,
@@ -311,34 +311,34 @@ impl Engine {
         begun.ok()
     }
 
-    /// Starts a transfer again after a pause that doubles each time. The receiver wants the object
-    /// later, or needs it from the beginning.
+    /// Starts a transfer again after a pause. The receiver wants the object later, or needs it from the beginning. The
+    /// pause doubles with each restart.
     pub(super) fn restart(&mut self, now: Time, flow: FlowId, failure: Failure) {
         let Some(outbound) = self.outgoing.get_mut(&flow) else {
             return;
         };
-        // Several packets may report the same fault. Only the first of them plans the restart.
+        // Several packets may report the same problem. Only the first one plans a restart.
         if outbound.waits_until.is_some() {
             return;
         }
-        // A receiver that refuses the object for now is treated as one that does not answer. So the limit and
-        // pauses of timeouts apply.
+        // A receiver that refuses the object for now is handled like a receiver that does not answer. So the same limit
+        // and the same pauses apply.
         outbound.restarts += 1;
         if outbound.restarts > self.config.max_timeouts {
             self.fail(now, flow, failure);
             return;
         }
-        // The bound of the shift prevents an overflow. The pause is limited to `max_timeout`
-        // anyway.
+        // The bound prevents an overflow of the shift. `max_timeout` limits the pause anyway.
         let pause = self.config.timeout * (1 << (outbound.restarts - 1).min(20));
         let until = now + pause.min(self.config.max_timeout);
         outbound.waits_until = Some(until);
-        // No receiver knows the next sessions until their first segment has left (`cancel`).
+        // `cancel` uses this: without a tuple, no segment of the new sessions was sent, so no receiver knows these
+        // sessions.
         outbound.tuple = None;
         let mut connections = std::mem::take(&mut outbound.connections);
         connections.extend(outbound.group.take());
         self.host.cancel(now, flow);
-        // Waiting segments belong to the old sessions, which end here.
+        // The old sessions end here, so their waiting segments are removed.
         self.staging.forget(flow);
         self.drop_connections(&connections);
         self.waiting.insert((until, flow));
@@ -346,21 +346,21 @@ impl Engine {
 
     /// Ends a transfer with a failure.
     pub(super) fn fail(&mut self, now: Time, flow: FlowId, failure: Failure) {
-        // Unlike `cancel`, this step sends no close message. The receiver has refused the object, or its own timeouts
-        // end the session.
+        // No close message is sent here, unlike in `cancel`. Either the receiver has refused the object, or its
+        // timeouts end the session.
         self.host.cancel(now, flow);
         self.fail_all(flow, failure);
         self.end_outgoing(flow);
         self.news.push_back(News::Failed(flow, failure));
     }
 
-    /// Cancels a transfer and informs the receivers.
+    /// Cancels a transfer and informs all receivers.
     pub(super) fn cancel(&mut self, now: Time, flow: FlowId) -> Option<FlowStats> {
         let now = self.at(now);
         let outbound = self.outgoing.get(&flow)?;
         let stats = self.host.cancel(now, flow).unwrap_or_default();
-        // Version 1 of the header has no close message. Without a tuple, no packet has left yet, so no
-        // receiver knows the session.
+        // Version 1 of the header has no close message. Without a tuple, no packet was sent, so no receiver knows the
+        // session.
         if !self.is_paper() && outbound.tuple.is_some() {
             for id in outbound.connections.clone() {
                 self.close(id, Reason::Cancelled);
@@ -403,7 +403,7 @@ impl Engine {
         let mut unplaced = Vec::new();
         for datagram in incoming.datagrams() {
             self.counts.arrived += 1;
-            // The end of a cut message is missing. Its last datagram must not count as a trimmed symbol.
+            // A cut message lacks its end. Its last datagram must not count as a trimmed symbol.
             match incoming.is_cut {
                 true => self.counts.malformed += 1,
                 false if self.is_paper() => self.on_paper(now, incoming, datagram),
@@ -414,22 +414,22 @@ impl Engine {
         self.place(now, &mut unplaced);
     }
 
-    /// Handles the result of a decoding.
+    /// Handles the result of decoding a block.
     pub(super) fn on_decoded(&mut self, now: Time, decoded: &Decoded) {
         let now = self.at(now);
         let inbound = self.incoming.get_mut(&decoded.flow);
         let whole = inbound.is_some_and(|inbound| inbound.on_decoded(decoded));
-        // The session may have ended meanwhile. The transport still waits for the result of its job.
+        // The session may have ended in the meantime. But the transport still waits for the result of this job.
         self.host.decoded(now, decoded.job, whole);
         self.process_events(now);
     }
 
-    /// Returns the next block to decode. The caller reports the result with [`Self::on_decoded`].
+    /// Returns the next block that must be decoded. The caller passes the result to [`Self::on_decoded`].
     pub(super) fn poll_job(&mut self) -> Option<DecodeJob> {
         self.jobs.pop_front()
     }
 
-    /// Runs the timers that are due. A further timer may be due at the same time.
+    /// Runs the timers that are due. Another timer may become due at the same time.
     pub(super) fn on_timeout(&mut self, now: Time) {
         let now = self.at(now);
         while let Some(&(at, flow)) = self.waiting.first()
@@ -440,30 +440,30 @@ impl Engine {
                 outbound.waits_until = None;
             }
             if self.begin(now, flow).is_none() {
-                // Either the system has no random bytes, or the smaller symbols make too many blocks. `Failure` has
-                // no value for the first, so both count as a missing answer.
+                // There are two possible causes: no random bytes, or too many blocks because of smaller symbols.
+                // `Failure` has no value for the first cause, so both become `NoAnswer`.
                 self.fail(now, flow, Failure::NoAnswer);
             }
         }
         while let Some(session) = self.incoming_sessions.overdue(now) {
-            // After this reason, an honest sender offers the object again.
+            // With this reason, an honest sender offers the object again.
             self.refuse(now, session, Reason::Unknown);
         }
         self.host.on_timeout(now);
         self.process_events(now);
     }
 
-    /// Returns the time at which [`Self::on_timeout`] must be called.
+    /// Returns the time at which the caller must call [`Self::on_timeout`].
     pub(super) fn next_timeout(&self) -> Option<Time> {
         let waiting = self.waiting.first().map(|(at, _)| *at);
         let waiting = Time::earlier(waiting, self.incoming_sessions.next_overdue());
         Time::earlier(self.host.next_timeout(), waiting)
     }
 
-    /// Processes the transport's events after an input.
+    /// Handles the events that the transport reports after an input.
     pub(super) fn process_events(&mut self, now: Time) {
         while let Some(attempt) = self.host.codec_mut().poll() {
-            // The session may have ended since the transport requested the decoding.
+            // The session may have ended after the transport requested the decoding.
             let Some((flow, _)) = self.host.receiving(&attempt.session) else {
                 continue;
             };
@@ -479,27 +479,27 @@ impl Engine {
                 Event::Closed(flow, stats) => self.on_closed(flow, stats),
                 Event::Failed(flow, _) if flow.0 >= FIRST_INCOMING.0 => self.end_incoming(flow),
                 Event::Failed(flow, _) => {
-                    // The transport has removed this flow already, so the step does not call `fail`, which cancels
-                    // the flow.
+                    // The transport has already removed this flow. So `fail` is not called, because it would cancel the
+                    // flow again.
                     self.fail_all(flow, Failure::NoAnswer);
                     self.end_outgoing(flow);
                     self.news.push_back(News::Failed(flow, Failure::NoAnswer));
                 }
                 Event::Straggling(flow, straggler) => self.on_straggler(flow, straggler),
-                // The application needs no other events, such as the start of a flow.
+                // The application does not need other events, such as the start of a flow.
                 _ => {}
             }
         }
     }
 
-    /// Handles the end of a transfer: the transport has nothing more to send.
+    /// Handles the end of a transfer. The transport has nothing more to send.
     fn on_closed(&mut self, flow: FlowId, stats: FlowStats) {
         let Some(outbound) = self.outgoing.get(&flow) else {
             return;
         };
         let progress = &outbound.task.progress;
         let (missed, failure) = progress.missed();
-        // The transfer has failed only if no receiver has the object.
+        // The transfer counts as failed only if no receiver has the object.
         let news = match failure.filter(|_| missed == progress.len()) {
             Some(failure) => News::Failed(flow, failure),
             None => News::Sent(flow, stats, missed, outbound.symbol()),
@@ -508,7 +508,7 @@ impl Engine {
         self.news.push_back(news);
     }
 
-    /// Handles a receiver that delays the others, or that the transport has given up.
+    /// Handles a receiver that delays the others, or a receiver that the transport has given up.
     fn on_straggler(&mut self, flow: FlowId, straggler: Straggler) {
         let Some(outbound) = self.outgoing.get(&flow) else {
             return;
@@ -520,24 +520,24 @@ impl Engine {
         outbound.set(straggler.receiver, None, stage);
         if straggler.dropped {
             self.close(straggler.receiver, Reason::Cancelled);
-            // A symbol that the transport has queued for all receivers must not go to this one.
+            // The transport may have queued symbols for all receivers. They must not be sent to this receiver any more.
             if let Some(connection) = self.connections.get_mut(straggler.receiver) {
                 connection.is_over = true;
             }
         }
     }
 
-    /// Returns the next event for the application, or `None` if there is none.
+    /// Returns the next event for the application, or `None` if there is no event.
     pub(super) fn poll_news(&mut self) -> Option<News> {
         self.news.pop_front()
     }
 
-    /// Returns whether datagrams or segments wait to be sent.
+    /// Returns whether any datagrams or segments wait to be sent.
     pub(super) fn has_transmit(&self) -> bool {
         self.staging.len() > 0 || self.host.has_transmit()
     }
 
-    /// Returns whether the socket's buffer was full at the last call of [`Self::transmit`].
+    /// Returns whether the last call of [`Self::transmit`] stopped because the socket's buffer was full.
     pub(super) fn is_blocked(&self) -> bool {
         self.blocked
     }
@@ -545,8 +545,7 @@ impl Engine {
     /// Sends about `most` segments of the transport. Returns whether any datagram was sent.
     pub(super) fn transmit(&mut self, now: Time, net: &mut impl Datagrams, most: usize) -> bool {
         let now = self.at(now);
-        // Segments that a full socket has left behind count too. Otherwise the list would grow with each
-        // call.
+        // Segments that the full socket has not accepted count too. Otherwise the list would grow with each call.
         while self.staging.len() < most
             && let Some(segment) = self.host.poll_transmit(now)
         {

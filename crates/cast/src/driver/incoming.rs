@@ -1,4 +1,4 @@
-//! Object that is being received. Each symbol is stored at its offset.
+//! Object that is being received, in memory. Each symbol is stored at its offset.
 
 use super::buffer_budget::{BufferBudget, Reservation};
 use super::outgoing::block_range;
@@ -6,51 +6,48 @@ use crate::codec::{Codes, Present, Recovery};
 use tailcut_transport::scdp::{Attempt, Job, MAX_ESI, Object};
 use tailcut_units::FlowId;
 
-/// Number of repair symbols of a block that are kept beyond the number of missing source symbols. K symbols
-/// may not be enough to decode. With more spare symbols, a block would use more memory than it needs.
+/// Number of spare repair symbols of a block, in addition to the number of missing source symbols. They are needed
+/// because K symbols may not be enough to decode. More spare symbols would use memory without a benefit.
 const SPARE: u32 = 16;
-/// Size of the buffer for symbols of a sender whose address is not validated, as a multiple of the
-/// symbols that the sender pushes. The symbols of the first two pulls need space too, because they may
-/// arrive before the answer to the token.
+/// Size of the buffer for symbols of a sender whose address is not validated, as a multiple of the symbols that the
+/// sender pushes. The symbols of the first two pulls may arrive before the answer to the token, so they need space too.
 const EARLY: u64 = 4;
 
-/// State of a block that is being received.
+/// State of a block of an object that is being received.
 #[derive(Debug)]
 enum Block {
     /// No symbol has arrived.
     Untouched,
     /// Some symbols have arrived.
     Open(Box<Open>),
-    /// All source symbols are stored.
+    /// All source symbols of the block are stored.
     Whole,
 }
 
-/// Block of which some symbols have arrived. Source symbols are stored in the object's bytes.
+/// Block of which some symbols have arrived. The source symbols are already stored in the object's bytes.
 #[derive(Debug)]
 struct Open {
     /// Source symbols that have arrived.
     present: Present,
-    /// Repair symbols that have arrived: identifier (ESI) and bytes.
+    /// Repair symbols that have arrived. Each has its identifier (ESI) and its bytes.
     repair: Vec<(u32, Box<[u8]>)>,
 }
 
-/// Symbol that arrived before the object had memory: its block, its identifier (ESI), its bytes.
+/// Symbol that arrived before the object had memory: block, identifier (ESI) and bytes.
 type Early = (u32, u32, Box<[u8]>);
 
-/// Object that is being received. Until its sender's address is validated, it uses the memory of a
-/// few symbols only.
+/// Object that is being received. It needs memory for only a few symbols until the sender's address is validated.
 #[derive(Debug)]
 pub(super) struct Inbound {
     layout: Object,
     reservation: Reservation,
-    /// Symbols that arrived before the object had memory for all its bytes. `None`: the memory is
-    /// allocated.
+    /// Symbols that arrived before memory for the whole object was allocated. `None`: this memory is allocated.
     early: Option<Vec<Early>>,
     bytes: Vec<u8>,
     blocks: Vec<Block>,
 }
 
-/// Block to decode in another thread, with a copy of all symbols that have arrived.
+/// Job for another thread: a block to decode, with a copy of its symbols.
 #[derive(Debug)]
 pub(super) struct DecodeJob {
     job: Job,
@@ -62,18 +59,18 @@ pub(super) struct DecodeJob {
     repair: Vec<(u32, Box<[u8]>)>,
 }
 
-/// Result of a decoding job of one block.
+/// Result of decoding a block.
 #[derive(Debug)]
 pub(super) struct Decoded {
     pub(super) job: Job,
     pub(super) flow: FlowId,
     block: u32,
-    /// All bytes of the block. `None`: decoding failed.
+    /// All bytes of the block. `None`: the symbols were not enough.
     bytes: Option<Vec<u8>>,
 }
 
 impl DecodeJob {
-    /// Decodes the block. The result has its bytes, or none if the symbols were not enough.
+    /// Decodes the block. The result has the block's bytes, or `None` if the symbols were not enough.
     pub(super) fn run(mut self, codes: &Codes) -> Decoded {
         let repair: Vec<(u32, &[u8])> = self
             .repair
@@ -93,15 +90,15 @@ impl DecodeJob {
 }
 
 impl Inbound {
-    /// Reserves memory for an object. `early` is `None` if the sender's address is validated: then
-    /// the memory of the whole object is reserved. Otherwise `early` is the number of symbols that
-    /// the sender pushes, and memory for a small multiple of it is reserved. Returns `None` if
-    /// `budget` has too little memory left, or if the object is too large for the address space of
-    /// this machine.
+    /// Reserves memory for an object. If `early` is `None`, the sender's address is validated, and memory for the whole
+    /// object is reserved. Otherwise `early` is the number of symbols that the sender pushes, and memory for a small
+    /// multiple of this number is reserved. Returns `None` if `budget` has too little memory left, or if the object is
+    /// too large for the address space of this machine.
     pub(super) fn new(layout: Object, early: Option<u32>, budget: &BufferBudget) -> Option<Self> {
         let length = usize::try_from(layout.length()).ok()?;
         let most = |pushed| EARLY * u64::from(pushed) * u64::from(layout.symbol());
-        // A short object needs no more memory than its early symbols, so it gets its memory at once.
+        // The early symbols of a short object need as much memory as the object. So its memory is reserved completely
+        // now.
         let early = early.map(most).filter(|bytes| *bytes < layout.length());
         let mut inbound = Self {
             layout,
@@ -117,8 +114,7 @@ impl Inbound {
     }
 
     fn make_room(&mut self, length: usize) {
-        // The old content of the buffer does no harm: every byte is written before the object is
-        // complete.
+        // The buffer may contain old bytes. The symbols overwrite all of them before the object is complete.
         self.bytes = self.reservation.spares().take(length);
         let blocks = 0..self.layout.blocks();
         self.blocks = blocks.map(|_| Block::Untouched).collect();
@@ -133,7 +129,7 @@ impl Inbound {
         let Ok(length) = usize::try_from(self.layout.length()) else {
             return false;
         };
-        // The early symbols are lost then, but the caller ends the session.
+        // If the memory is not available, the early symbols are lost. The caller then ends the session.
         if !self.reservation.grow(self.layout.length()) {
             return false;
         }
@@ -144,18 +140,18 @@ impl Inbound {
         true
     }
 
-    /// Reserves memory for the symbols of a further sender that pushes `pushed` symbols, if there
-    /// is memory left.
+    /// Reserves memory for the symbols of a further sender that pushes `pushed` symbols. Without enough memory, nothing
+    /// is reserved.
     pub(super) fn expect_more(&mut self, pushed: u32) {
         if self.early.is_some() {
             let more = EARLY * u64::from(pushed) * u64::from(self.layout.symbol());
-            // The result is ignored: without memory, `put` drops the symbols.
+            // The result is ignored. Without memory, `put` drops the symbols.
             self.reservation
                 .grow((self.reservation.bytes() + more).min(self.layout.length()));
         }
     }
 
-    /// Returns the number of bytes of a symbol, or `None` if the object has no such symbol.
+    /// Returns the size of a symbol in bytes, or `None` if the object has no such symbol.
     pub(super) fn payload(&self, block: u32, esi: u32) -> Option<usize> {
         let fits = block < self.layout.blocks() && esi < MAX_ESI;
         fits.then(|| self.layout.payload(block, esi) as usize)
@@ -166,8 +162,8 @@ impl Inbound {
         self.early.is_none()
     }
 
-    /// Stores a symbol, whose length the caller has checked. Returns `false` if there is no memory
-    /// for it. The caller must then treat the symbol as lost.
+    /// Stores a symbol. The caller has checked its length. Returns `false` if there is no memory for the symbol. The
+    /// caller must then treat the symbol as lost.
     pub(super) fn put(&mut self, block: u32, esi: u32, payload: &[u8]) -> bool {
         if let Some(early) = &mut self.early {
             // `max` prevents a division by zero.
@@ -199,8 +195,8 @@ impl Inbound {
         };
         if esi >= k {
             let known = open.repair.iter().any(|(other, _)| *other == esi);
-            // A few spare symbols are kept, because K symbols may not be enough to decode.
-            // The reservation does not include repair symbols, so their number is limited here.
+            // The reservation does not include repair symbols, so their number is limited here. A few spare symbols are
+            // useful, because K symbols may not be enough to decode.
             if !known && (open.repair.len() as u32) < open.present.missing() + SPARE {
                 open.repair.push((esi, payload.into()));
             }
@@ -228,7 +224,7 @@ impl Inbound {
             job: attempt.job,
             flow,
             block: attempt.block,
-            // Further symbols are stored while the other thread decodes, so the job has a copy.
+            // Further symbols may be stored during the decoding in another thread. So the job gets a copy.
             bytes: self.bytes.get(range)?.to_vec(),
             symbol: self.layout.symbol() as usize,
             present: open.present.clone(),
@@ -236,7 +232,7 @@ impl Inbound {
         })
     }
 
-    /// Stores the result of a decoding. Returns whether the block is complete.
+    /// Stores the result of decoding a block. Returns whether the block is complete.
     pub(super) fn on_decoded(&mut self, decoded: &Decoded) -> bool {
         let Some(state) = self.blocks.get_mut(decoded.block as usize) else {
             return false;
@@ -246,7 +242,7 @@ impl Inbound {
             place.copy_from_slice(bytes);
             *state = Block::Whole;
         }
-        // The missing symbols may have arrived during a decoding that failed.
+        // The decoding may have failed, but the missing symbols may have arrived in the meantime.
         matches!(state, Block::Whole)
     }
 

@@ -8,40 +8,39 @@ use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Protocol, Time};
 
-/// First flow number of objects that come from several senders. Received objects from one sender have
-/// lower numbers.
+/// Smallest flow number of objects from several senders. Received objects from one sender have smaller numbers.
 const FIRST_COLLECTED: u32 = 3 << 30;
-/// Ports at which the transport collects objects from several senders. The transport reserves lower ports,
-/// and its outgoing sessions use higher ports.
+/// Port numbers in the transport for objects from several senders. Lower ports are reserved. Outgoing sessions use
+/// higher ports.
 const PORTS: std::ops::Range<u16> = 1_024..32_768;
 
-/// Smallest number of sessions at which the engine looks for sessions that the transport has dropped. With
-/// a smaller number, an offer would more often search all sessions.
+/// Smallest number of sessions at which the engine searches for sessions that the transport has dropped. With a smaller
+/// number, the engine would search all sessions for more of the offers.
 const REMEMBERED: usize = 512;
 
-/// Time that a complete object waits for the proof that its sender has the key. The whole object stays in
-/// memory for this time. A sender without an answer asks again at least once per second (`max_timeout`), so
-/// the proof may get lost several times.
+/// Time that a complete object waits for the proof that its sender has the key. The object stays in memory for this
+/// time. A sender without an answer asks again at least once per second (`max_timeout`), so the proof may get lost
+/// several times.
 const PATIENCE: Duration = Duration::from_ms(10_000);
 
-/// Session in which an object is received.
+/// Session in which this host receives an object.
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) flow: FlowId,
-    /// Port of the session in the transport.
+    /// Port number of the session in the transport.
     pub(super) port: u16,
-    /// Share and connection of each sender of the object.
+    /// Senders of the object: share (index of the sender) and connection of each.
     pub(super) connections: Vec<(u16, HostId)>,
     /// Whether the address of at least one sender is validated.
     pub(super) is_proven: bool,
-    /// Address whose limit of sessions includes this session. `None`: the session has ended.
+    /// Address whose session count includes this session. `None`: the session has ended.
     pub(super) counted: Option<IpAddr>,
-    /// Whether the whole object has arrived and waits for the proof that its sender has the key.
+    /// Whether the complete object waits for the proof that its sender has the key.
     pub(super) waits: bool,
 }
 
 impl Session {
-    /// Returns the connection of the sender of a share.
+    /// Returns the connection of the sender with this share.
     pub(super) fn connection(&self, share: u16) -> Option<HostId> {
         let connection = self.connections.iter().find(|(of, _)| *of == share);
         connection.map(|(_, id)| *id)
@@ -56,28 +55,28 @@ pub(super) struct IncomingSessions {
     pub(super) tokens: Tokens,
     /// Sessions by their identifiers.
     pub(super) sessions: Table<u64, Session>,
-    /// Session identifiers by the local flow number.
+    /// Identifier of each session, by local flow number.
     pub(super) session_of: Table<FlowId, u64>,
-    /// In paper mode: connection and local flow number, by the peer's address and the peer's flow
-    /// number.
+    /// In paper mode: connection and local flow number of each session, by the address and the flow number of the
+    /// sender.
     pub(super) paper: Table<(SocketAddr, FlowId), (HostId, FlowId)>,
-    /// Number of sessions of each address.
+    /// Number of active sessions of each address.
     of_address: Table<IpAddr, u32>,
-    /// Sessions that have not ended.
+    /// Number of sessions that have not ended.
     active: u32,
-    /// Number of sessions at which the engine looks for sessions that the transport has dropped.
+    /// Number of sessions at which the next search for dropped sessions begins.
     look_at: usize,
-    /// Sessions in which no sender's address is validated yet.
+    /// Number of sessions in which no address of a sender is validated.
     half_open: u32,
     pub(super) ended: Ended,
     pub(super) answers: Limit,
-    /// Rate limit of answers to checks that came by a multicast group.
+    /// Rate limit of answers to checks that arrived by a multicast group.
     pub(super) group_answers: Limit,
-    /// Bytes of the socket's receive buffer. Echoes report this value.
+    /// Size of the socket's receive buffer in bytes. Echoes contain it.
     pub(super) receive_buffer: u32,
-    /// Sessions that wait for a proof of the key, with the time at which they expire.
+    /// Sessions that wait for a proof of the key, by the time at which they expire.
     waiting: VecDeque<(Time, u64)>,
-    /// Number of objects from several senders so far. It determines the next flow number and port.
+    /// Number of objects from several senders so far. The next flow number and port depend on it.
     next_collected: u32,
 }
 
@@ -109,7 +108,7 @@ impl IncomingSessions {
         self.me
     }
 
-    /// Marks a session as complete. It expires if no proof of the key arrives in time.
+    /// Marks a session as complete. The session expires if the proof of the key does not arrive in time.
     pub(super) fn wait(&mut self, now: Time, id: u64) {
         if let Some(session) = self.sessions.get_mut(&id) {
             session.waits = true;
@@ -117,13 +116,13 @@ impl IncomingSessions {
         }
     }
 
-    /// Returns the next session that has waited too long for a proof of the key, or `None`.
+    /// Returns the next session that has waited too long for a proof of the key, or `None` if there is none.
     pub(super) fn overdue(&mut self, now: Time) -> Option<u64> {
         while let Some(&(until, id)) = self.waiting.front()
             && until <= now
         {
             self.waiting.pop_front();
-            // A session stays in the queue after its proof has arrived, but it no longer waits.
+            // After its proof has arrived, a session stays in the queue, but it no longer waits.
             if self.sessions.get(&id).is_some_and(|session| session.waits) {
                 return Some(id);
             }
@@ -136,25 +135,25 @@ impl IncomingSessions {
         self.waiting.front().map(|(until, _)| *until)
     }
 
-    /// Returns the addresses of packets that come from a connection, as the transport uses them.
+    /// Returns the addresses that the transport uses for packets from a connection.
     pub(super) fn tuple(&self, connection: HostId, port: u16) -> FiveTuple {
         FiveTuple {
             src: connection,
             dst: self.me,
-            // The connection identifies the sender, so all senders have the same port.
+            // The connection already identifies the sender. So all senders have the same port.
             src_port: PORTS.end,
             dst_port: port,
             protocol: Protocol::Udp,
         }
     }
 
-    /// Returns a flow number and a port for an object from several senders. The port is not
-    /// `taken`, and no other session uses it. Returns `None` if all ports are in use.
+    /// Returns a flow number and a free port for an object from several senders. The port is not `taken`. Returns
+    /// `None` if all ports are in use.
     pub(super) fn collect(&mut self, taken: u16) -> Option<(FlowId, u16)> {
         let used =
             |port: u16| port == taken || self.sessions.values().any(|session| session.port == port);
         let count = u32::from(PORTS.end - PORTS.start);
-        // The search begins at another port each time, so it usually finds a free port at once.
+        // Each search begins at a different port. So it usually finds a free port at once.
         let ports = (0..count).map(|step| (self.next_collected.wrapping_add(step)) % count);
         let place = ports
             .into_iter()
@@ -178,7 +177,7 @@ impl IncomingSessions {
     pub(super) fn leave(&mut self, address: IpAddr) {
         if let Some(count) = self.of_address.get_mut(&address) {
             *count -= 1;
-            // The table must not grow with each address that was ever seen.
+            // Without this step, the table would grow with each address.
             if *count == 0 {
                 self.of_address.remove(&address);
             }
@@ -190,9 +189,8 @@ impl IncomingSessions {
         self.active
     }
 
-    /// Returns whether the engine should look for sessions that the transport has dropped. The
-    /// threshold is twice the number of sessions after the last search, so the work for each new
-    /// session remains constant on average.
+    /// Returns whether the engine should search for dropped sessions. After each search, the threshold is twice the
+    /// number of sessions. So the work per new session is constant on average.
     pub(super) fn are_many(&self) -> bool {
         self.sessions.len() >= self.look_at
     }
@@ -202,7 +200,7 @@ impl IncomingSessions {
         self.look_at = REMEMBERED.max(2 * self.sessions.len());
     }
 
-    /// Returns the number of sessions in which no sender's address is validated yet.
+    /// Returns the number of sessions in which no address of a sender is validated.
     pub(super) fn half_open(&self) -> u32 {
         self.half_open
     }
@@ -218,8 +216,8 @@ impl IncomingSessions {
         self.sessions.insert(id, session);
     }
 
-    /// Marks a session as validated: one of its senders has proved its address. Returns `false` if
-    /// the session was validated already.
+    /// Marks a session as validated, because one of its senders has proved its address. Returns `false` if the session
+    /// was already marked.
     pub(super) fn prove(&mut self, id: u64) -> bool {
         let Some(session) = self.sessions.get_mut(&id) else {
             return false;
@@ -229,9 +227,9 @@ impl IncomingSessions {
         is_new
     }
 
-    /// Removes a session from the counts: its object has arrived, or the transfer was given up.
+    /// Removes a session from the counts. Its object has arrived, or the transfer was given up.
     pub(super) fn settle(&mut self, id: u64) {
-        // A session may end before any address is validated. It is no longer half-open then.
+        // A session may end before any address is validated. It must not count as half-open any more.
         self.prove(id);
         let counted = self.sessions.get_mut(&id);
         if let Some(address) = counted.and_then(|session| session.counted.take()) {
@@ -240,7 +238,7 @@ impl IncomingSessions {
         }
     }
 
-    /// Removes a session. Returns its connections.
+    /// Removes a session. Returns the shares and connections of its senders.
     pub(super) fn remove(&mut self, id: u64) -> Vec<(u16, HostId)> {
         self.settle(id);
         let session = self.sessions.remove(&id);

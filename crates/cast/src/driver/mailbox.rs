@@ -1,10 +1,10 @@
-//! Queue of values that threads and tasks wait for.
+//! Queue of values. Threads and tasks can wait for the next value.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-/// Queue of values, with the threads and tasks that wait for them.
+/// Queue of values, with the tasks that wait for the next value.
 #[derive(Debug)]
 pub(super) struct Mailbox<T> {
     state: Mutex<State<T>>,
@@ -33,7 +33,7 @@ impl<T> Default for Mailbox<T> {
 
 impl<T> Mailbox<T> {
     fn state(&self) -> MutexGuard<'_, State<T>> {
-        // Each change of the state is one step, so a panic of another thread leaves it valid.
+        // Each change of the state is a single step. So the state is valid even if another thread has panicked.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -42,7 +42,7 @@ impl<T> Mailbox<T> {
         self.change(|state| state.values.push_back(value));
     }
 
-    /// Closes the queue: no further value will be added.
+    /// Closes the queue. No further value may be added.
     pub(super) fn close(&self) {
         self.change(|state| state.is_closed = true);
     }
@@ -51,9 +51,9 @@ impl<T> Mailbox<T> {
         let mut state = self.state();
         change(&mut state);
         let wakers = std::mem::take(&mut state.wakers);
-        // The lock is released first. Otherwise a thread that wakes up would wait for it.
+        // The lock is released first. Otherwise the woken thread would have to wait for it.
         drop(state);
-        // Several threads may wait, and all of them must notice that the queue is closed.
+        // Several threads may wait, and all of them must see that the queue is closed.
         self.changed.notify_all();
         wakers.into_iter().for_each(Waker::wake);
     }
@@ -68,8 +68,8 @@ impl<T> Mailbox<T> {
             if state.is_closed {
                 return None;
             }
-            // A wake-up may have another cause, or another thread may have taken the value. So the loop
-            // checks the state again.
+            // A wake-up may have no cause, or another thread may have taken the value. So the loop checks the state
+            // again.
             state = self
                 .changed
                 .wait(state)
@@ -77,7 +77,7 @@ impl<T> Mailbox<T> {
         }
     }
 
-    /// Async form of [`Self::take`].
+    /// Async form of [`Self::take`]: polls for the next value.
     pub(super) fn poll(&self, context: &Context<'_>) -> Poll<Option<T>> {
         let mut state = self.state();
         if let Some(value) = state.values.pop_front() {
@@ -87,7 +87,7 @@ impl<T> Mailbox<T> {
             return Poll::Ready(None);
         }
         let waker = context.waker();
-        // A task may poll several times between two values. One waker for each poll would fill the list.
+        // A task may poll several times between two values. If each poll added a waker, the list would grow.
         if !state.wakers.iter().any(|other| other.will_wake(waker)) {
             state.wakers.push(waker.clone());
         }

@@ -1,30 +1,28 @@
-//! SCDP over UDP sockets: the driver of [`Host`](tailcut_transport::scdp::Host) under the wall clock.
+//! SCDP over UDP sockets. The driver runs [`Host`](tailcut_transport::scdp::Host) with a real clock.
 //!
 //! - [`Endpoint`]: sends and receives objects. It has blocking calls for threads and futures for tasks.
 //!   - [`send`](Endpoint::send): one sender, one receiver.
-//!   - [`send_share`](Endpoint::send_share): several senders of the same object, one receiver. The
-//!     senders agree on a session ([`new_session`]). The receiver needs no setup.
+//!   - [`send_share`](Endpoint::send_share): several senders of the same object, one receiver. The senders agree on a
+//!     session ([`new_session`]). The receiver needs no preparation.
 //!   - [`send_to_all`](Endpoint::send_to_all): one sender, several receivers, with datagrams to each
 //!     receiver.
 //!   - [`send_to_group`](Endpoint::send_to_group) and [`join`](Endpoint::join): one sender, several
 //!     receivers, with datagrams to an IP multicast group.
-//!   - [`receive`](Endpoint::receive) and [`arrival`](Endpoint::arrival): the next object, sent in any of
-//!     these ways.
+//!   - [`receive`](Endpoint::receive) and [`arrival`](Endpoint::arrival): the next object that arrives, in whichever of
+//!     these ways it was sent.
 //! - [`Sending`]: an object that is being sent: [`wait`](Sending::wait) or `.await`,
 //!   [`progress`](Sending::progress) of each receiver, [`cancel`](Sending::cancel).
-//! - [`Options`]: [`Mode::Credit`] for any network, [`Mode::Paper`] for
-//!   switches that trim; a pre-shared key; limits of the memory that peers may use.
+//! - [`Options`]: the mode ([`Mode::Credit`] for any network, [`Mode::Paper`] for switches that trim), a pre-shared
+//!   key, and limits of the memory that peers may use.
 //! - [`Detached`]: the same protocol engine without a socket and a clock.
 //!
-//! One thread runs each endpoint. No call in this thread blocks, except the wait for the next
-//! event. The thread takes a batch of datagrams, passes them to the transport, runs the timers that
-//! are due, and sends the transport's datagrams as another batch. Outgoing bytes are sent directly
-//! from the application's buffer. Incoming bytes are copied once, to their offset in the object.
-//! Other threads decode.
+//! Each endpoint has one thread. No call in this thread blocks, except the wait for the next event. The thread receives
+//! a batch of datagrams and passes them to the transport. Then it runs the timers that are due, and sends the
+//! transport's datagrams as another batch. Outgoing bytes are sent directly from the application's buffer. Incoming
+//! bytes are copied once, to their offset in the object. Other threads decode blocks.
 //!
-//! The loop gets its clock and its socket as traits ([`Clock`],
-//! [`Datagrams`](crate::udp::Datagrams)). So tests can run it with a simulated clock and datagrams
-//! in memory.
+//! The clock and the socket of the loop are traits ([`Clock`], [`Datagrams`](crate::udp::Datagrams)). So tests can run
+//! the loop with a simulated clock and with datagrams in memory.
 
 mod answers;
 mod buffer_budget;

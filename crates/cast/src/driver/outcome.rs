@@ -5,11 +5,11 @@ use std::io;
 use std::net::SocketAddr;
 use tailcut_transport::FlowStats;
 
-/// Object that has arrived. Its memory counts towards the endpoint's limit until this value is
-/// dropped or taken apart.
+/// Object that has arrived. Its memory counts towards the endpoint's limit until this value is dropped or converted to
+/// bytes.
 #[derive(Debug)]
 pub struct Received {
-    /// Address of the sender.
+    /// Address of the object's sender.
     pub from: SocketAddr,
     /// Bytes of the object.
     pub bytes: Vec<u8>,
@@ -17,7 +17,7 @@ pub struct Received {
 }
 
 impl Received {
-    /// Returns the object's bytes. They do not count towards the endpoint's limit any more.
+    /// Returns the object's bytes. After this call, they do not count towards the endpoint's limit.
     pub fn into_bytes(self) -> Vec<u8> {
         drop(self.reservation);
         self.bytes
@@ -27,25 +27,25 @@ impl Received {
 /// Cost of a completed transfer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sent {
-    /// Bytes of all symbols sent, including repair symbols.
+    /// Number of bytes of all symbols that were sent, including repair symbols.
     pub bytes: u64,
-    /// Repair symbols sent.
+    /// Number of repair symbols that were sent.
     pub repair: u32,
-    /// Bytes of the repair symbols.
+    /// Number of bytes of these repair symbols.
     pub repair_bytes: u64,
-    /// Number of timeouts. After a timeout, no packet of the receiver had arrived for too long.
+    /// Number of timeouts. A timeout occurs if no packet of the receiver arrives for too long.
     pub timeouts: u32,
-    /// Number of receivers without the object. With several receivers, a receiver may be left out or may
+    /// Number of receivers without the object. If there are several receivers, one of them may be left out or may
     /// refuse the object.
     pub missed: usize,
 }
 
 impl Sent {
-    /// Creates the result of an object with symbols of `symbol` bytes.
+    /// Creates the result for an object whose symbols have `symbol` bytes.
     pub(super) fn new(stats: &FlowStats, missed: usize, symbol: u32) -> Self {
         Self {
             bytes: stats.payload_sent,
-            // SCDP retransmits nothing. The transport counts repair symbols in this field, and each has the
+            // SCDP sends no symbol twice, so the transport counts repair symbols in this field. All of them have the
             // full size.
             repair: stats.retransmissions,
             repair_bytes: u64::from(stats.retransmissions) * u64::from(symbol),
@@ -55,33 +55,32 @@ impl Sent {
     }
 }
 
-/// Reason why a transfer failed.
+/// Reason why a transfer has failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Failure {
-    /// For too long, no packet of the receiver has arrived.
+    /// No packet of the receiver has arrived for too long.
     #[error("the receiver does not answer")]
     NoAnswer,
     /// The application cancelled the transfer.
     #[error("the application cancelled the transfer")]
     Cancelled,
-    /// The receiver had no room for the object, and repeated offers did not help.
+    /// The receiver has no memory for the object, even after repeated offers.
     #[error("the receiver has no room for the object")]
     Busy,
-    /// The object is longer than the receiver's limit.
+    /// The object is larger than the receiver's limit.
     #[error("the object is longer than the receiver's limit")]
     TooLarge,
     /// The receiver refused the object.
     #[error("the receiver refused the object")]
     Refused,
-    /// The path to the receiver carries only smaller datagrams, and the size cannot change: other
-    /// senders have shares of the object, or another receiver has it already.
+    /// The path to the receiver carries only smaller datagrams, but the symbol size cannot change. The reason is that
+    /// other senders send shares of the object, or that another receiver already has the object.
     #[error(
         "the path to the receiver carries only smaller datagrams, and other hosts use larger \
          ones for the object"
     )]
     TooWide,
-    /// The object cannot be sent in this way: it has no receiver, has too many blocks, or is a
-    /// share in paper mode.
+    /// The object cannot be sent in this way. It has no receiver, has too many blocks, or is a share in paper mode.
     #[error(
         "the object cannot be sent in this way; allowed: 1 or more receivers, up to 2^32 blocks, \
          shares only with credits"

@@ -1,4 +1,4 @@
-//! Object that is being sent, and the place of the bytes of each symbol.
+//! Object that is being sent, and the sources of its symbols' bytes.
 
 use super::paths::Search;
 use super::shared_progress::{SharedProgress, Stage};
@@ -12,8 +12,9 @@ use tailcut_transport::scdp::Object;
 use tailcut_transport::{Share, Stragglers};
 use tailcut_units::{FiveTuple, HostId, Time};
 
-/// Largest number of blocks of one object whose encoders are kept. An encoder may have a copy of its block.
-/// With fewer encoders, receivers at different blocks would prepare the same encoder several times.
+/// Largest number of encoders that are kept for one object. There is one encoder for each block, and it may contain a
+/// copy of the block. With fewer encoders, receivers at different blocks would cause the same encoder to be prepared
+/// several times.
 const MOST_ENCODERS: usize = 8;
 
 /// Bytes of an object, in any container. They must not change while the object is sent.
@@ -21,7 +22,7 @@ const MOST_ENCODERS: usize = 8;
 pub struct Payload(Arc<dyn AsRef<[u8]> + Send + Sync>);
 
 impl Payload {
-    /// Creates an object from these bytes. They are dropped when the transfer has ended.
+    /// Creates the payload of an object from these bytes. The bytes are dropped after the transfer.
     pub fn new(bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Self {
         Self(Arc::new(bytes))
     }
@@ -38,17 +39,16 @@ impl fmt::Debug for Payload {
     }
 }
 
-/// Receivers of an object, and the part of it that this host sends.
+/// Receivers of an object, and the part of the object that this host sends.
 #[derive(Clone, Debug)]
 pub(super) enum Kind {
     /// The whole object, one receiver.
     One,
-    /// One share of the symbols, one receiver, in a session that the other senders use too.
+    /// One share of the symbols, one receiver. The other senders use the same session.
     Share(u64, Share),
-    /// The whole object, several receivers.
+    /// The whole object, several receivers, with separate datagrams to each.
     All(Stragglers),
-    /// The whole object, several receivers, with datagrams to a multicast group that they have
-    /// joined.
+    /// The whole object, several receivers, with datagrams to a multicast group that the receivers have joined.
     Group(SocketAddr, Stragglers),
 }
 
@@ -81,21 +81,21 @@ impl Task {
 #[derive(Debug)]
 pub(super) struct Outbound {
     pub(super) task: Task,
-    /// Connections of the receivers, in the order of the task's addresses.
+    /// Connections to the receivers, in the order of the task's addresses.
     pub(super) connections: Vec<HostId>,
-    /// Addresses in the transport's segments. `None` until the first segment is sent.
+    /// Addresses that the transport uses in segments of this object. `None` until the first segment is sent.
     pub(super) tuple: Option<FiveTuple>,
     /// Number of restarts so far.
     pub(super) restarts: u32,
-    /// Time of the next restart, if one is planned.
+    /// Time of the next restart. `None`: no restart is planned.
     pub(super) waits_until: Option<Time>,
-    /// Connection of the multicast group, if there is one.
+    /// Connection to the multicast group, if there is one.
     pub(super) group: Option<HostId>,
-    /// Searches for the datagram size, by receiver.
+    /// Searches for the datagram sizes of the paths, by receiver.
     pub(super) searches: HashMap<HostId, Search>,
     /// Division of the object into blocks and symbols.
     layout: Object,
-    /// Encoders of repair symbols, by block.
+    /// Encoders of repair symbols, by block number.
     encoders: BTreeMap<u32, Encoder>,
 }
 
@@ -114,20 +114,20 @@ impl Outbound {
         }
     }
 
-    /// Returns the bytes of a symbol.
+    /// Returns the size of a symbol in bytes.
     pub(super) fn symbol(&self) -> u32 {
         self.layout.symbol()
     }
 
-    /// Changes the size of the symbols.
+    /// Changes the size of the symbols, and removes everything that depends on the old size.
     pub(super) fn lay_out(&mut self, layout: Object) {
         self.layout = layout;
         self.encoders.clear();
         self.searches.clear();
     }
 
-    /// Returns the addresses in segments from the receiver `connection`, or `None` before the first
-    /// segment was sent.
+    /// Returns the addresses that segments from the receiver `connection` must have. Returns `None` before the first
+    /// segment is sent.
     pub(super) fn answers_from(&self, connection: HostId) -> Option<FiveTuple> {
         let tuple = self.tuple?.reversed();
         Some(FiveTuple {
@@ -136,14 +136,14 @@ impl Outbound {
         })
     }
 
-    /// Records that the receiver `connection` has the first `blocks` blocks.
+    /// Records that the receiver on `connection` has the first `blocks` blocks.
     pub(super) fn note(&self, connection: HostId, blocks: u32) {
         let bytes = self.layout.bytes_before(blocks.min(self.layout.blocks()));
         self.set(connection, Some(bytes), Stage::Receiving);
     }
 
-    /// Records two numbers of the receiver `connection`: the symbols that it has reported as arrived or
-    /// lost (`settled`), and the symbols that it has reported as lost.
+    /// Stores two numbers of the receiver on `connection`: `settled`, the symbols reported as arrived or lost, and
+    /// `lost`, the symbols reported as lost.
     pub(super) fn count(&self, connection: HostId, settled: u32, lost: u32) {
         if let Some(at) = self
             .connections
@@ -154,7 +154,7 @@ impl Outbound {
         }
     }
 
-    /// Returns whether a packet from the receiver `connection` has arrived.
+    /// Returns whether any packet of the receiver on `connection` has arrived.
     pub(super) fn was_heard(&self, connection: HostId) -> bool {
         let at = self
             .connections
@@ -164,7 +164,7 @@ impl Outbound {
         progress.is_some_and(|progress| progress.stage != Stage::Offered)
     }
 
-    /// Sets the state of the receiver `connection`.
+    /// Sets the state of the receiver on `connection`.
     pub(super) fn set(&self, connection: HostId, bytes: Option<u64>, stage: Stage) {
         if let Some(at) = self
             .connections
@@ -179,7 +179,7 @@ impl Outbound {
         self.task.payload.bytes()
     }
 
-    /// Returns the range of a source symbol within the object, or `None` for a repair symbol.
+    /// Returns the range of a source symbol in the object. Returns `None` for a repair symbol.
     pub(super) fn source(&self, block: u32, esi: u32) -> Option<Range<usize>> {
         if esi >= self.layout.source_symbols(block) {
             return None;
@@ -190,7 +190,7 @@ impl Outbound {
         (to <= self.bytes().len()).then_some(from..to)
     }
 
-    /// Appends a repair symbol to `arena`.
+    /// Computes a repair symbol and appends it to `arena`.
     pub(super) fn repair(
         &mut self,
         codes: &Codes,
@@ -200,8 +200,8 @@ impl Outbound {
     ) -> Result<(), CodecError> {
         let symbol = self.layout.symbol() as usize;
         if !self.encoders.contains_key(&block) {
-            // The encoder of the lowest block is dropped, because receivers rarely pull an earlier
-            // block again.
+            // The encoder of the lowest block is dropped. Receivers rarely need repair symbols of an earlier block
+            // again.
             if self.encoders.len() >= MOST_ENCODERS {
                 self.encoders.pop_first();
             }
@@ -219,7 +219,7 @@ impl Outbound {
     }
 }
 
-/// Returns the range of a block within its object.
+/// Returns the range of a block in its object.
 pub(super) fn block_range(layout: &Object, block: u32) -> Range<usize> {
     let at = |block| usize::try_from(layout.bytes_before(block)).unwrap_or(usize::MAX);
     at(block)..at(block + 1)

@@ -2,19 +2,19 @@
 
 use tailcut_units::{Duration, Time, TokenBucket};
 
-/// Size of the bucket, as a time at the full rate. After a pause, the bytes of this time may be sent at
-/// once. With a smaller bucket, a thread that wakes up late loses a part of the rate. A larger bucket sends
-/// longer bursts into the queues of the path.
+/// Size of the bucket, as a time at the full rate. After a pause, the bytes of this time may be sent at once. With a
+/// smaller bucket, a thread that wakes up late loses a part of the rate. With a larger bucket, longer bursts fill the
+/// queues of the path.
 const BURST: Duration = Duration::from_ms(10);
 
-/// Rate limit. It may be unlimited.
+/// Rate limit of sent bytes. The limit is optional.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
     /// Bytes per second. `None`: no limit.
     rate: Option<f64>,
-    /// Bytes that each datagram counts as: the largest size of a datagram.
+    /// Number of bytes that each datagram counts as: the size of the largest datagram.
     datagram: f64,
-    /// Bytes that may be sent at once after a pause.
+    /// Size of the bucket: the number of bytes that may be sent at once after a pause.
     burst: f64,
     bytes: TokenBucket,
 }
@@ -22,10 +22,10 @@ pub(super) struct Pace {
 impl Pace {
     /// Creates a limit of `rate` bytes per second, for datagrams of at most `datagram` bytes.
     pub(super) fn new(rate: Option<u64>, datagram: u32) -> Self {
-        // With a rate of 0, no datagram could ever leave.
+        // With a rate of 0, no datagram could ever be sent. So the rate is at least 1.
         let rate = rate.map(|rate| rate.max(1) as f64);
         let datagram = f64::from(datagram.max(1));
-        // The bucket must hold at least one datagram. Otherwise none could ever leave.
+        // The bucket must be large enough for one datagram. Otherwise no datagram could ever be sent.
         let burst = (rate.unwrap_or(0.0) * BURST.as_secs_f64()).max(datagram);
         Self {
             rate,
@@ -39,25 +39,24 @@ impl Pace {
     pub(super) fn allowed(&mut self, now: Time, most: usize) -> usize {
         let Some(rate) = self.rate else { return most };
         self.bytes.fill(now, rate, self.burst);
-        // The number of tokens may be negative: one segment may go to several receivers, so more datagrams
-        // may leave than were allowed.
+        // The number of tokens may be negative. One segment may go to several receivers, so more datagrams than allowed
+        // may be sent.
         ((self.bytes.tokens() / self.datagram).max(0.0) as usize).min(most)
     }
 
     /// Takes the bytes of sent datagrams from the bucket.
     pub(super) fn spend(&mut self, datagrams: u64) {
         if self.rate.is_some() {
-            // Each datagram counts as a full one, so the sent rate never exceeds the limit.
+            // Each datagram counts with the largest size. So the sent bytes never exceed the limit.
             self.bytes.spend(datagrams as f64 * self.datagram);
         }
     }
 
-    /// Returns the time at which the next datagram may be sent, or `None` if that is possible now.
+    /// Returns the time at which the next datagram may be sent, or `None` if it may be sent now.
     pub(super) fn opens_at(&self) -> Option<Time> {
         let rate = self.rate.filter(|_| self.bytes.tokens() < self.datagram)?;
         let opens_at = self.bytes.holds_at(self.datagram, rate);
-        // The additional microsecond covers rounding errors, so that the datagram may leave at this
-        // time.
+        // The added microsecond covers rounding errors. At this time, the datagram may really be sent.
         Some(opens_at.saturating_add(Duration::from_us(1)))
     }
 }

@@ -1,5 +1,5 @@
-//! The paper's mode: version 1 of the header, for networks that trim and hosts that trust each
-//! other. A session is identified by its address and its flow number. Addresses are not validated.
+//! Paper mode: version 1 of the header, for networks that trim and hosts that trust each other. The sender's address
+//! and flow number identify a session. Addresses are not validated.
 
 use super::connections::Connection;
 use super::engine::Engine;
@@ -14,16 +14,16 @@ use tailcut_units::{FiveTuple, FlowId, HostId, Time};
 use tailcut_wire::scdp::paper::{SYMBOL_BYTES, SYN_BYTES};
 use tailcut_wire::{decode, encode};
 
-/// Smallest number of sessions at which the engine looks for sessions that the transport has dropped. With
-/// a smaller number, a new object would more often search all sessions.
+/// Smallest number of stored sessions at which the engine searches for sessions that the transport has dropped. A
+/// smaller number causes more searches.
 const REMEMBERED: usize = 1_024;
 
-/// Rewrites the header of a trimmed symbol that opens a session. A switch trims to the bytes that
-/// every symbol has, so the options of the opening symbol are lost. The result is the header of a
-/// symbol that does not open a session. Returns `None` for all other packets.
+/// Rewrites the header of a trimmed symbol that opens a session. A switch trims to the shortest symbol header, so the
+/// options of an opening symbol are lost. The result is the header of a symbol that does not open a session. Returns
+/// `None` for all other packets.
 fn without_options(bytes: &[u8]) -> Option<[u8; SYMBOL_BYTES]> {
     let mut left: [u8; SYMBOL_BYTES] = bytes.try_into().ok()?;
-    // A trimmed symbol with options has the header length of the options, kind 0 and the flag SYN.
+    // The header of a trimmed symbol with options still has the longer header length, kind 0 and the flag SYN.
     let is_cut = usize::from(left[2]) == SYN_BYTES && left[3] == 0 && left[4] & 1 == 1;
     left[2] = SYMBOL_BYTES as u8;
     left[4] &= !1;
@@ -34,7 +34,7 @@ impl Engine {
     /// Handles a datagram of version 1.
     pub(super) fn on_paper(&mut self, now: Time, incoming: &Incoming<'_>, bytes: &[u8]) {
         let ecn = incoming.class().ecn();
-        // The header has no host numbers. The tuple of the connection is added later.
+        // The header has no host numbers, so the addresses of the connection are added later.
         let read = decode(FiveTuple::default(), ecn, bytes);
         let read = read.or_else(|error| {
             let left = without_options(bytes).ok_or(error)?;
@@ -54,7 +54,7 @@ impl Engine {
             ScdpKind::Pull | ScdpKind::Done => {
                 self.on_feedback(now, incoming.from, segment, &header)
             }
-            // These kinds exist in version 2 only.
+            // These kinds exist only in version 2 of the header.
             ScdpKind::Credited | ScdpKind::Offer | ScdpKind::Status => self.counts.malformed += 1,
         }
     }
@@ -63,7 +63,7 @@ impl Engine {
     fn on_feedback(&mut self, now: Time, from: SocketAddr, segment: Segment, header: &ScdpHeader) {
         let outbound = self.outgoing.get(&segment.flow);
         let answers = outbound.and_then(|outbound| {
-            // Version 1 has no tokens and no keys, so the address is the only sign of the right receiver.
+            // Version 1 has no tokens and no keys. So only the address shows which receiver has sent the packet.
             let is_from = |id: &&HostId| {
                 self.connections
                     .get(**id)
@@ -98,7 +98,7 @@ impl Engine {
         let name = (incoming.from, segment.flow);
         let mut known = self.incoming_sessions.paper.get(&name).copied();
         if let Some((id, flow)) = known.filter(|(_, flow)| !self.incoming.contains_key(flow)) {
-            // If the transport has dropped the session, the same flow number means another object.
+            // If the transport has dropped the session, a symbol with the same flow number belongs to another object.
             let tuple = self.incoming_sessions.tuple(id, self.config.port);
             if self.host.receiving(&tuple).is_none_or(|(at, _)| at != flow) {
                 self.incoming_sessions.paper.remove(&name);
@@ -130,7 +130,7 @@ impl Engine {
         self.process_events(now);
     }
 
-    /// Handles a symbol that may open a session.
+    /// Handles a symbol of an unknown session. The symbol may open the session.
     fn on_paper_session(
         &mut self,
         now: Time,
@@ -146,10 +146,10 @@ impl Engine {
         };
         // Sessions that the transport has dropped must not count towards the limit.
         self.forget_paper();
-        // The transport limits the sum of all sessions. It does not know addresses, so the limit of one address is
+        // The transport limits the number of all sessions. It does not use addresses, so the limit for one address is
         // checked here.
         let is_full = self.incoming_sessions.of(from.ip()) >= self.config.limits.sessions_of_peer;
-        // Paper mode does not validate addresses, so the whole object gets its memory at once.
+        // Paper mode does not validate addresses. So the memory for the whole object is allocated now.
         let inbound =
             Inbound::new(layout, None, &self.incoming_sessions.budget).filter(|_| !is_full);
         let Some(mut inbound) = inbound else {
@@ -187,7 +187,7 @@ impl Engine {
         self.process_events(now);
     }
 
-    /// Reduces the number of sessions of the sender of a received object. Returns the sender's address.
+    /// Removes a received object from the session count of its sender. Returns the sender's address.
     pub(super) fn leave_paper(&mut self, flow: FlowId) -> Option<SocketAddr> {
         let mut known = self.incoming_sessions.paper.iter();
         let from = known
@@ -220,8 +220,7 @@ impl Engine {
         }
     }
 
-    /// Encodes the header of a segment and finds its payload. If that fails, the segment is
-    /// dropped.
+    /// Encodes a segment as a datagram of version 1. If this fails, the segment is dropped.
     pub(super) fn stage_paper(&mut self, segment: &Segment) {
         let Header::Scdp(header) = segment.header else {
             return;
@@ -234,8 +233,8 @@ impl Engine {
                 return;
             };
             outbound.tuple = Some(segment.tuple);
-            // For the transport, several receivers are always one group. Without a multicast address, each
-            // receiver gets its own copy.
+            // The transport always treats several receivers as one group. Without a multicast address, each receiver
+            // gets its own copy.
             match (to.is_group(), outbound.group) {
                 (true, Some(group)) => receivers = vec![group],
                 (true, None) => receivers.clone_from(&outbound.connections),

@@ -1,34 +1,32 @@
-//! Search for the datagram size of a path (RFC 8899). Each object starts with the size that the
-//! endpoint was configured with, or with the size that the path to its receiver is known to carry.
-//! If a receiver answers but no symbol arrives at it, probes find the sizes that arrive.
+//! Search for the datagram size of a path (RFC 8899). Each object starts with the configured size of the endpoint, or
+//! with a smaller size if the path to its receiver is known to need it. If a receiver answers but no symbol arrives at
+//! the receiver, probes find the sizes that arrive.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 use tailcut_units::{Duration, Time};
 
-/// Bytes of a datagram that every path carries (RFC 8899, section 5.1.2: BASE_PLPMTU).
+/// Size in bytes of a datagram that every path carries (RFC 8899, section 5.1.2: BASE_PLPMTU).
 pub(super) const BASE: u16 = 1_200;
-/// Sizes that are probed if larger datagrams do not arrive: payloads of jumbo frames of 9,000 and
-/// 4,000 bytes, of Ethernet (over IPv4 and IPv6), of common tunnels, and of the smallest MTU of
-/// IPv6.
+/// Sizes of probes in bytes. They are the UDP payloads of common MTUs: jumbo frames of 9,000 and 4,000 bytes, Ethernet
+/// (over IPv4 and IPv6), common tunnels, and the smallest MTU of IPv6.
 const SIZES: [u16; 8] = [8_952, 3_952, 1_472, 1_452, 1_432, 1_392, 1_352, BASE];
-/// Time after which a larger size is tried again (RFC 8899, section 5.1.1: PMTU_RAISE_TIMER).
+/// Time after which a larger size is tried again on a path (RFC 8899, section 5.1.1: PMTU_RAISE_TIMER).
 const MEMORY: Duration = Duration::from_ms(600_000);
-/// Largest number of addresses whose size is kept. Without a limit, a host with many receivers would store
-/// an entry for each of them.
+/// Largest number of addresses whose datagram size is stored. Without a limit, the table would grow with each receiver.
 const REMEMBERED: usize = 4_096;
-/// Number of consecutive fruitless pulls after which all sizes are probed. A fruitless pull asks for
-/// missing symbols or reports losses, and no symbol has arrived since the last pull. At the next fruitless
-/// pull, the sender uses the largest size whose probe has arrived. RFC 8899, section 5.1.2, allows the same
-/// number of lost probes (MAX_PROBES).
+/// Number of consecutive fruitless pulls after which all sizes are probed. A pull is fruitless if no symbol has arrived
+/// since the previous pull, and the pull asks for missing symbols or reports losses. At the next fruitless pull, the
+/// sender uses the largest size whose probe has arrived. RFC 8899, section 5.1.2, allows the same number of lost probes
+/// (MAX_PROBES).
 const QUESTIONS: u32 = 3;
 
-/// Datagram sizes of paths that carry less than the endpoint's size.
+/// Datagram sizes of the paths that carry less than the endpoint's configured size, by address.
 #[derive(Debug, Default)]
 pub(super) struct Paths(HashMap<IpAddr, (u16, Time)>);
 
 impl Paths {
-    /// Returns the bytes of a datagram to an address, at most `size`.
+    /// Returns the size of a datagram to an address in bytes. The result is at most `size`.
     pub(super) fn size(&self, now: Time, to: IpAddr, size: u16) -> u16 {
         match self.0.get(&to) {
             Some((known, at)) if now.since(*at) < MEMORY => size.min(*known),
@@ -41,42 +39,42 @@ impl Paths {
         if self.0.len() >= REMEMBERED {
             self.0.retain(|_, (_, at)| now.since(*at) < MEMORY);
         }
-        // Without an entry, the next object to this address repeats the search.
+        // If the table is full, the size is not stored, and the next object to this address repeats the search.
         if self.0.len() < REMEMBERED {
             self.0.insert(to, (size, now));
         }
     }
 }
 
-/// Next step of a search.
+/// Next step of a search for a datagram size.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Step {
-    /// Do nothing.
+    /// Nothing has to be done now.
     Wait,
-    /// Send probes of these sizes.
+    /// Send one probe of each of these sizes.
     Probe(Vec<u16>),
     /// Use this size, because larger datagrams do not arrive.
     Shrink(u16),
 }
 
-/// Search for the datagram size of one receiver.
+/// Search for the datagram size of the path to one receiver.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Search {
     /// Number of consecutive fruitless pulls.
     questions: u32,
-    /// Symbols that had arrived at the last pull.
+    /// Number of symbols that had arrived at the last pull.
     arrived: u32,
-    /// Symbols that were lost at the last pull.
+    /// Number of symbols that were lost at the last pull.
     lost: u32,
-    /// Largest probe that has arrived, in bytes.
+    /// Size of the largest probe that has arrived, in bytes.
     acked: u16,
 }
 
 impl Search {
-    /// Handles a pull. `asks` is true if the receiver only asks for missing symbols. `arrived` and `lost`
-    /// are numbers of symbols so far. The symbols are sent in datagrams of `size` bytes.
+    /// Handles a pull of the receiver. `asks` is true if the pull only asks for missing symbols. `arrived` and `lost`
+    /// are the numbers of symbols so far. The datagram of a symbol has `size` bytes.
     pub(super) fn on_pull(&mut self, size: u16, asks: bool, (arrived, lost): (u32, u32)) -> Step {
-        // Either symbols of this size arrive, or there is no smaller size.
+        // Symbols of this size arrive, or there is no smaller size to try.
         if arrived > self.arrived || size <= BASE {
             *self = Self {
                 arrived,
@@ -92,18 +90,20 @@ impl Search {
         }
         self.questions += 1;
         match self.questions {
-            // If a probe of the full size arrives, the losses have another cause.
+            // A probe of the full size is sent. If it arrives, the losses have another cause.
             ..QUESTIONS => Step::Probe(vec![size]),
             QUESTIONS => {
                 let smaller = SIZES.iter().copied().filter(|other| *other < size);
                 Step::Probe([size].into_iter().chain(smaller).collect())
             }
-            // The acknowledged size comes from the peer, and every path carries datagrams of `BASE` bytes.
+            // The peer reports the acknowledged size. It may be wrong, but every path carries datagrams of `BASE`
+            // bytes.
             _ if self.acked > 0 => Step::Shrink(self.acked.max(BASE)),
-            // All probes may be lost, but every path carries datagrams of `BASE` bytes. With a smaller limit,
-            // chance losses of probes would shrink the symbols. A larger limit delays the object.
+            // All probes may be lost, but every path carries datagrams of `BASE` bytes. With a smaller limit here,
+            // probes that are lost by chance would shrink the symbols. With a larger limit, the object waits longer.
             _ if self.questions > 3 * QUESTIONS => Step::Shrink(BASE),
-            // The larger probes are lost or late. The acknowledgement of the smallest one suffices to end the search.
+            // The larger probes are lost or late. An acknowledged probe of the smallest size is enough to end the
+            // search.
             _ => Step::Probe(vec![BASE]),
         }
     }
@@ -111,7 +111,7 @@ impl Search {
     /// Handles the acknowledgement of a probe of `probed` bytes.
     pub(super) fn on_ack(&mut self, size: u16, probed: u16) {
         match probed >= size {
-            // Datagrams of the full size arrive, so the losses have another cause.
+            // Datagrams of the full size arrive. So the losses have another cause.
             true => self.questions = 0,
             false => self.acked = self.acked.max(probed),
         }
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn losses_are_no_black_hole() {
         let mut search = Search::default();
-        // The receiver sometimes asks for symbols while others arrive.
+        // The receiver sometimes asks for missing symbols although other symbols arrive.
         for arrived in 1..100 {
             assert_eq!(search.on_pull(1_472, true, (arrived, arrived)), Step::Wait);
         }
@@ -159,7 +159,7 @@ mod tests {
         search.on_ack(1_472, 1_200);
         search.on_ack(1_472, 1_352);
         assert_eq!(search.on_pull(1_472, true, (0, 3)), Step::Shrink(1_352));
-        // Without any acknowledged probe, the smallest size is used.
+        // If no probe is acknowledged, the smallest size is used.
         let mut search = Search::default();
         let last = (0..10).map(|_| search.on_pull(1_472, true, (0, 0))).last();
         assert_eq!(last, Some(Step::Shrink(BASE)));

@@ -1,19 +1,19 @@
-//! Reasons for closing a session.
+//! Reasons for which a host closes a session.
 
 use super::outcome::Failure;
 
-/// Reason in a close message.
+/// Reason in a close message, which ends a session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Reason {
-    /// The receiver has reached its limit of memory or of sessions. It may accept the object later.
+    /// The receiver has no memory or no session left. It may accept the object later.
     Busy,
     /// The object is longer than the receiver's limit.
     TooLarge,
-    /// The other end has ended the transfer.
+    /// The other end has cancelled the transfer.
     Cancelled,
     /// The receiver does not know the session. It may have restarted.
     Unknown,
-    /// Datagrams with symbols of the object's size do not arrive.
+    /// The path does not carry datagrams with symbols of the object's size.
     TooWide,
 }
 
@@ -26,7 +26,7 @@ impl Reason {
         Self::TooWide,
     ];
 
-    /// Returns the number of the reason in a packet.
+    /// Returns the number that stands for the reason in a packet.
     pub(super) const fn number(self) -> u16 {
         match self {
             Self::Busy => 1,
@@ -37,7 +37,7 @@ impl Reason {
         }
     }
 
-    /// Returns the reason for a number. An unknown number counts as [`Self::Cancelled`].
+    /// Returns the reason with a number. An unknown number means [`Self::Cancelled`].
     pub(super) fn of(number: u16) -> Self {
         let known = Self::ALL.into_iter().find(|one| one.number() == number);
         known.unwrap_or(Self::Cancelled)
@@ -48,7 +48,7 @@ impl Reason {
         matches!(self, Self::Busy | Self::Unknown)
     }
 
-    /// Returns the failure that the application gets.
+    /// Returns the corresponding failure for the application.
     pub(super) const fn failure(self) -> Failure {
         match self {
             Self::Busy => Failure::Busy,

@@ -14,12 +14,12 @@ use tailcut_transport::{Condition, Header, Part, Segment, Streams, Transport};
 use tailcut_units::{FlowId, HostId, Time};
 use tailcut_wire::scdp::credit::{self, Envelope, LEAST_OFFER, Message, Offer, Symbol};
 
-/// Flow number in all received segments. It is constant, because the connection identifies the session.
+/// Flow number of all received segments. It can be constant, because the connection already identifies the session.
 const NAMELESS: FlowId = FlowId(0);
 
-/// Symbol that the transport has processed, but whose bytes are not stored yet. One message from the
-/// socket contains many symbols. A copy to memory outside the processor caches can delay the next
-/// instructions. So all copies of a message run one after another, and delay only each other.
+/// Symbol whose bytes are not stored yet, although the transport has processed it. A message from the socket contains
+/// many symbols. A copy to memory outside the processor's caches can delay the next instructions. So all symbols of a
+/// message are copied one after another, and the copies delay only each other.
 pub(super) struct Unplaced<'a> {
     flow: FlowId,
     block: u32,
@@ -28,8 +28,7 @@ pub(super) struct Unplaced<'a> {
 }
 
 impl Engine {
-    /// Handles a datagram of version 2. The caller calls [`Self::place`] after the last datagram of
-    /// a message.
+    /// Handles a datagram of version 2. After the last datagram of a message, the caller must call [`Self::place`].
     pub(super) fn on_packet<'a>(
         &mut self,
         now: Time,
@@ -43,7 +42,7 @@ impl Engine {
                 self.on_symbol(now, incoming, &envelope, &symbol, payload, Some(unplaced));
             }
             Ok((envelope, message, length)) => {
-                // The transport has processed the earlier symbols. Their bytes must be stored before another
+                // The transport has already processed the earlier symbols. Their bytes must be stored before the next
                 // packet completes or ends the object.
                 self.place(now, unplaced);
                 let payload = bytes.get(length..).unwrap_or_default();
@@ -58,21 +57,21 @@ impl Engine {
         }
     }
 
-    /// Stores symbols at their offsets, and processes the transport's events.
+    /// Stores the bytes of symbols at their offsets, and then handles the events of the transport.
     pub(super) fn place(&mut self, now: Time, unplaced: &mut Vec<Unplaced<'_>>) {
         if unplaced.is_empty() {
             return;
         }
         for symbol in unplaced.drain(..) {
             if let Some(inbound) = self.incoming.get_mut(&symbol.flow) {
-                // A symbol is in the list only if its object has memory, so this cannot fail.
+                // The list contains a symbol only if its object has memory. So this call cannot fail.
                 inbound.put(symbol.block, symbol.esi, symbol.payload);
             }
         }
         self.process_events(now);
     }
 
-    /// Handles a packet after decryption, or without a key.
+    /// Handles a packet of version 2 after its decryption, or a packet without a key.
     pub(super) fn take(
         &mut self,
         now: Time,
@@ -111,8 +110,8 @@ impl Engine {
         }
     }
 
-    /// Returns the local flow number and the connection of a sender, if the packet came from its
-    /// known address.
+    /// Returns the local flow number and the connection of a sender. Returns `None` if the packet did not come from the
+    /// sender's known address.
     pub(super) fn guest(&self, envelope: &Envelope, from: SocketAddr) -> Option<(FlowId, HostId)> {
         let session = self.incoming_sessions.sessions.get(&envelope.session)?;
         let id = session.connection(envelope.share)?;
@@ -120,14 +119,14 @@ impl Engine {
         (connection.address == from).then_some((session.flow, id))
     }
 
-    /// Returns whether addresses are validated before large answers are sent to them.
+    /// Returns whether this host validates the addresses of senders.
     fn validates(&self) -> bool {
         self.config.limits.half_open < u32::MAX
     }
 
-    /// Returns the flow, the connection and the port of a packet for a known session. `newer` returns
-    /// whether the packet is later than all packets that have arrived on a connection. The source address
-    /// of such a packet becomes the connection's address. Returns `None` if the packet must be dropped.
+    /// Returns the flow, the connection and the port for a packet of a known session. Returns `None` if the packet must
+    /// be dropped. If the packet comes from a new address, `newer` decides whether the connection moves to this
+    /// address: the packet must be later than all earlier packets of the connection.
     fn line_of(
         &mut self,
         incoming: &Incoming<'_>,
@@ -144,12 +143,12 @@ impl Engine {
         let validates = self.config.limits.half_open < u32::MAX;
         let connection = self.connections.get_mut(id)?;
         if connection.address != incoming.from {
-            // An attacker must not move the connection with a copy of an old packet.
+            // A copy of an old packet must not move the connection to the address of an attacker.
             if !newer(connection) {
                 return None;
             }
             connection.address = incoming.from;
-            // The bytes of this packet are added below, so the budget begins with 0.
+            // The bytes of this packet are added below. So the budget begins with 0.
             connection.unvalidated = validates.then_some(Unvalidated::of(0));
             self.counts.moved += 1;
         }
@@ -161,8 +160,8 @@ impl Engine {
         Some((flow, id, port))
     }
 
-    /// Handles a symbol. With a list `unplaced`, the symbol is stored later by [`Self::place`].
-    /// Without it, the symbol is stored at once.
+    /// Handles a symbol. If the list `unplaced` is given, the symbol is added to it, and [`Self::place`] stores its
+    /// bytes later. Otherwise the bytes are stored at once.
     pub(super) fn on_symbol<'a>(
         &mut self,
         now: Time,
@@ -175,7 +174,7 @@ impl Engine {
         let bytes = credit::SYMBOL_BYTES + payload.len();
         let newer = |connection: &Connection| symbol.number > connection.highest;
         let Some((flow, id, port)) = self.line_of(incoming, envelope, newer, bytes) else {
-            // Symbols get no answer. A sender without pulls sends a status, and the status gets the answer.
+            // A symbol gets no answer. If the sender gets no pulls, it sends a status, which gets an answer.
             self.counts.unknown += 1;
             return;
         };
@@ -188,12 +187,13 @@ impl Engine {
             .is_some_and(|seal| !seal.is_proved())
             && port != self.config.port
         {
-            // This is one of several senders, and it has not proved that it has the key. Its symbols must
-            // not become part of the object.
+            // The object has several senders, and this sender has not proved that it has the key. Its symbols must not
+            // become part of the object.
             return;
         }
         let mut condition = Condition::Whole;
-        // A delivered object has no entry. The transport still gets late symbols, and repeats the final message.
+        // A delivered object has no entry here. The transport still gets late symbols, and sends the final message
+        // again.
         if let Some(inbound) = self.incoming.get_mut(&flow) {
             let expected = inbound.payload(symbol.block, symbol.esi);
             let Some(expected) = expected.filter(|expected| payload.len() <= *expected) else {
@@ -201,7 +201,7 @@ impl Engine {
                 return;
             };
             if symbol.trimmed || payload.len() < expected {
-                // A switch that does not know this header cuts the packet without setting the flag.
+                // A switch that does not know this header cuts the packet and does not set the flag.
                 self.counts.trimmed += 1;
                 condition = Condition::Trimmed;
             } else if let (Some(unplaced), true) = (&mut unplaced, inbound.has_room()) {
@@ -212,11 +212,11 @@ impl Engine {
                     payload,
                 });
             } else if !inbound.put(symbol.block, symbol.esi, payload) {
-                // Without memory for its bytes, the symbol counts as lost.
+                // There is no memory for the bytes. So the symbol counts as lost.
                 return;
             }
         }
-        // Under a key, the header of a trimmed symbol may be forged.
+        // With a key, the header of a trimmed symbol may still be forged.
         if !symbol.trimmed {
             connection.highest = connection.highest.max(symbol.number);
         }
@@ -232,14 +232,14 @@ impl Engine {
             ..Segment::new(tuple, NAMELESS, payload.len() as u32, header)
         };
         self.host.on_segment(now, segment);
-        // With waiting symbols, `place` processes the events after it has stored their bytes.
+        // If symbols wait in the list, `place` handles the events after it has stored their bytes.
         if unplaced.is_none_or(|unplaced| unplaced.is_empty()) {
             self.process_events(now);
         }
     }
 
-    /// Handles a status: the number of credits that a sender has used. If `asks` is true, the sender waits
-    /// for an answer.
+    /// Handles a status message, which contains the number of credits that a sender has used. If `asks` is true, the
+    /// sender waits for an answer.
     fn on_status(
         &mut self,
         now: Time,
@@ -249,12 +249,11 @@ impl Engine {
         message: &Message,
         bytes: usize,
     ) {
-        // A status without `asks` answers a pull, and the pull has reached the known address.
+        // A status without `asks` answers a pull. The pull was sent to the known address, so the sender has not moved.
         let newer = |connection: &Connection| asks && used > connection.highest;
         let Some((_, id, port)) = self.line_of(incoming, envelope, newer, bytes) else {
             self.counts.unknown += 1;
-            // In a known session, the sender may only have a new address, and the answer would end its
-            // transfer.
+            // In a known session, the sender may only have changed its address. An answer would end its transfer.
             if asks
                 && !self
                     .incoming_sessions
@@ -273,11 +272,10 @@ impl Engine {
         }
     }
 
-    /// Answers a sender that asks about an unknown session. The session has ended, or this host has
-    /// restarted.
+    /// Answers a status of an unknown session. The session has ended, or this host has restarted.
     fn answer_stranger(&mut self, now: Time, incoming: &Incoming<'_>, envelope: &Envelope) {
         let answer = match self.incoming_sessions.ended.contains(envelope.session) {
-            // Senders do not read the hash.
+            // The hash is 0, because senders do not read it.
             true => Message::Done { hash: 0 },
             false => Message::Close {
                 reason: Reason::Unknown.number(),
@@ -286,8 +284,8 @@ impl Engine {
         self.answer(now, incoming, envelope, &answer);
     }
 
-    /// Answers a packet that belongs to no session, if the rate limit allows an answer. Returns whether an
-    /// answer was sent.
+    /// Answers a packet that belongs to no session, unless the rate limit is reached. Returns whether an answer was
+    /// sent.
     fn answer(
         &mut self,
         now: Time,
@@ -304,7 +302,7 @@ impl Engine {
         may
     }
 
-    /// Refuses an offer. The sender gets the reason if the rate limit allows an answer.
+    /// Refuses an offer. The sender gets the reason, unless the rate limit is reached.
     fn turn_away(
         &mut self,
         now: Time,
@@ -332,14 +330,14 @@ impl Engine {
             }
             is_vouched = true;
         } else if !is_vouched && bytes < usize::from(LEAST_OFFER) {
-            // Without this bound, an answer could be longer than an offer with a forged address.
+            // The address may be forged. Without this bound, an answer could be longer than the offer.
             self.counts.malformed += 1;
             return;
         }
         let session = self.incoming_sessions.sessions.get(&envelope.session);
         match session.map(|session| session.connection(envelope.share)) {
             Some(Some(id)) => {
-                // A valid token shows that the address is not forged, so the connection may move there.
+                // A valid token proves that the address is not forged. So the connection may move to this address.
                 let Some((_, _, port)) =
                     self.line_of(incoming, envelope, |_| offer.token.is_some(), bytes)
                 else {
@@ -355,7 +353,7 @@ impl Engine {
                     self.process_events(now);
                 }
             }
-            // The whole object has arrived, but the sender has not received the message about it.
+            // The whole object has arrived, but the sender has not received the final message.
             _ if self.incoming_sessions.ended.contains(envelope.session) => {
                 self.answer(now, incoming, envelope, &Message::Done { hash: 0 });
             }
@@ -376,7 +374,7 @@ impl Engine {
             .sessions
             .get(&session)
             .map(|known| known.flow);
-        // Memory for the whole object exists since the first sender's address was validated.
+        // The memory for the whole object was allocated when the first address of a sender was validated.
         if !self.incoming_sessions.prove(session) {
             return;
         }
@@ -387,8 +385,8 @@ impl Engine {
         }
     }
 
-    /// Handles the offer of a new sender. `is_vouched` is true if the sender's address is validated. `joins`
-    /// is true if the session already has other senders.
+    /// Handles the offer of a new sender. `is_vouched` shows whether the sender's address is validated. `joins` shows
+    /// whether the session already has other senders.
     fn on_new_sender(
         &mut self,
         now: Time,
@@ -415,14 +413,15 @@ impl Engine {
             self.counts.malformed += 1;
             return;
         };
-        // This reason is final. At the limits below, the sender would offer the object again without effect.
+        // The check of the size comes first, because its reason is final. With `Busy`, the sender would offer the
+        // object again without effect.
         if self.incoming_sessions.budget.is_too_large(layout.length()) {
             self.turn_away(now, incoming, envelope, Reason::TooLarge);
             return;
         }
-        // Sessions that the transport has dropped must not count towards the limits.
+        // Sessions that the transport has dropped must not count in the limits.
         self.forget();
-        // The limits also apply to a further sender of a known session, because its connection needs memory too.
+        // A further sender of a known session needs memory for its connection. So the limits apply to it too.
         if self.incoming_sessions.active() >= limits.sessions
             || self.incoming_sessions.of(from.ip()) >= limits.sessions_of_peer
         {
@@ -430,7 +429,7 @@ impl Engine {
             return;
         }
         if !is_vouched && self.incoming_sessions.half_open() >= limits.half_open {
-            // A token may be made for nothing: only `answer` checks the rate limit.
+            // `answer` checks the rate limit later. So this token may not be sent.
             let token = self
                 .incoming_sessions
                 .tokens
@@ -442,7 +441,7 @@ impl Engine {
         let mut seal = None;
         if let (Some(key), Some(peer)) = (&self.connections.key, packet.greeting) {
             let (session, share) = (envelope.session, envelope.share);
-            // Without random bytes, the offer gets no answer, and the sender repeats it.
+            // Without random bytes, the offer gets no answer. The sender then repeats it.
             let Ok(known) = Seal::new(key, session, share, Some(peer)) else {
                 return;
             };
@@ -470,15 +469,15 @@ impl Engine {
                 return;
             };
             port = free;
-            // This fails only if the port is in use, and `collect` has returned a free port.
+            // `take_part` fails only if the port is in use. `collect` has returned a free port.
             let _ = self.host.take_part(now, Part::Collect { flow, port });
         }
         let id = self.connections.enter(connection);
         let tuple = self.incoming_sessions.tuple(id, port);
-        // This engine counts the half-open sessions itself, so the transport must not count them again.
+        // This engine counts the half-open sessions. So the transport must not count them again.
         self.host
             .on_vouched(now, Segment::new(tuple, NAMELESS, 0, header));
-        // The limits of the transport may refuse the session.
+        // The transport has its own limits and may have refused the session.
         let opened = self.host.receiving(&tuple);
         let Some((flow, _)) = opened.filter(|(flow, _)| !self.incoming.contains_key(flow)) else {
             self.connections.remove(id);
@@ -500,7 +499,7 @@ impl Engine {
         self.process_events(now);
     }
 
-    /// Adds a further sender of an object.
+    /// Adds a further sender of an object to its session.
     fn join(
         &mut self,
         now: Time,
@@ -517,7 +516,7 @@ impl Engine {
         let tuple = self.incoming_sessions.tuple(id, port);
         self.host
             .on_vouched(now, Segment::new(tuple, NAMELESS, 0, header));
-        // The transport refuses an offer that does not fit the offers of the other senders.
+        // The transport refuses an offer that does not match the offers of the other senders.
         if self.host.receiving(&tuple).is_none_or(|(of, _)| of != flow) {
             self.connections.remove(id);
             self.counts.malformed += 1;
@@ -535,12 +534,12 @@ impl Engine {
         self.process_events(now);
     }
 
-    /// Ends a received transfer, and sends the reason to its senders.
+    /// Ends a transfer that this host receives, and sends the reason to all senders.
     pub(super) fn refuse(&mut self, now: Time, session: u64, reason: Reason) {
         let Some(known) = self.incoming_sessions.sessions.get(&session) else {
             return;
         };
-        // `close` changes the engine, so the list is copied.
+        // The list is copied, because `close` needs the whole engine.
         let (flow, connections) = (known.flow, known.connections.clone());
         for (_, id) in connections {
             self.close(id, reason);
@@ -549,16 +548,17 @@ impl Engine {
         self.end_incoming(flow);
     }
 
-    /// Handles a complete object. Under a key, the object waits until its sender has proved that it
-    /// has the key. Without this proof, an attacker could replay the packets of an old session.
+    /// Handles a complete object. With a key, the object waits until its sender has proved that it has the key. Without
+    /// this proof, an attacker could replay the packets of an old session.
     pub(super) fn on_completed(&mut self, now: Time, flow: FlowId) {
         let session = self.incoming_sessions.session_of.get(&flow).copied();
         let known = session.and_then(|id| self.incoming_sessions.sessions.get(&id));
         let connection = known.and_then(|known| known.connections.first());
         let connection = connection.and_then(|(_, connection)| self.connections.get(*connection));
         let seal = connection.and_then(|connection| connection.seal.as_ref());
-        // Of several senders, only those with a proof have contributed symbols: `on_symbol` drops the others.
-        // An object from several senders has its own port (`collect`), so the usual port means one sender.
+        // If there are several senders, only senders with a proof have contributed, because `on_symbol` drops the
+        // symbols of all others. An object from several senders has a separate port (`collect`). So the usual port
+        // means one sender.
         let is_one = known.is_some_and(|known| known.port == self.config.port);
         match (
             session,
@@ -585,8 +585,8 @@ impl Engine {
             }
             None => self.leave_paper(flow),
         };
-        // An object that was pushed as a whole may still lack its memory, because its sender's
-        // address is not validated yet.
+        // The address of the sender may not be validated yet. Then `prove` allocates the memory of the whole object
+        // now.
         if let (Some(from), true) = (from, inbound.prove()) {
             let (bytes, reservation) = inbound.into_bytes();
             self.news.push_back(News::Received {
@@ -612,13 +612,14 @@ impl Engine {
         }
     }
 
-    /// Removes sessions that the transport has dropped.
+    /// Removes the sessions that the transport has dropped.
     fn forget(&mut self) {
         if !self.incoming_sessions.are_many() {
             return;
         }
         let is_known = |session: &Session| {
-            // Connections join a session and leave only with it, so the first one stands for all.
+            // All connections of a session are removed together with the session. So the first one represents all of
+            // them.
             let connection = session.connections.first();
             let tuple = connection.map(|(_, id)| self.incoming_sessions.tuple(*id, session.port));
             let known = tuple.and_then(|tuple| self.host.receiving(&tuple));
@@ -632,8 +633,7 @@ impl Engine {
             .map(|(id, _)| *id)
             .collect();
         for id in gone {
-            // Failed sessions were removed when they failed. So this session ended after its whole object
-            // had arrived.
+            // A failed session was removed when it failed. So the whole object of this session has arrived.
             self.incoming_sessions.ended.insert(id);
             for (_, connection) in self.incoming_sessions.remove(id) {
                 self.connections.remove(connection);

@@ -20,11 +20,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use tailcut_units::{Duration, FlowId, Time};
 
-/// Largest number of timers that run before the loop receives again. Without a limit, many timers would
-/// delay the reception until the socket's buffer overflows.
+/// Largest number of timers that run before the loop receives again. Without a limit, many timers could delay the loop
+/// until the socket's buffer overflows.
 const TIMERS: usize = 1_024;
-/// Number of segments that are sent before the loop receives again. With fewer segments, messages to the
-/// kernel contain fewer datagrams. With more, arrived datagrams wait longer.
+/// Number of segments that are sent before the loop receives again. With fewer segments, each message to the kernel has
+/// fewer datagrams. With more segments, datagrams that have arrived wait longer.
 const AT_ONCE: usize = 512;
 
 /// Engine with its socket and clock.
@@ -37,12 +37,11 @@ pub(super) struct Driver<N, C> {
 }
 
 impl<N: Datagrams, C: Clock> Driver<N, C> {
-    /// Receives datagrams, runs timers, and sends datagrams. Returns whether the caller should call this
-    /// function again at once.
+    /// Receives datagrams, runs timers, and sends datagrams, once each. Returns whether the caller should call this
+    /// function again immediately.
     pub(super) fn turn(&mut self) -> io::Result<bool> {
         let (engine, clock) = (&mut self.engine, &mut self.clock);
-        // Pulls wait until the whole batch is processed, so that one pull grants the credits for
-        // all arrivals.
+        // Pulls wait until the whole batch is processed. So one pull grants credits for all symbols of the batch.
         engine.host.hold_pulls(true);
         let arrived = self.net.receive(&mut |incoming| {
             let stamp = incoming.ancillary.stamp;
@@ -52,11 +51,10 @@ impl<N: Datagrams, C: Clock> Driver<N, C> {
             };
             engine.on_incoming(at, incoming);
         });
-        // The pulls are released even if the reception has failed.
+        // The pulls are released even after an error, so that they are not held forever.
         engine.host.hold_pulls(false);
         let arrived = arrived?;
-        // The clock is read after receiving: an earlier time could precede the time stamps of the
-        // batch.
+        // The clock is read after the reception. An earlier time could be older than the time stamps of the batch.
         let now = self.clock.now();
         let mut due = now;
         for _ in 0..TIMERS {
@@ -64,8 +62,8 @@ impl<N: Datagrams, C: Clock> Driver<N, C> {
                 break;
             }
             self.engine.on_timeout(due);
-            // Timers that are set now may be due now. The time advances by one picosecond, so that
-            // they run too.
+            // A timer that is set now may be due at the same time. The time advances by one picosecond, so that this
+            // timer runs too.
             due = due.saturating_add(Duration::from_ps(1));
         }
         let before = self.engine.counts().sent;
@@ -73,14 +71,14 @@ impl<N: Datagrams, C: Clock> Driver<N, C> {
         let left = self.engine.transmit(now, &mut self.net, allowed);
         self.pace.spend(self.engine.counts().sent - before);
         let is_open = self.pace.opens_at().is_none();
-        // A blocked socket or an exhausted rate ends the sleep by itself, so the thread need not run again
-        // at once.
+        // If the socket is blocked or the rate is used up, the sleep ends when that changes. So the thread need not run
+        // again at once.
         let more = self.engine.has_transmit() && !self.engine.is_blocked() && is_open;
         Ok(arrived > 0 || left || more)
     }
 }
 
-/// Change of an endpoint's membership in a multicast group.
+/// Change of an endpoint's membership in a multicast group: join or leave.
 #[derive(Clone, Copy)]
 pub(super) enum Membership {
     Joins,
@@ -97,7 +95,7 @@ pub(super) enum Command {
     },
     /// Cancel a transfer.
     Cancel(u64),
-    /// Report the counters.
+    /// Return the values of the counters.
     Count(Arc<Mailbox<Counts>>),
     /// Join a multicast group at an interface, or leave it.
     Member(Membership, IpAddr, u32, Arc<Mailbox<io::Result<()>>>),
@@ -107,10 +105,10 @@ pub(super) enum Command {
     Stop,
 }
 
-/// Result of a transfer. `Sending` waits for it.
+/// Result of a transfer, once it has ended. `Sending` waits for the result.
 pub(super) type Outcome = Mailbox<Result<Sent, Failure>>;
 
-/// Wakes a thread that waits for its socket.
+/// Event counter of the kernel that wakes a thread while the thread waits for its socket.
 #[derive(Debug)]
 pub(super) struct Bell(OwnedFd);
 
@@ -121,17 +119,17 @@ impl Bell {
     }
 
     pub(super) fn ring(&self) {
-        // A write fails only if the counter is full, and then the thread wakes up anyway.
+        // A write fails only if the counter is full. In this case the thread wakes up anyway.
         let _ = rustix::io::write(&self.0, &1u64.to_ne_bytes());
     }
 
     fn clear(&self) {
-        // A read fails only if the counter is 0, and then nothing has to be cleared.
+        // A read fails only if the counter is 0. In this case there is nothing to clear.
         let _ = rustix::io::read(&self.0, &mut [0u8; 8][..]);
     }
 }
 
-/// Threads that decode blocks. They end when this value is dropped.
+/// Threads that decode blocks. The threads end when this value is dropped.
 struct Decoders {
     jobs: Sender<DecodeJob>,
     decoded: Receiver<Decoded>,
@@ -142,16 +140,16 @@ impl Decoders {
         let (jobs, queue) = mpsc::channel::<DecodeJob>();
         let (done, decoded) = mpsc::channel();
         let queue = Arc::new(Mutex::new(queue));
-        // Without a decoder, an object with losses would never become complete.
+        // At least one thread is needed. Without it, an object with losses would never become complete.
         for _ in 0..count.max(1) {
             let (queue, done) = (Arc::clone(&queue), done.clone());
             let (codes, bell) = (Arc::clone(codes), Arc::clone(bell));
             let work = move || {
                 loop {
-                    // One idle decoder waits for the next job. The others wait for the lock.
+                    // One idle thread waits for the next job, and the other threads wait for the lock.
                     let next = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
                     let Ok(job) = next else { return };
-                    // The send fails only if the endpoint's thread has ended.
+                    // The send fails only if the thread of the endpoint has ended.
                     if done.send(job.run(&codes)).is_err() {
                         return;
                     }
@@ -173,9 +171,9 @@ pub(super) struct Thread {
     commands: Receiver<Command>,
     bell: Arc<Bell>,
     received: Arc<Mailbox<Received>>,
-    /// Number and result of each transfer, by flow.
+    /// Number and result of each transfer, by its flow number.
     outcomes: HashMap<FlowId, (u64, Arc<Outcome>)>,
-    /// Flow of each transfer, by its number.
+    /// Flow number of each transfer, by the number of the transfer.
     flows: HashMap<u64, FlowId>,
 }
 
@@ -199,7 +197,7 @@ impl Thread {
         })
     }
 
-    /// Runs until the endpoint stops the thread or the socket fails.
+    /// Runs until the endpoint stops this thread or the socket fails.
     pub(super) fn run(mut self) {
         let ended = self.work();
         let failure = match ended {
@@ -209,7 +207,7 @@ impl Thread {
         for (_, outcome) in self.outcomes.values() {
             outcome.put(Err(failure));
         }
-        // Requests that arrived after the end of the loop still get an answer.
+        // Some requests may have arrived after the end of the loop. They must get an answer too.
         while let Ok(command) = self.commands.try_recv() {
             match command {
                 Command::Send { outcome, .. } => outcome.put(Err(failure)),
@@ -232,10 +230,10 @@ impl Thread {
                 let now = self.driver.clock.now();
                 self.driver.engine.on_decoded(now, &decoded);
             }
-            // The requests and the decoded blocks come first, so that their packets leave in this turn.
+            // Requests and decoded blocks were handled first. So their packets are sent in this turn.
             let is_busy = self.driver.turn()?;
             while let Some(job) = self.driver.engine.poll_job() {
-                // The send cannot fail: the decoders live as long as this thread.
+                // The decoders live as long as this thread. So the send cannot fail.
                 let _ = self.decoders.jobs.send(job);
             }
             while let Some(news) = self.driver.engine.poll_news() {
@@ -250,7 +248,7 @@ impl Thread {
     /// Waits for the socket, the bell or the next timer.
     fn sleep(&mut self) -> io::Result<()> {
         let engine = &self.driver.engine;
-        // The rate limit matters only if a datagram waits.
+        // The rate limit is only important if datagrams wait to be sent.
         let opens_at = engine.has_transmit().then(|| self.driver.pace.opens_at());
         let due = engine
             .next_timeout()
@@ -262,7 +260,7 @@ impl Thread {
             None => None,
         };
         let timeout = timeout.map(|left| {
-            // The time is rounded up, so that the timer is due when the thread wakes up.
+            // The time is rounded up. Otherwise the thread could wake up before the timer is due.
             let ns = left.as_ps().div_ceil(1_000);
             Timespec {
                 tv_sec: (ns / 1_000_000_000) as _,
@@ -279,18 +277,18 @@ impl Thread {
             PollFd::new(&self.bell.0, PollFlags::IN),
         ];
         match poll(&mut files, timeout.as_ref()) {
-            // A signal has ended the wait. The caller checks all events again.
+            // A signal has interrupted the wait. The caller checks all events again.
             Err(rustix::io::Errno::INTR) => return Ok(()),
             result => result?,
         };
-        // The next turn reads the socket in any case, so only the bell is checked.
+        // The next turn always reads the socket. So only the bell is checked here.
         if files[1].revents().contains(PollFlags::IN) {
             self.bell.clear();
         }
         Ok(())
     }
 
-    /// Handles a request. Returns `false` if the thread must end.
+    /// Handles a request of the endpoint. Returns `false` if the thread must end.
     fn on_command(&mut self, command: Command) -> bool {
         let now: Time = self.driver.clock.now();
         match command {
@@ -318,7 +316,7 @@ impl Thread {
                 self.driver.engine.check_group(group, listeners)
             }
             Command::Cancel(number) => {
-                // The engine reports no event for a cancelled transfer, so its result is set here.
+                // The engine reports no event for a cancelled transfer. So its result is set here.
                 if let Some(flow) = self.flows.remove(&number) {
                     self.driver.engine.cancel(now, flow);
                     if let Some((_, outcome)) = self.outcomes.remove(&flow) {
@@ -349,7 +347,7 @@ impl Thread {
             }
             News::Failed(flow, failure) => (flow, Err(failure)),
         };
-        // A cancelled transfer has its result already.
+        // A cancelled transfer has no entry here, because its result was set earlier.
         if let Some((number, outcome)) = self.outcomes.remove(&flow) {
             self.flows.remove(&number);
             outcome.put(result);

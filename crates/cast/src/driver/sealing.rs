@@ -1,9 +1,9 @@
 //! Encryption of packets under a pre-shared key (version 2 of the header).
 //!
-//! The header of a symbol is in clear text, so that a switch can trim the symbol. The symbol's encrypted
-//! bytes follow. Of other packets, only the prefix is in clear text. The sender's salt and the encrypted
-//! rest of the packet follow. At the end, all packets contain the lower 32 bits of the packet number, and
-//! the tag. The tag covers the whole packet except the flag of trimmed symbols.
+//! The header of a symbol is not encrypted, so that a switch can trim the symbol. The symbol's encrypted bytes follow
+//! the header. Other packets begin with a prefix that is not encrypted. The sender's salt and the other bytes in
+//! encrypted form follow the prefix. All packets end with the lower 32 bits of the packet number, and the tag. The tag
+//! protects the whole packet, except the flag of trimmed symbols.
 
 use crate::seal::{
     Direction, Key, NoRandomness, Opener, Origin, Refusal, Salt, Sealer, TAG, expand, is_of,
@@ -12,19 +12,19 @@ use std::ops::Range;
 use tailcut_units::HostId;
 use tailcut_wire::scdp::credit::{PREFIX_BYTES, SEALED, SYMBOL_BYTES};
 
-/// Flag in packets of a receiver: the sender has proved that it has the key.
+/// Flag in packets of a receiver. It confirms that the sender has proved that it has the key.
 const PROVED: u8 = 0x40;
 /// Flag of a symbol that a switch has trimmed.
 const TRIMMED: u8 = 0x01;
 const SALT: usize = size_of::<Salt>();
-/// Bytes of the packet number.
+/// Size of the packet number in a packet, in bytes.
 const NUMBER: usize = 4;
-/// Bytes that encryption adds to a symbol.
+/// Number of bytes that encryption adds to a symbol.
 pub(super) const TRAILER: usize = NUMBER + TAG;
-/// Bytes that encryption adds to other packets.
+/// Number of bytes that encryption adds to other packets.
 pub(super) const OVERHEAD: usize = SALT + TRAILER;
 
-/// Returns whether the encryption flag of a packet is set.
+/// Returns whether a packet has the flag of encrypted packets.
 pub(super) fn is_sealed(bytes: &[u8]) -> bool {
     bytes.get(1).is_some_and(|flags| flags & SEALED != 0)
 }
@@ -34,13 +34,13 @@ fn is_symbol(bytes: &[u8]) -> bool {
     bytes.first().is_some_and(|first| first & 0x0f == 0)
 }
 
-/// Returns the header of an encrypted symbol that is trimmed, or `None` for other packets. The
-/// header has no valid tag, so anyone may have forged it.
+/// Returns the header of an encrypted symbol that a switch has trimmed. Returns `None` for other packets. The header
+/// has no valid tag, so any host may have forged it.
 pub(super) fn trimmed(bytes: &[u8]) -> Option<[u8; SYMBOL_BYTES]> {
     let mut header: [u8; SYMBOL_BYTES] = *bytes.first_chunk()?;
     let is_cut = header[1] & TRIMMED != 0 || bytes.len() < SYMBOL_BYTES + TRAILER;
-    // The result has the format of a packet without a key. A switch that does not know the header cuts a
-    // packet without setting the flag, so the flag is set here.
+    // The result has the format of a packet without a key. A switch that does not know the format cuts a packet without
+    // setting the flag. So the flag is set here.
     header[1] &= !SEALED;
     header[1] |= TRIMMED;
     (is_symbol(bytes) && is_cut).then_some(header)
@@ -77,7 +77,7 @@ impl<'a> Parts<'a> {
         })
     }
 
-    /// Decrypts the packet. The result in `plain` has the format of a packet without a key.
+    /// Decrypts the packet into `plain`. The result has the format of a packet without a key.
     fn open(&self, opener: &mut Opener, plain: &mut Vec<u8>) -> Result<(), Refusal> {
         let number = opener.expand(self.number);
         plain.clear();
@@ -87,7 +87,7 @@ impl<'a> Parts<'a> {
         let body = &mut plain[clear..];
         opener.open(number, self.head, body, &self.tag)?;
         if let Some(flags) = plain.get_mut(1) {
-            // A packet without a key has neither flag.
+            // A packet without a key has neither of the two flags.
             *flags &= !(SEALED | PROVED);
         }
         Ok(())
@@ -97,20 +97,20 @@ impl<'a> Parts<'a> {
 /// Encryption state of a connection.
 pub(super) struct Seal {
     key: Key,
-    /// Origin of the packets of this end.
+    /// Origin of this end. All packets that this end sends have this origin.
     own: Origin,
     sealer: Sealer,
     /// Number of the next packet.
     next: u64,
-    /// State of the remote end. `None` until its first packet has arrived.
+    /// Origin of the remote end, and the state that decrypts its packets. `None` until its first packet arrives.
     peer: Option<(Origin, Opener)>,
-    /// At a receiver: whether the sender has proved, in this session, that it has the key. At a
-    /// sender: whether the receiver has confirmed the proof.
+    /// Whether the sender has proved, in this session, that it has the key. At a sender, this value is `true` after the
+    /// receiver has confirmed the proof.
     proved: bool,
-    /// At a receiver: credits granted.
+    /// Number of credits that this end has granted. Only used at a receiver.
     pub(super) granted: u32,
-    /// Connection of a multicast group that also numbers the packets of this connection. `None`: this
-    /// connection numbers its packets itself.
+    /// Connection of a multicast group that numbers the packets of this connection too. `None`: this connection numbers
+    /// its packets itself.
     pub(super) group: Option<HostId>,
 }
 
@@ -122,8 +122,8 @@ impl std::fmt::Debug for Seal {
 }
 
 impl Seal {
-    /// Creates the state of one end of a session. `peer` is `None` at a sender. At a receiver,
-    /// `peer` comes from the sender's first packet.
+    /// Creates the state of one end of a session. At a receiver, `peer` comes from the first packet of the sender. At a
+    /// sender, `peer` is `None`.
     pub(super) fn new(
         key: &Key,
         session: u64,
@@ -147,9 +147,9 @@ impl Seal {
         })
     }
 
-    /// Creates the state for one receiver of a multicast group. Packets to the group and to the receiver
-    /// have the same key and salt. With these, no packet number may be used twice. So the connection
-    /// `group` numbers all these packets.
+    /// Creates the state for one receiver of a multicast group. Packets to the group and packets to this receiver have
+    /// the same key and salt, so they must not have the same numbers. The connection `group` therefore numbers all of
+    /// them.
     pub(super) fn twin(&self, group: HostId) -> Self {
         Self {
             key: self.key.clone(),
@@ -168,8 +168,8 @@ impl Seal {
         self.proved
     }
 
-    /// Appends an encrypted packet to `arena`, made of the header `plain` and the bytes `payload`.
-    /// Returns its range in the arena.
+    /// Appends an encrypted packet to `arena`. The packet has the header `plain` and the bytes `payload`. Returns the
+    /// packet's range in the arena.
     pub(super) fn seal(
         &mut self,
         plain: &[u8],
@@ -199,19 +199,19 @@ impl Seal {
         let (before, text) = arena.split_at_mut(body);
         let tag = self.sealer.seal(number, &before[from..], text).ok()?;
         self.next += 1;
-        // A packet has only the lower 32 bits of its number. The other end finds the rest.
+        // A packet contains only the lower 32 bits of its number. The other end computes the upper bits.
         arena.extend_from_slice(&(number as u32).to_be_bytes());
         arena.extend_from_slice(&tag);
         Some(from..arena.len())
     }
 
-    /// Decrypts a packet of the other end. Returns `Some(true)` at a sender that still has to prove
-    /// that it has the key, and `None` if the packet is not valid.
+    /// Decrypts a packet of the other end. Returns `None` if the packet is not valid. Returns `Some(true)` if this end
+    /// is a sender that must still prove that it has the key.
     pub(super) fn open(&mut self, bytes: &[u8], plain: &mut Vec<u8>) -> Option<bool> {
         let parts = Parts::of(bytes)?;
         match &mut self.peer {
             Some((origin, opener)) => {
-                // A remote end has one salt in a session.
+                // A remote end has only one salt in a session.
                 if parts.salt.is_some_and(|salt| salt != origin.salt) {
                     return None;
                 }
@@ -229,18 +229,18 @@ impl Seal {
         }
         let says = bytes.get(1).is_some_and(|flags| flags & PROVED != 0);
         let sends = self.own.direction == Direction::Forward;
-        // Only a receiver confirms the proof. At a receiver, `check` sets the value.
+        // Only a receiver's packet can confirm the proof. At a receiver, `check` sets `proved`.
         self.proved |= sends && says;
         Some(sends && !self.proved)
     }
 
-    /// Returns this sender's proof that it has the key. The proof answers the receiver's random salt.
+    /// Returns the proof that this sender has the key. The proof answers the random salt of the receiver.
     pub(super) fn proof(&self) -> Option<[u8; 32]> {
         let (peer, _) = self.peer.as_ref()?;
         Some(self.key.proof(&self.own, &peer.salt))
     }
 
-    /// Checks a sender's proof. Returns whether it is right.
+    /// Checks the proof of a sender. Returns whether the proof is right.
     pub(super) fn check(&mut self, proof: &[u8; 32]) -> bool {
         let proves = |(peer, _): &(Origin, Opener)| self.key.proves(peer, &self.own.salt, proof);
         let is_right = self.peer.as_ref().is_some_and(proves);
@@ -249,10 +249,10 @@ impl Seal {
     }
 }
 
-/// Origin of a first packet, and the state that decrypts further packets of the same origin.
+/// Origin of the first packet of a session, and the state that decrypts further packets of this origin.
 pub(super) type Greeting = (Origin, Opener);
 
-/// Decrypts the first packet of a remote end, which contains its salt.
+/// Decrypts the first packet of a remote end. The packet contains the salt of the remote end.
 pub(super) fn open_first(
     key: &Key,
     session: u64,
@@ -271,7 +271,7 @@ pub(super) fn open_first(
     plain.clear();
     plain.extend_from_slice(parts.body);
     let number = expand(None, parts.number);
-    // This check allocates no memory, so a forged packet costs little. It destroys the text, so the packet
+    // `is_of` allocates no memory, so a forged packet costs little. It destroys the text. So a valid packet
     // is decrypted again below.
     if !is_of(key, &origin, number, parts.head, plain, &parts.tag) {
         return None;

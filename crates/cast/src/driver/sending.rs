@@ -1,4 +1,4 @@
-//! Packets of version 2 that a host sends, and the answers from receivers.
+//! Packets of version 2 that a sender sends, and the answers of receivers.
 
 use super::connections::Connection;
 use super::engine::Engine;
@@ -14,17 +14,15 @@ use tailcut_transport::{Header, Segment, Transport};
 use tailcut_units::{Duration, FlowId, HostId, Time};
 use tailcut_wire::scdp::credit::{Envelope, LEAST_OFFER, Message, Offer};
 
-/// Time that a sender has for its answer to a token. After this time it gets another token. With a shorter
-/// time, a receiver would send tokens while the answer to the first one is on its way. With a longer time,
-/// a lost token delays the object more.
+/// Time after which a receiver sends another token to a sender that has not answered. With a shorter time, it would
+/// send tokens while the first answer is still on the path. With a longer time, a lost token delays the object more.
 const TOKEN_PAUSE: Duration = Duration::from_ms(20);
-/// Largest number of tokens of one receiver that a sender answers. A receiver sends at most one token
-/// in 20 ms, so this number covers round trips of more than a second.
+/// Largest number of tokens that a sender answers for each receiver. A receiver sends at most one token in 20 ms. So
+/// this number is enough for round trips of more than a second.
 const MOST_TOKENS: u32 = 64;
 
 impl Engine {
-    /// Encodes the header of a segment and finds its payload. If that fails, the segment is
-    /// dropped.
+    /// Encodes a segment as a datagram of version 2. If this fails, the segment is dropped.
     pub(super) fn stage(&mut self, now: Time, segment: &Segment) {
         let Some(message) = Message::of(&segment.header, segment.priority) else {
             return;
@@ -32,8 +30,8 @@ impl Engine {
         let class = TrafficClass::default().with_ecn(segment.ecn);
         let to = segment.tuple.dst;
         let Header::Scdp(header) = &segment.header else {
-            // This segment grants credits. The token must leave first: a receiver drops the symbols
-            // for these credits if they arrive long before the answer to the token.
+            // This segment grants credits. The token must be sent first. If the symbols for these credits arrive long
+            // before the answer to the token, the receiver drops them.
             self.ask_for_proof(now, to);
             self.put(to, class, &message, PayloadSource::Nowhere);
             return;
@@ -57,13 +55,13 @@ impl Engine {
         let Some(payload) = payload else {
             return;
         };
-        // For the transport, several receivers are always one group. Without a multicast address, each receiver
-        // gets its own copy.
+        // The transport always treats several receivers as one group. Without a multicast address, each receiver gets
+        // its own copy.
         match (to.is_group(), group) {
             (false, _) => self.put_word(now, to, class, &message, payload),
             (true, Some(group)) => self.put_word(now, group, class, &message, payload),
             (true, None) => {
-                // `put_word` changes the engine, so the loop looks up each receiver anew.
+                // `put_word` needs the whole engine. So each step of the loop looks up the next receiver.
                 let receiver = |engine: &Self, at: usize| {
                     let outbound = engine.outgoing.get(&segment.flow)?;
                     outbound.connections.get(at).copied()
@@ -77,7 +75,7 @@ impl Engine {
         }
     }
 
-    /// Sends a packet of the object's sender on one connection.
+    /// Sends a packet from the sender of an object on one connection.
     fn put_word(
         &mut self,
         now: Time,
@@ -97,7 +95,7 @@ impl Engine {
         }
     }
 
-    /// Returns the source of a symbol's bytes. A repair symbol is encoded.
+    /// Returns the source of a symbol's bytes. Encodes the symbol if it is a repair symbol.
     pub(super) fn payload_of(
         &mut self,
         flow: FlowId,
@@ -123,9 +121,9 @@ impl Engine {
     fn put_offer(&mut self, now: Time, id: HostId, offer: Offer) {
         let sealed = self.connections.key.as_ref().map_or(0, |_| OVERHEAD as u16);
         let offer = Offer {
-            // The stamp has units of 100 ns, modulo 2^32, so the conversion drops the upper bits.
+            // The stamp counts units of 100 ns modulo 2^32. So the upper bits are dropped.
             stamp: (now.as_ns() / 100) as u32,
-            // The datagram must have the least size with its encryption.
+            // The encrypted datagram must have the smallest size of an offer.
             padded: LEAST_OFFER - sealed,
             ..offer
         };
@@ -141,7 +139,7 @@ impl Engine {
         self.put(id, TrafficClass::default(), message, PayloadSource::Nowhere);
     }
 
-    /// Sends the proof that this host has the key.
+    /// Sends the proof that this host has the key, on a connection.
     pub(super) fn prove(&mut self, id: HostId) {
         let seal = self
             .connections
@@ -152,14 +150,14 @@ impl Engine {
         }
     }
 
-    /// Informs the other end of a connection that this host has closed the session.
+    /// Sends a close message with a reason to the other end of a connection.
     pub(super) fn close(&mut self, id: HostId, reason: Reason) {
         let reason = reason.number();
         self.say(id, &Message::Close { reason });
     }
 
-    /// Sends a packet on a connection. Drops it if more bytes would go to an address without
-    /// validation than came from there.
+    /// Sends a packet on a connection. An address that is not validated must not get more bytes than it has sent. The
+    /// packet is dropped if it would exceed this limit.
     fn put(&mut self, id: HostId, class: TrafficClass, message: &Message, payload: PayloadSource) {
         let Some(connection) = self.connections.get_mut(id) else {
             return;
@@ -170,13 +168,13 @@ impl Engine {
         };
         let ends = (connection.address, connection.local);
         if let (Some(seal), Message::Pull(pull)) = (&mut connection.seal, message) {
-            // `on_hint` accepts a trimmed symbol only if its credit was granted.
+            // `on_hint` needs this number. It accepts a trimmed symbol only if its credit was granted.
             seal.granted = pull.granted;
         }
         let group = connection.seal.as_ref().map(|seal| seal.group);
         let is_unvalidated = connection.unvalidated.is_some();
         let staged = match group.filter(|_| !matches!(message, Message::Retry(_))) {
-            // A host may send a token without any state of the session, so tokens are not encrypted.
+            // Tokens are not encrypted, because a host may send a token without any state of the session.
             None => Staged::new(ends, class, &envelope, message, payload),
             Some(group) => {
                 let connection = self.connections.get_mut(group.unwrap_or(id));
@@ -192,15 +190,15 @@ impl Engine {
         let Some(staged) = staged else {
             return;
         };
-        // The length is known only after the encryption, so this check comes last.
+        // The budget is checked last, because the length is known only after the encryption.
         if is_unvalidated && !self.may_send(id, staged.length()) {
             return;
         }
         self.staging.push(staged);
     }
 
-    /// Takes `bytes` from the budget of an address that is not validated. Returns `false` if the
-    /// budget is too small.
+    /// Subtracts `bytes` from the budget of an address that is not validated. Returns `false` if the budget is too
+    /// small.
     fn may_send(&mut self, id: HostId, bytes: usize) -> bool {
         let unvalidated = self
             .connections
@@ -209,14 +207,13 @@ impl Engine {
         let Some(unvalidated) = unvalidated else {
             return true;
         };
-        // A packet that exceeds the budget is dropped, so it takes nothing from the budget.
+        // A packet that exceeds the budget will be dropped. So it does not reduce the budget.
         let left = unvalidated.budget.checked_sub(bytes as u64);
         unvalidated.budget = left.unwrap_or(unvalidated.budget);
         left.is_some()
     }
 
-    /// Sends a token to a sender whose address is not validated. The sender must repeat its offer
-    /// with the token.
+    /// Sends a token to a sender whose address is not validated. The sender must send its offer again with this token.
     fn ask_for_proof(&mut self, now: Time, id: HostId) {
         let Some(connection) = self.connections.get_mut(id) else {
             return;
@@ -249,7 +246,7 @@ impl Engine {
         };
         match message {
             Message::Retry(token) => self.on_token(now, flow, id, *token),
-            // Without `is_believed`, the receiver still waits for the proof of the key. It repeats this
+            // If the receiver still waits for the proof of the key, this message is ignored. The receiver repeats the
             // message after it has checked the proof.
             Message::Done { .. } if self.is_believed(id) => {
                 self.on_done(now, flow, id, Stage::Done);
@@ -258,7 +255,7 @@ impl Engine {
                 let Some(outbound) = self.outgoing.get(&flow) else {
                     return;
                 };
-                // The progress is recorded first, because the transport may end the transfer.
+                // The progress is stored first, because the transport may end the transfer.
                 outbound.note(id, pull.whole);
                 outbound.count(id, pull.next, pull.lost);
                 let Some(tuple) = outbound.answers_from(id) else {
@@ -268,7 +265,7 @@ impl Engine {
                 self.host
                     .on_segment(now, Segment::new(tuple, flow, 0, header));
                 self.process_events(now);
-                // This comes last, because it may restart the transfer with smaller symbols.
+                // `watch` is called last, because it may restart the transfer with smaller symbols.
                 self.watch(now, (flow, id), pull);
             }
             Message::ProbeAck { size, .. } => self.on_probe_ack((flow, id), *size),
@@ -276,7 +273,8 @@ impl Engine {
         }
     }
 
-    /// Returns the flow and the connection of a receiver, if the packet came from its address.
+    /// Returns the flow number and the connection of a receiver. Returns `None` if the packet did not come from its
+    /// address.
     pub(super) fn receiver(
         &self,
         envelope: &Envelope,
@@ -288,7 +286,7 @@ impl Engine {
             connection.is_some_and(|connection| connection.address == from && !connection.is_over)
         };
         let outbound = self.outgoing.get(&flow)?;
-        // All receivers of a multicast group share one session.
+        // The receivers of a multicast group have the same session. Their addresses identify them.
         let id = match outbound.group {
             Some(_) => outbound.connections.iter().copied().find(is_it),
             None => Some(last).filter(is_it),
@@ -296,8 +294,7 @@ impl Engine {
         Some((flow, id?))
     }
 
-    /// Returns whether a receiver has confirmed that this host has the key. Always true without a
-    /// key.
+    /// Returns whether a receiver has confirmed that this host has the key. Always `true` if there is no key.
     fn is_believed(&self, id: HostId) -> bool {
         let seal = self
             .connections
@@ -306,17 +303,17 @@ impl Engine {
         seal.is_none_or(|seal| seal.is_proved())
     }
 
-    /// Repeats the offer with a token of the receiver.
+    /// Answers a token of a receiver: sends the offer again with the token.
     fn on_token(&mut self, now: Time, flow: FlowId, id: HostId, token: [u8; 32]) {
         let Some(connection) = self.connections.get_mut(id) else {
             return;
         };
-        // Anyone can forge a token, and each answer costs a packet.
+        // Any host can forge tokens, and each answer costs a packet. So the number of answers is limited.
         if connection.tokens >= MOST_TOKENS {
             return;
         }
         connection.tokens += 1;
-        // An offer to a multicast group was sent on the group's connection.
+        // The offer to a multicast group is stored at the connection of the group.
         let to_group = self.outgoing.get(&flow).and_then(|outbound| outbound.group);
         let connections = [Some(id), to_group].into_iter().flatten();
         let mut offers = connections.filter_map(|id| self.connections.get(id)?.offer);
@@ -325,9 +322,9 @@ impl Engine {
         };
         let offer = Offer {
             token: Some(token),
-            // An offer with a token may be short, because the token validates the address.
+            // The token validates the address, so the offer needs no padding.
             padded: 0,
-            // The stamp has units of 100 ns, as in `put_offer`.
+            // The stamp counts units of 100 ns, as in `put_offer`.
             stamp: (now.as_ns() / 100) as u32,
             ..offer
         };
@@ -347,8 +344,8 @@ impl Engine {
         if let Some(connection) = self.connections.get_mut(id) {
             connection.is_over = true;
         }
-        // Also after a failure, the transport only has to stop sending to this receiver. `progress` keeps
-        // the failure, and `on_closed` reads it.
+        // After a failure, too, the transport must stop sending to this receiver. The failure is stored in `progress`,
+        // and `on_closed` reads it there.
         let header = Header::Scdp(ScdpHeader {
             kind: ScdpKind::Done,
             ..ScdpHeader::default()
@@ -375,18 +372,18 @@ impl Engine {
         }
     }
 
-    /// Handles a sender that stops sending. If there are other senders, the transfer goes on. Lost senders are
-    /// not counted: if all of several senders stop, the timeouts of the transport end the session.
+    /// Handles a sender that has stopped. If there are other senders, the transfer continues. If all of several senders
+    /// stop, the timeouts of the transport end the session.
     fn lose_sender(&mut self, now: Time, (flow, _): (FlowId, HostId), envelope: &Envelope) {
         let senders = self.incoming_sessions.sessions.get(&envelope.session);
         let is_only = senders.is_some_and(|session| session.connections.len() == 1);
-        // An object that is delivered has no entry in `incoming`.
+        // A delivered object has no entry in `incoming` any more.
         if is_only && self.incoming.contains_key(&flow) {
             self.refuse(now, envelope.session, Reason::Cancelled);
         }
     }
 
-    /// Handles a receiver that does not accept the object.
+    /// Handles a receiver that has refused the object.
     pub(super) fn lose_receiver(
         &mut self,
         now: Time,
@@ -404,7 +401,7 @@ impl Engine {
                 outbound.set(id, None, Stage::Failed(failure));
                 self.fail(now, flow, failure);
             }
-            // Until the receiver's first answer, the transport repeats the offer by itself.
+            // Before the receiver's first answer, the transport itself repeats the offer.
             (false, true) if !outbound.was_heard(id) => {}
             (false, _) => self.on_done(now, flow, id, Stage::Failed(failure)),
         }

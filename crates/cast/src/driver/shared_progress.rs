@@ -1,24 +1,23 @@
-//! Progress of an object at each of its receivers.
+//! Progress of an object at each receiver.
 
 use super::outcome::Failure;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// State of one receiver of an object.
+/// State of the transfer to one receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stage {
     /// The receiver has not answered yet.
     Offered,
-    /// The receiver is getting the object.
+    /// The receiver is receiving the object.
     Receiving,
-    /// The receiver is getting the object so slowly that the other receivers wait for it.
+    /// The receiver is so slow that the other receivers wait for it.
     Straggling,
     /// The receiver has the whole object.
     Done,
-    /// The sender has given up the receiver, because the other receivers had waited for it too
-    /// long.
+    /// The sender has given up this receiver, because the other receivers have waited for it too long.
     Dropped,
-    /// The object did not arrive at the receiver, for this reason.
+    /// The transfer to the receiver has failed for this reason.
     Failed(Failure),
 }
 
@@ -29,19 +28,18 @@ impl Stage {
     }
 }
 
-/// Progress of one receiver.
+/// Progress of the transfer to one receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Progress {
     /// Address of the receiver.
     pub to: SocketAddr,
-    /// Bytes from the start of the object that the receiver has without a gap, according to its last
-    /// report.
+    /// Number of bytes from the start of the object that have arrived without a gap, in the receiver's last report.
     pub bytes: u64,
-    /// State of the receiver.
+    /// State of the transfer to the receiver.
     pub stage: Stage,
-    /// Symbols that the receiver has reported as arrived or lost.
+    /// Number of symbols that the receiver has reported as arrived or lost.
     pub settled: u32,
-    /// Symbols that the receiver has reported as lost. They are included in `settled`.
+    /// Number of symbols that the receiver has reported as lost. `settled` includes them.
     pub lost: u32,
 }
 
@@ -70,8 +68,8 @@ impl SharedProgress {
         self.lock().clone()
     }
 
-    /// Sets the state of the receiver with index `at`. With `bytes`, also sets its number of bytes. A final
-    /// state never changes. A straggler remains a straggler until its number of bytes grows.
+    /// Sets the state of the receiver with index `at`, and its number of bytes if `bytes` is given. A final state never
+    /// changes. A straggling receiver keeps this state until its number of bytes grows.
     pub(super) fn set(&self, at: usize, bytes: Option<u64>, stage: Stage) {
         let mut all = self.lock();
         let Some(one) = all.get_mut(at).filter(|one| !one.stage.is_over()) else {
@@ -81,13 +79,12 @@ impl SharedProgress {
         if one.stage != Stage::Straggling || stage != Stage::Receiving || more {
             one.stage = stage;
         }
-        // The number may become smaller: after a restart, the receiver gets the object from its beginning.
+        // The number of bytes may become smaller. After a restart, the receiver gets the object from its beginning.
         one.bytes = bytes.unwrap_or(one.bytes);
     }
 
-    /// Records two numbers of the receiver with index `at`: the symbols that it has reported as arrived or
-    /// lost (`settled`), and the symbols that it has reported as lost. Reports may arrive out of order, so
-    /// smaller values are ignored.
+    /// Stores two numbers of the receiver with index `at`: `settled`, the symbols reported as arrived or lost, and
+    /// `lost`, the symbols reported as lost. Reports may arrive out of order, so smaller numbers are ignored.
     pub(super) fn count(&self, at: usize, settled: u32, lost: u32) {
         if let Some(one) = self.lock().get_mut(at) {
             one.settled = settled.max(one.settled);
@@ -95,8 +92,7 @@ impl SharedProgress {
         }
     }
 
-    /// Returns the number of receivers without the whole object, and the failure of the first receiver that
-    /// failed.
+    /// Returns the number of receivers without the whole object, and the failure of the first receiver that has failed.
     pub(super) fn missed(&self) -> (usize, Option<Failure>) {
         let all = self.lock();
         let missed = all.iter().filter(|one| one.stage != Stage::Done);
@@ -104,7 +100,7 @@ impl SharedProgress {
             Stage::Failed(failure) => Some(failure),
             _ => None,
         });
-        // The inner block moves the iterator, so that `next` may change it.
+        // `{ reasons }` is a temporary value, so that `next` may change it.
         (missed.clone().count(), { reasons }.next())
     }
 

@@ -1,21 +1,21 @@
-//! Buffers of large objects. The application returns them, and later objects use them again. To get new
-//! memory from the kernel takes more time than to copy the data into it.
+//! Spare buffers of large objects. The application returns buffers, and later objects use them again. This saves time:
+//! to get new memory from the kernel is slower than to copy data into the memory.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Largest number of buffers that are kept. A transfer of files has at most two slabs of 16 MiB on
-/// their way at a time, so two buffers serve the largest slabs. The memory limit of the endpoint does not
-/// count kept buffers, so more of them would exceed the limit unnoticed.
+/// Largest number of spare buffers. A transfer of files has at most two slabs of 16 MiB at the same time, so two
+/// buffers are enough. The memory limit of the endpoint does not include spare buffers, so more of them could exceed
+/// it.
 const MOST: usize = 2;
-/// Smallest buffer that is kept, in bytes. A smaller buffer would save too little time.
+/// Size of the smallest spare buffer in bytes. A smaller buffer would save too little time.
 const LEAST_BYTES: usize = 1 << 18;
 
-/// Buffers for later objects. Clones share them.
+/// Spare buffers for later objects. Clones share the buffers.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Spares(Arc<Mutex<Vec<Vec<u8>>>>);
 
 impl Spares {
-    /// Keeps a buffer if it is large enough and the list has space.
+    /// Keeps a buffer if it is large enough and the list is not full.
     pub(super) fn put(&self, bytes: Vec<u8>) {
         if bytes.capacity() >= LEAST_BYTES {
             let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -25,16 +25,16 @@ impl Spares {
         }
     }
 
-    /// Returns a buffer of `length` bytes with any content.
+    /// Returns a buffer of `length` bytes. Its content is undefined.
     pub(super) fn take(&self, length: usize) -> Vec<u8> {
         if length >= LEAST_BYTES {
             let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            // A buffer may be at most twice as large as needed, because its unused bytes do not
-            // count towards the memory limit.
+            // The unused bytes of a buffer do not count towards the memory limit. So the buffer may be at most twice as
+            // large as needed.
             let fits = |bytes: &Vec<u8>| (length..=2 * length).contains(&bytes.capacity());
             if let Some(at) = kept.iter().position(fits) {
                 let mut bytes = kept.swap_remove(at);
-                // The capacity suffices, so `resize` asks for no memory.
+                // The capacity is large enough, so `resize` allocates no memory.
                 bytes.resize(length, 0);
                 return bytes;
             }

@@ -1,5 +1,5 @@
-//! Segments that wait for the socket. Before they are sent, they are combined into messages: datagrams of
-//! the same size to one address form one message, which the kernel splits (segmentation offload).
+//! Segments that wait for the socket. Datagrams of the same size to one address are sent as one message. The kernel
+//! splits such a message again (segmentation offload).
 
 use super::sealing::Seal;
 use crate::udp::{Datagrams, MOST_BYTES, Outgoing, TrafficClass};
@@ -14,10 +14,10 @@ use tailcut_wire::scdp::credit::{
 
 /// Bytes of the longest header, without padding.
 const LONGEST: usize = OFFER_BYTES + TOKEN_BYTES;
-/// Zero bytes for the padding of packets. The longest padded packet has the largest MTU, 9,000 bytes.
+/// Zeros for the padding of packets. The longest padded packet has the largest MTU, 9,000 bytes.
 pub(super) static ZEROS: [u8; 9_216] = [0; 9_216];
-/// Largest number of waiting segments. With more, a datagram that belongs to no session is dropped, so
-/// that strangers cannot fill the memory while the socket is blocked.
+/// Largest number of waiting segments. Above this number, datagrams that belong to no session are dropped. Otherwise
+/// unknown hosts could fill the memory while the socket is blocked.
 const MOST_ANSWERS: usize = 4_096;
 
 /// Source of a segment's payload.
@@ -25,15 +25,15 @@ const MOST_ANSWERS: usize = 4_096;
 pub(super) enum PayloadSource {
     /// The segment has no payload.
     Nowhere,
-    /// Range of an object that is being sent.
+    /// The payload is a range of bytes of an object that is being sent.
     Object(FlowId, Range<usize>),
-    /// Range of the arena, which has repair symbols and encrypted packets.
+    /// The payload is a range of the arena, which contains repair symbols and encrypted packets.
     Arena(Range<usize>),
-    /// This number of zero bytes.
+    /// The payload is this number of zeros.
     Zeros(usize),
 }
 
-/// Segment with its encoded header.
+/// Segment that waits to be sent, with its encoded header.
 #[derive(Clone, Debug)]
 pub(super) struct Staged {
     to: SocketAddr,
@@ -45,8 +45,7 @@ pub(super) struct Staged {
 }
 
 impl Staged {
-    /// Creates a segment to an address, from one of this machine's addresses. `encode` writes its
-    /// header.
+    /// Creates a segment to a remote address, from a local address. `encode` writes the segment's header.
     pub(super) fn of(
         (to, from): (SocketAddr, Option<IpAddr>),
         class: TrafficClass,
@@ -65,7 +64,7 @@ impl Staged {
         })
     }
 
-    /// Creates a packet of version 2.
+    /// Creates a segment for a packet of version 2.
     pub(super) fn new(
         ends: (SocketAddr, Option<IpAddr>),
         class: TrafficClass,
@@ -75,7 +74,7 @@ impl Staged {
     ) -> Option<Self> {
         let (message, padding) = match *message {
             Message::Offer(offer) => {
-                // The header buffer has no space for the padding, so zeros follow as the payload.
+                // The buffer of the header has no space for padding, so the payload contains the zeros.
                 let own = OFFER_BYTES + offer.token.map_or(0, |token| token.len());
                 let padding = usize::from(offer.padded).saturating_sub(own);
                 let padded = 0;
@@ -97,7 +96,7 @@ impl Staged {
         };
         Self::of(ends, class, payload, |header| {
             let length = credit::encode(envelope, &message, header)?;
-            // The header was encoded with its own size. It must contain the size with the padding.
+            // The header was encoded with its size without padding. The packet must contain the size with the padding.
             if let (Message::Probe { .. }, Some(size)) = (message, header.get_mut(PREFIX_BYTES..)) {
                 let whole = (length + padding) as u16;
                 if let Some(size) = size.first_chunk_mut() {
@@ -120,18 +119,18 @@ impl Staged {
         self.header_length + self.payload()
     }
 
-    /// Returns whether `other` may follow this segment in one message that the kernel splits.
+    /// Returns whether `other` may follow this segment in the same message.
     fn leads(&self, other: &Self) -> bool {
         (self.to, self.from, self.class) == (other.to, other.from, other.class)
             && other.length() <= self.length()
     }
 }
 
-/// Segments that wait for the socket.
+/// All segments that wait for the socket.
 #[derive(Debug, Default)]
 pub(super) struct Staging {
     segments: Vec<Staged>,
-    /// Repair symbols and encrypted packets.
+    /// Bytes of repair symbols and encrypted packets.
     pub(super) arena: Vec<u8>,
     /// Number of datagrams sent.
     pub(super) datagrams: u64,
@@ -150,7 +149,7 @@ impl Staging {
         self.segments.push(staged);
     }
 
-    /// Encrypts a packet. Returns its segment, or `None` if the header or the payload cannot be encoded.
+    /// Encrypts a packet and returns its segment. Returns `None` if the header or the payload cannot be encoded.
     pub(super) fn seal<'a>(
         &mut self,
         seal: &mut Seal,
@@ -173,7 +172,7 @@ impl Staging {
                 seal.seal(head, bytes, &mut self.arena)
             }
             PayloadSource::Zeros(count) => seal.seal(head, ZEROS.get(..count)?, &mut self.arena),
-            // Encryption appends to the same arena, so the bytes are copied first.
+            // The payload is in the arena, and the encryption appends to the arena. So the bytes are copied first.
             PayloadSource::Arena(range) => {
                 let bytes = self.arena.get(range)?.to_vec();
                 seal.seal(head, &bytes, &mut self.arena)
@@ -183,7 +182,7 @@ impl Staging {
         Staged::of(ends, class, PayloadSource::Arena(range?), |_| Ok(0))
     }
 
-    /// Adds a packet that belongs to no session, unless too many segments wait.
+    /// Adds a packet that belongs to no session. Drops the packet if too many segments wait.
     pub(super) fn put(
         &mut self,
         to: SocketAddr,
@@ -201,14 +200,14 @@ impl Staging {
         ));
     }
 
-    /// Does the same as [`Self::put`] for a packet that is encoded already.
+    /// Adds an encoded packet that belongs to no session. Drops the packet if too many segments wait.
     pub(super) fn answer(&mut self, staged: Option<Staged>) {
         if self.segments.len() < MOST_ANSWERS {
             self.segments.extend(staged);
         }
     }
 
-    /// Returns the number of segments at the start of the list that fit into one message.
+    /// Returns how many segments at the start of the list fit into one message.
     fn run(segments: &[Staged], most: usize) -> usize {
         let Some(first) = segments.first() else {
             return 0;
@@ -221,7 +220,7 @@ impl Staging {
                 break;
             }
             count += 1;
-            // The kernel allows only the last datagram of a message to be shorter.
+            // In a message, only the last datagram may be shorter than the others.
             if next.length() < first.length() {
                 break;
             }
@@ -229,15 +228,16 @@ impl Staging {
         count
     }
 
-    /// Removes the waiting segments that refer to the bytes of an object. Segments with bytes in the arena
-    /// remain, because they can be sent without the object.
+    /// Removes the waiting segments whose payload is in an object. Segments with bytes in the arena remain, because
+    /// they do not need the object.
     pub(super) fn forget(&mut self, flow: FlowId) {
         let is_of = |staged: &Staged| matches!(&staged.payload, PayloadSource::Object(of, _) if *of == flow);
         self.segments.retain(|staged| !is_of(staged));
     }
 
-    /// Groups segments by address and keeps their order per address. Each symbol for several receivers
-    /// yields consecutive segments with different addresses. Without this step, messages would be short.
+    /// Groups the segments by address, and keeps the order of the segments to each address. A symbol for several
+    /// receivers creates consecutive segments to different addresses. Without this step, each message would have few
+    /// datagrams.
     fn gather(&mut self) {
         let segments = &self.segments;
         let is_gathered = segments.windows(2).all(|pair| pair[0].to <= pair[1].to);
@@ -250,8 +250,8 @@ impl Staging {
         self.segments = order.iter().map(|&at| segments[at].clone()).collect();
     }
 
-    /// Sends segments to the socket. `object` returns the bytes of an object. Returns whether the
-    /// socket's buffer is full and segments remain.
+    /// Sends segments to the socket. `object` returns the bytes of an object. Returns `true` if the socket's buffer is
+    /// full and segments remain.
     pub(super) fn flush<'a>(
         &'a mut self,
         net: &mut impl Datagrams,
@@ -260,11 +260,11 @@ impl Staging {
         self.gather();
         let segments = &self.segments[..];
         let most = net.segments().max(1);
-        // Each segment has at most two slices: its header and its payload.
+        // Each segment has at most two slices, one for the header and one for the payload.
         let mut parts: Vec<IoSlice<'_>> = Vec::with_capacity(2 * segments.len());
-        // Consecutive symbols usually belong to the same object, so the last lookup is kept.
+        // Consecutive symbols usually belong to the same object. So the last object is kept.
         let mut last = None;
-        // Number of segments and number of slices up to the end of each message.
+        // For each message, the number of segments and the number of slices up to its end.
         let mut ends: Vec<(usize, usize)> = Vec::new();
         let mut end = 0;
         while end < segments.len() {
@@ -277,7 +277,7 @@ impl Staging {
                         if last.is_none_or(|(of, _)| of != *flow) {
                             last = object(*flow).map(|bytes| (*flow, bytes));
                         }
-                        // `forget` has removed the segments of ended objects, so the bytes are still there.
+                        // `forget` has removed the segments of ended objects, so each object still exists.
                         let known = last.filter(|(of, _)| of == flow);
                         known.and_then(|(_, bytes)| bytes.get(range.clone()))
                     }
@@ -299,7 +299,7 @@ impl Staging {
                     to: first.to,
                     from: first.from,
                     class: first.class,
-                    // The kernel has nothing to split in a message of one datagram.
+                    // A message of one datagram needs no splitting.
                     segment: cut.filter(|_| to.0 - from.0 > 1),
                     parts: &parts[from.1..to.1],
                 })
@@ -315,7 +315,7 @@ impl Staging {
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => blocked = true,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // The message is lost. The transport repairs this as any other loss.
+                // The message is lost. The transport treats this like any other loss.
                 Err(_) => {
                     taken += 1;
                     self.refused += 1;
@@ -325,7 +325,7 @@ impl Staging {
         let gone = taken.checked_sub(1).map_or(0, |last| ends[last].0);
         self.datagrams += gone as u64;
         self.segments.drain(..gone);
-        // The remaining segments may refer to the arena.
+        // The remaining segments may refer to the arena. So the arena is cleared only if no segment remains.
         if self.segments.is_empty() {
             self.arena.clear();
         }
@@ -338,7 +338,7 @@ mod tests {
     use super::*;
     use crate::udp::Incoming;
 
-    /// Socket that records the bytes and the address of each message.
+    /// Socket that stores the address and the bytes of each message.
     struct Taker(Vec<(SocketAddr, Vec<u8>)>);
 
     impl Datagrams for Taker {

@@ -1,4 +1,4 @@
-//! Decryption of packets from hosts with the same key.
+//! Decryption of packets that other hosts have encrypted with the same key.
 
 use super::engine::Engine;
 use super::sealing::{Greeting, is_sealed, open_first, trimmed};
@@ -8,32 +8,32 @@ use std::net::SocketAddr;
 use tailcut_units::Time;
 use tailcut_wire::scdp::credit::{self, Envelope, Message, PREFIX_BYTES, Symbol};
 
-/// Kind of an offer. The kinds of these three constants may arrive without a session.
+/// Packet kind of an offer. An offer, a check or an echo may arrive without a session.
 const OFFER: u8 = 2;
-/// Kind of a check, which an endpoint answers without a session.
+/// Packet kind of a check. An endpoint answers a check without a session.
 const CHECK: u8 = 10;
-/// Kind of an echo, which answers a check.
+/// Packet kind of an echo, which answers a check.
 const ECHO: u8 = 11;
 
-/// Data about a packet that its message does not contain.
+/// Data about a packet that is not part of its message.
 pub(super) struct Packet {
     pub(super) envelope: Envelope,
-    /// Bytes of the datagram, with the bytes that encryption has added.
+    /// Size of the datagram in bytes, including the bytes that encryption has added.
     pub(super) bytes: usize,
-    /// Origin of the first packet of a sender under a key.
+    /// Origin of the packet, if it is the first packet of a sender with a key.
     pub(super) greeting: Option<Greeting>,
 }
 
 impl Engine {
-    /// Handles a datagram on an endpoint with a key.
+    /// Handles a datagram at an endpoint with a key.
     pub(super) fn on_sealed(&mut self, now: Time, incoming: &Incoming<'_>, bytes: &[u8]) {
         if bytes.len() < PREFIX_BYTES {
             self.counts.malformed += 1;
             return;
         }
         if !is_sealed(bytes) {
-            // A host without state of the session sends tokens and close messages without encryption.
-            // They may be forged, so they count only as hints.
+            // A host that stores nothing about the session sends tokens and close messages without encryption. These
+            // may be forged, so they count only as hints.
             match credit::decode(bytes) {
                 Ok((envelope, Message::Retry(_) | Message::Close { .. }, _))
                     if self
@@ -55,7 +55,7 @@ impl Engine {
             }
             return;
         }
-        // `take` changes the whole engine, so the buffer is taken out and put back.
+        // `take` needs the whole engine. So the buffer is moved out of it and put back afterwards.
         let mut plain = std::mem::take(&mut self.connections.plain);
         if let Some((envelope, greeting)) = self.unseal(incoming.from, bytes, &mut plain) {
             match credit::decode(&plain) {
@@ -94,15 +94,15 @@ impl Engine {
             .and_then(|session| session.connection(envelope.share));
         let receiver = self.receiver(&envelope, from).map(|(_, id)| id);
         if kind == ECHO {
-            // An echo belongs to no session of objects. The sender of the checks decrypts it.
+            // An echo belongs to no session of an object. The sender of the checks decrypts it.
             let group_checker = self.connections.group_checker.as_ref()?;
             group_checker.codec.open(envelope.session, bytes, plain)?;
             return Some((envelope, None));
         }
-        // Symbol, offer, status, probe and proof (0, 2, 4, 7, 9) come from a sender. A close message (6)
-        // comes from either end. All other kinds come from a receiver.
+        // The kinds 0, 2, 4, 7 and 9 (symbol, offer, status, probe, proof) come from a sender. Kind 6 (close) comes
+        // from either end. All other kinds come from a receiver.
         let candidates = match kind {
-            // A check belongs to no session, so it is always a first packet.
+            // A check belongs to no session. So it is always the first packet of its origin.
             CHECK => [None; 2],
             0 | 2 | 4 | 7 | 9 => [guest, None],
             6 => [guest, receiver],
@@ -120,7 +120,7 @@ impl Engine {
                 return Some((envelope, None));
             }
         }
-        // A packet of a known session must fit its salt, so it is not tried as a first packet.
+        // In a known session, the packet must have the known salt. So it is not tried as a first packet.
         let is_first = matches!(kind, OFFER | CHECK) && candidates == [None; 2];
         let greeting = is_first.then(|| {
             let key = self.connections.key.as_ref()?;
@@ -136,8 +136,8 @@ impl Engine {
         }
     }
 
-    /// Handles the header of a trimmed symbol. A host that sees the session's packets can forge this header.
-    /// So it must not do more harm than the loss of the symbol.
+    /// Handles the header of a trimmed symbol. Any host that sees the packets of the session can forge this header. So
+    /// its effect must not be worse than the loss of the symbol.
     fn on_hint(
         &mut self,
         now: Time,
@@ -159,7 +159,7 @@ impl Engine {
         }
     }
 
-    /// Handles a sender's proof that it has the key.
+    /// Handles the proof of a sender that it has the key.
     pub(super) fn on_proof_of_key(
         &mut self,
         now: Time,
@@ -180,7 +180,7 @@ impl Engine {
             return;
         }
         let session = self.incoming_sessions.sessions.get_mut(&envelope.session);
-        // A repeated proof must not deliver the object again.
+        // If the proof arrives a second time, the object must not be delivered again.
         if session.is_some_and(|session| std::mem::take(&mut session.waits)) {
             self.deliver(flow);
             self.say(id, &Message::Done { hash: 0 });

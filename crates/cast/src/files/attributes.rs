@@ -6,16 +6,16 @@ use std::ffi::OsStr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 
-/// Metadata of a manifest that is applied in addition to modes and times.
+/// Selection of metadata that is applied in addition to modes and times.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Keep {
-    /// Whether owners are applied, and with them the setuid, setgid and sticky bits.
+    /// Whether owners are applied. The setuid, setgid and sticky bits are applied only together with owners.
     pub owners: bool,
     /// Whether extended attributes are applied.
     pub xattrs: bool,
 }
 
-/// Applies the metadata to an open file or directory.
+/// Applies metadata to an open file or directory.
 pub fn apply(file: impl AsFd, metadata: &Metadata<'_>, keep: Keep) -> rustix::io::Result<()> {
     let file = file.as_fd();
     if keep.xattrs {
@@ -23,7 +23,7 @@ pub fn apply(file: impl AsFd, metadata: &Metadata<'_>, keep: Keep) -> rustix::io
             rustix::fs::fsetxattr(file, OsStr::from_bytes(name), value, XattrFlags::empty())?;
         }
     }
-    // Without the sender's owner, the setuid, setgid and sticky bits would apply to another owner.
+    // Without the sender's owner, the setuid, setgid and sticky bits would belong to another owner.
     let mut modes = 0o777;
     if let Some(owner) = metadata.owner.filter(|_| keep.owners) {
         // The owner is set before the mode, because a change of the owner clears setuid and setgid.
@@ -36,7 +36,7 @@ pub fn apply(file: impl AsFd, metadata: &Metadata<'_>, keep: Keep) -> rustix::io
     rustix::fs::futimens(file, &times(metadata))
 }
 
-/// Applies the metadata to a symbolic link. The link is not opened, because that would follow it.
+/// Applies metadata to a symbolic link. The link is not opened, because that would open its target.
 pub fn apply_to_link(
     parent: BorrowedFd<'_>,
     name: &[u8],
@@ -52,7 +52,7 @@ pub fn apply_to_link(
     rustix::fs::utimensat(parent, name, &times(metadata), AtFlags::SYMLINK_NOFOLLOW)
 }
 
-/// Returns the times to set: only the time of modification. The time of the last access stays.
+/// Returns the times to set. The time of the last modification is set. The time of the last access does not change.
 fn times(metadata: &Metadata<'_>) -> Timestamps {
     Timestamps {
         last_access: Timespec {

@@ -1,22 +1,22 @@
-//! Access to the entries below a directory. No path can leave the directory: `..` is refused and
-//! symbolic links are not followed.
+//! Access to the entries below a directory. No path can lead out of the directory: `..` is refused, and symbolic links
+//! are not followed.
 
 use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// Directory with all entries below it. Paths are relative. The empty path means the directory itself.
+/// Directory with all entries below it. Paths are relative to the directory. The empty path is the directory itself.
 #[derive(Debug)]
 pub struct Below {
     root: OwnedFd,
-    /// Path and descriptor of the directory that was used last.
+    /// Directory that was used last: its path and its open descriptor.
     last: Option<(Vec<u8>, OwnedFd)>,
-    /// Whether the kernel can resolve paths within a directory (Linux 5.6). If not, this module opens each
-    /// component of a path by itself. This is equally safe, but slower.
+    /// Whether the kernel can resolve paths inside a directory (`openat2`, Linux 5.6). If not, this module opens the
+    /// components of a path one by one. This is as safe, but slower.
     openat2: bool,
 }
 
-/// Splits a path into its directory and its name.
+/// Splits a path into the path of its directory and its name.
 fn split(path: &[u8]) -> (&[u8], &[u8]) {
     match path.iter().rposition(|&byte| byte == b'/') {
         Some(at) => (&path[..at], &path[at + 1..]),
@@ -34,7 +34,7 @@ impl Below {
         }
     }
 
-    /// Creates the same access, but behaves as on a kernel without `openat2`.
+    /// Creates access as on a kernel without `openat2`. For tests.
     #[cfg(test)]
     pub fn without_openat2(root: OwnedFd) -> Self {
         Self {
@@ -60,12 +60,12 @@ impl Below {
         rustix::fs::openat(parent, name, flags, mode)
     }
 
-    /// Returns a directory. It stays open until another directory is requested.
+    /// Opens a directory, and returns it. It stays open until another directory is requested.
     pub fn directory(&mut self, path: &[u8]) -> rustix::io::Result<BorrowedFd<'_>> {
         if path.is_empty() {
             return Ok(self.root.as_fd());
         }
-        // Consecutive entries are usually in the same directory, so its descriptor is kept.
+        // Consecutive entries are usually in the same directory. So its descriptor is kept.
         if self.last.as_ref().is_none_or(|(last, _)| last != path) {
             let opened = self.open_directory(path)?;
             self.last = Some((path.to_owned(), opened));
@@ -83,8 +83,8 @@ impl Below {
                 ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
             match rustix::fs::openat2(&self.root, path, flags, Mode::empty(), within) {
                 Err(Errno::NOSYS) => self.openat2 = false,
-                // A sandbox may block the call, or an entry was renamed during the call. Then the components
-                // are opened one by one.
+                // The call may be blocked by a sandbox, or an entry was renamed during the call. In both cases, the
+                // components are opened one by one.
                 Err(Errno::PERM | Errno::AGAIN) => {}
                 result => return result,
             }
@@ -98,7 +98,7 @@ impl Below {
         opened.ok_or(Errno::INVAL)
     }
 
-    /// Creates a directory and its parents, if they do not exist. Only their owner has access to them.
+    /// Creates a directory and its parents if they do not exist. Only the owner may access new directories.
     pub fn make_directory(&mut self, path: &[u8]) -> rustix::io::Result<()> {
         match self.directory(path) {
             Err(Errno::NOENT) => {}
@@ -109,14 +109,14 @@ impl Below {
         self.make_directory(above)?;
         let above = self.directory(above)?;
         match rustix::fs::mkdirat(above, name, Mode::RWXU) {
-            // Another process has created it in the meantime.
+            // Another process may have created the directory in the meantime.
             Err(Errno::EXIST) => {}
             result => result?,
         }
         self.directory(path).map(drop)
     }
 
-    /// Returns the metadata of an entry. It does not follow a symbolic link.
+    /// Returns the metadata of an entry. A symbolic link is not followed.
     pub fn stat(&mut self, path: &[u8]) -> rustix::io::Result<Stat> {
         if path.is_empty() {
             return rustix::fs::fstat(&self.root);
@@ -125,7 +125,7 @@ impl Below {
         rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)
     }
 
-    /// Returns the directory of an entry, and the entry's name in it.
+    /// Opens the directory of an entry. Returns the directory and the entry's name.
     pub fn parent<'n>(&mut self, path: &'n [u8]) -> rustix::io::Result<(BorrowedFd<'_>, &'n [u8])> {
         let (parent, name) = split(path);
         check(name)?;
@@ -133,7 +133,7 @@ impl Below {
     }
 }
 
-/// Checks that a name does not lead to another directory.
+/// Checks that a name belongs to an entry of the directory itself, and does not lead to another directory.
 fn check(name: &[u8]) -> rustix::io::Result<()> {
     match name {
         b"" | b"." | b".." => Err(Errno::INVAL),

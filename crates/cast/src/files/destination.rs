@@ -1,4 +1,4 @@
-//! Destination of contents: a file, or the files of a tree.
+//! Destination of received contents: one file, or the files of a tree.
 
 use super::attributes::{Keep, apply, apply_to_link};
 use super::below::Below;
@@ -15,16 +15,16 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// Bytes that one step reads when a slab of an earlier transfer is verified.
+/// Number of bytes that one step reads, when a slab of an earlier transfer is verified.
 const STEP: usize = 1 << 18;
 
-/// Destination of contents.
+/// Destination of received contents.
 #[derive(Debug)]
 pub struct Destination {
     target: Target,
     path: PathBuf,
     keep: Keep,
-    /// File that was written last and is not complete, with the number of its entry.
+    /// File that was written last, and the number of its entry. `None` if this file is complete.
     last: Option<(u64, File)>,
 }
 
@@ -54,7 +54,7 @@ impl Destination {
         }
     }
 
-    /// Writes a slab of contents.
+    /// Writes a slab of contents, which starts at position `begins`.
     pub fn write(&mut self, spool: &Spool, begins: u64, bytes: &[u8]) -> Result<(), Error> {
         if let (Target::File(file), path) = (&self.target, &self.path) {
             let written = file.write_all_at(bytes, begins);
@@ -78,7 +78,7 @@ impl Destination {
         };
         let written = file.write_all_at(bytes, piece.at);
         written.map_err(|failed| error("write", failed))?;
-        // A file of one piece is complete. A file of several pieces gets its modes and times in `complete`.
+        // A file that is a single piece is complete now. `complete` sets the mode and the times of all other files.
         if bytes.len() as u64 == piece.size {
             let applied = apply(&file, piece.metadata, self.keep);
             applied.map_err(|errno| error("set modes and times of", errno.into()))?;
@@ -88,7 +88,7 @@ impl Destination {
         Ok(())
     }
 
-    /// Returns the hash of a slab of contents on the disk, or `None` if some of it is missing.
+    /// Returns the hash of a slab of contents on the disk. Returns `None` if a part of the slab is missing.
     pub fn hash(&mut self, spool: &Spool, range: Range<u64>) -> Result<Option<SlabHash>, Error> {
         let mut hasher = SlabHasher::new(range.start);
         let mut buffer = vec![0; STEP];
@@ -102,13 +102,13 @@ impl Destination {
             let Target::Tree(tree) = &mut self.target else {
                 return Ok(());
             };
-            // A missing piece means that the slab is not complete, so the other pieces are not read.
+            // If a piece is missing, the slab is not complete. So the other pieces are not read.
             if !whole {
                 return Ok(());
             }
             let flags = OFlags::RDONLY | OFlags::NONBLOCK;
             let read = match tree.open(piece.below, flags, Mode::empty()) {
-                // The piece is missing, or another process has replaced its file.
+                // The piece does not exist, or another process has replaced its file.
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(false),
                 Err(error) => Err(error.into()),
                 Ok(file) => {
@@ -123,8 +123,8 @@ impl Destination {
         Ok(whole.then(|| hasher.finish()))
     }
 
-    /// Creates entries without contents, checks that the files exist, sets all modes and times, and
-    /// syncs everything to the disk.
+    /// Creates the entries without contents and checks that all files exist. Then sets all modes and times, and syncs
+    /// everything to the disk.
     pub fn finish(&mut self, spool: &Spool) -> Result<(), Error> {
         self.last = None;
         let (keep, path) = (self.keep, self.path.clone());
@@ -140,8 +140,8 @@ impl Destination {
             }
             Target::Tree(tree) => {
                 spool.all(|item| complete(tree, spool, item, keep, &path))?;
-                // Modes and times of directories come last: new entries change a directory's times, and a
-                // mode may forbid new entries.
+                // The modes and times of directories come last. New entries would change the times of a directory, and
+                // the mode of a directory may forbid new entries.
                 spool.directories_from_within(|below, metadata| {
                     let flags = OFlags::RDONLY | OFlags::DIRECTORY;
                     let opened = tree.open(below, flags, Mode::empty());
@@ -149,14 +149,14 @@ impl Destination {
                     let path = || shown(&path, below);
                     applied.map_err(|error| Error::system("set modes and times of", &path(), error))
                 })?;
-                // One `syncfs` call is much faster than one `fsync` for each of many small files.
+                // For many small files, one `syncfs` call is much faster than an `fsync` call for each file.
                 let synced = rustix::fs::syncfs(tree.root());
                 synced.map_err(|error| Error::system("sync", &path, error))
             }
         }
     }
 
-    /// Truncates a file to its final length, which is known only at the end of a stream.
+    /// Truncates a file to its final length. For a stream, this length is known only at the end.
     pub fn end_at(&self, length: u64) -> Result<(), Error> {
         match &self.target {
             Target::File(file) => file
@@ -167,7 +167,7 @@ impl Destination {
     }
 }
 
-/// Hashes a range of a file. Returns whether the whole range exists.
+/// Adds a range of a file to a hash. Returns whether the whole range exists.
 fn read(
     file: &File,
     range: Range<u64>,
@@ -187,11 +187,11 @@ fn read(
     Ok(true)
 }
 
-/// Opens a file for writing. Creates it and its parent directories, if they do not exist.
+/// Opens a file for writing. Creates the file and its parent directories if they do not exist.
 fn create(tree: &mut Below, below: &[u8]) -> rustix::io::Result<File> {
     let parent = below.iter().rposition(|&byte| byte == b'/').unwrap_or(0);
     tree.make_directory(&below[..parent])?;
-    // Without NONBLOCK, the call would block if another process had replaced the file by a pipe.
+    // With NONBLOCK, the call does not block if another process has replaced the file by a pipe.
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NONBLOCK;
     let file = tree.open(below, flags, Mode::RUSR | Mode::WUSR)?;
     let stat = rustix::fs::fstat(&file)?;
@@ -201,7 +201,7 @@ fn create(tree: &mut Below, below: &[u8]) -> rustix::io::Result<File> {
     Ok(File::from(file))
 }
 
-/// Completes an entry of a tree after all contents are written.
+/// Completes an entry of a tree, after all contents are written.
 fn complete(
     tree: &mut Below,
     spool: &Spool,
@@ -229,9 +229,9 @@ fn complete(
                 return Err(Error::Unfit { path, why });
             }
             let log2 = spool.header().slab_log2;
-            // `size` is above 0 here, so the subtraction cannot fail.
+            // `size` is above 0 in this case. So the subtraction cannot fail.
             let (first, last) = (item.offset, item.offset + size - 1);
-            // A file within one slab got its mode and times with its contents.
+            // A file inside one slab got its mode and times together with its contents.
             if first >> log2 != last >> log2 {
                 let opened = tree.open(item.below, flags, Mode::empty());
                 let applied = opened.and_then(|file| apply(file, metadata, keep));
@@ -261,7 +261,7 @@ fn symlink(
 ) -> rustix::io::Result<()> {
     let (parent, name) = tree.parent(below)?;
     match rustix::fs::symlinkat(target, parent, name) {
-        // An earlier transfer created the link already.
+        // An earlier transfer may have created this link.
         Err(Errno::EXIST) => {
             rustix::fs::unlinkat(parent, name, AtFlags::empty())?;
             rustix::fs::symlinkat(target, parent, name)?;
@@ -273,11 +273,11 @@ fn symlink(
 
 fn link(tree: &mut Below, file: &[u8], below: &[u8]) -> rustix::io::Result<()> {
     let (from, file) = tree.parent(file)?;
-    // The next call of `parent` may close the first directory, so this keeps a second descriptor of it.
+    // The next call of `parent` may close this directory. So a second descriptor keeps it open.
     let from = rustix::io::fcntl_dupfd_cloexec(from, 0)?;
     let (parent, name) = tree.parent(below)?;
     match rustix::fs::linkat(&from, file, parent, name, AtFlags::empty()) {
-        // An earlier transfer created the link already, maybe to another file.
+        // An earlier transfer may have created this link, possibly to another file.
         Err(Errno::EXIST) => {
             rustix::fs::unlinkat(parent, name, AtFlags::empty())?;
             rustix::fs::linkat(&from, file, parent, name, AtFlags::empty())

@@ -1,4 +1,4 @@
-//! Errors of files.
+//! Errors of reading and writing the files of a transfer.
 
 use super::manifest::ManifestError;
 use std::io;
@@ -7,103 +7,103 @@ use std::path::{Path, PathBuf};
 /// Reason why files cannot be sent or received.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The system reports an error.
+    /// An operation of the system has failed.
     #[error("{}: cannot {tried}: {error}", .path.display())]
     System {
-        /// Operation that failed, such as "read".
+        /// Operation that has failed, such as "read".
         tried: &'static str,
-        /// File of the operation.
+        /// File that the operation has used.
         path: PathBuf,
-        /// Error of the system.
+        /// Error that the system has returned.
         #[source]
         error: io::Error,
     },
-    /// A file changed while it was sent.
+    /// A file has changed during the transfer.
     #[error("{}: changed while it was sent: {what}", .path.display())]
     Changed {
-        /// File.
+        /// Path of the file.
         path: PathBuf,
-        /// Difference between the file and its state at the start.
+        /// Change of the file since the start of the transfer.
         what: String,
     },
     /// The file cannot be sent or received.
     #[error("{}: {why}", .path.display())]
     Unfit {
-        /// File.
+        /// Path of the file.
         path: PathBuf,
-        /// Reason.
+        /// Reason why the file cannot be sent or received.
         why: &'static str,
     },
     /// A manifest violates its format.
     #[error("manifest: {0}")]
     Manifest(#[from] ManifestError),
-    /// A slab does not match the manifest.
+    /// A slab does not fit the manifest, for example because of its length.
     #[error("slab {slab}: {why}")]
     Slab {
         /// Number of the slab.
         slab: u32,
-        /// Difference.
+        /// Difference between the slab and the manifest.
         why: String,
     },
-    /// The transfer has more bytes than the receiver allows.
+    /// The transfer is larger than the receiver allows.
     #[error("the transfer has {bytes} bytes; allowed: {allowed} (--max-size)")]
     TooLarge {
-        /// Bytes of the transfer. For a stream, the bytes that have arrived.
+        /// Size of the transfer in bytes. For a stream, the number of bytes that have arrived.
         bytes: u64,
-        /// Largest allowed number of bytes.
+        /// Largest allowed size in bytes.
         allowed: u64,
     },
-    /// The disk is full. Verified slabs are kept.
+    /// The disk is full. The verified slabs are kept on the disk.
     #[error(
         "{}: no space: {error}; the data received so far is kept; run the same command to continue",
         .path.display()
     )]
     Full {
-        /// File that was written.
+        /// File that could not be written.
         path: PathBuf,
-        /// Error of the system.
+        /// Error that the system has returned.
         #[source]
         error: io::Error,
     },
-    /// The destination exists, and the options do not allow to overwrite it.
+    /// The destination exists already, and the options do not allow replacing it.
     #[error("{}: exists already (--overwrite replaces it)", .0.display())]
     Exists(PathBuf),
-    /// A file has the name that the transfer needs for its partial data. No transfer has created this file.
+    /// The transfer needs this name for its partial data, but a file of another program has this name.
     #[error(
         "{}: the transfer needs this name for its partial data; move the file away",
         .0.display()
     )]
     NotAPart(PathBuf),
-    /// Another process is receiving the same transfer.
+    /// Another process is receiving the same data.
     #[error("{}: another process is receiving it", .0.display())]
     Busy(PathBuf),
-    /// Each slab matches its hash, but the root differs.
+    /// All slabs match their hashes, but the root is wrong.
     #[error("the received data differs from the sent data: its root is {found}, not {expected}")]
     Root {
-        /// Root from the sender.
+        /// Root that the sender has sent.
         expected: String,
-        /// Root of the received data.
+        /// Root of the data that was received.
         found: String,
     },
     /// The transfer ended before all slabs had arrived.
     #[error("the transfer ended before slab {slab} arrived; the data received so far is kept")]
     Incomplete {
-        /// First missing slab.
+        /// Number of the first missing slab.
         slab: u32,
     },
-    /// A slab of a stream was requested a second time, but a stream cannot be read again.
+    /// A slab of a stream was requested a second time. A stream cannot be read again.
     #[error("slab {0} of a stream cannot be read again")]
     Gone(u32),
 }
 
-/// Category of an error. It determines the exit code.
+/// Category of an error. The exit code of the program depends on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Failure {
-    /// The system failed, or an argument was wrong.
+    /// The system has failed, or an argument is wrong.
     System,
-    /// The received data differs from the sent data.
+    /// The received data is not the data that was sent.
     Mismatch,
-    /// One end refuses the data or the request of the other end.
+    /// One end has refused the data or the request of the other end.
     Refused,
 }
 
@@ -122,11 +122,11 @@ impl Error {
         }
     }
 
-    /// Creates an error of the system. A full disk becomes [`Self::Full`].
+    /// Creates an error of the system. If the disk is full, the error is [`Self::Full`].
     pub(super) fn system(tried: &'static str, path: &Path, error: impl Into<io::Error>) -> Self {
         let (path, error) = (path.to_owned(), error.into());
         match error.kind() {
-            // `FileTooLarge` means RLIMIT_FSIZE, or a file larger than the file system supports.
+            // `FileTooLarge` has two possible causes: the limit RLIMIT_FSIZE, or the largest file of the file system.
             io::ErrorKind::StorageFull
             | io::ErrorKind::QuotaExceeded
             | io::ErrorKind::FileTooLarge => Self::Full { path, error },

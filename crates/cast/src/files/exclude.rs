@@ -1,10 +1,10 @@
-//! Patterns of entries that are not sent.
+//! Patterns of entries that are excluded from a transfer.
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
-/// Patterns of entries that are not sent. The contents of an excluded directory are excluded too.
+/// Patterns of entries that are excluded. If a directory is excluded, its contents are excluded too.
 ///
 /// A pattern without `/` applies to the names of all entries: `*.o`, `target`. A pattern with `/`
 /// applies to the path below the root of the transfer: `/build`, `docs/*.pdf`, `**/cache/tmp`. A
@@ -23,10 +23,10 @@ pub struct Exclude {
 }
 
 impl Exclude {
-    /// Parses patterns.
+    /// Parses the patterns of a command.
     ///
     /// # Errors
-    /// A pattern cannot be parsed. The error names the pattern and the reason.
+    /// A pattern cannot be parsed. The error contains the pattern and the reason.
     pub fn new<S: AsRef<str>>(patterns: impl IntoIterator<Item = S>) -> Result<Self, String> {
         let mut sets = [(); 4].map(|()| GlobSetBuilder::new());
         for pattern in patterns {
@@ -34,7 +34,7 @@ impl Exclude {
             let wrong = |why: &dyn std::fmt::Display| format!("pattern `{pattern}`: {why}");
             let body = pattern.strip_suffix('/').unwrap_or(pattern);
             let directories = body.len() < pattern.len();
-            // This is checked before the first `/` is removed: a pattern such as `/build` applies to paths.
+            // Patterns such as `/build` apply to paths. So this test comes before the first `/` is removed.
             let paths = body.contains('/');
             let body = body.strip_prefix('/').unwrap_or(body);
             if body.is_empty() {
@@ -54,7 +54,7 @@ impl Exclude {
         })
     }
 
-    /// Returns whether the entry with this path below the root is excluded.
+    /// Returns whether an entry is excluded. `below` is the entry's path below the root.
     pub fn matches(&self, below: &[u8], directory: bool) -> bool {
         let name = below.rsplit(|&byte| byte == b'/').next().unwrap_or(below);
         let (path, name) = (OsStr::from_bytes(below), OsStr::from_bytes(name));

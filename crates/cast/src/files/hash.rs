@@ -1,22 +1,22 @@
-//! Hashes of slabs, and the root hash that is computed from them (BLAKE3).
+//! Hashes of slabs, and the root hash that is computed from them. The hash function is BLAKE3.
 //!
-//! The length of a slab is a power of two of BLAKE3's chunks. So a slab is a subtree of the hash of
-//! the whole data. The hash of a slab is the chaining value of its subtree, which depends on the
-//! position of the slab. Together, these values give the BLAKE3 hash of all bytes, as `b3sum` prints it.
+//! BLAKE3 hashes data as a tree of chunks. The number of chunks in a slab is a power of two, so a slab is a subtree.
+//! The hash of a slab is the chaining value of this subtree, which depends on the position of the slab. Together, these
+//! values give the BLAKE3 hash of all bytes, as `b3sum` prints it.
 //!
-//! BLAKE3 computes the root of a tree in another way than a subtree. So if all data is one slab, the root is
-//! another hash of this slab. A slab at position 0 has this second hash too, because it may be all data.
+//! BLAKE3 computes the hash of the whole tree differently from the hash of a subtree. A slab at position 0 may be the
+//! whole data. So such a slab has a second hash: the root if there is no other slab.
 
 use blake3::Hasher;
 use blake3::hazmat::{HasherExt, Mode, merge_subtrees_non_root, merge_subtrees_root};
 use std::fmt;
 
-/// BLAKE3 hash of 32 bytes.
+/// BLAKE3 hash with 32 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Hash(pub [u8; 32]);
 
 impl Hash {
-    /// Returns the hash of these bytes.
+    /// Returns the BLAKE3 hash of these bytes.
     pub fn of(bytes: &[u8]) -> Self {
         Self(*blake3::hash(bytes).as_bytes())
     }
@@ -40,24 +40,24 @@ impl fmt::Debug for Hash {
     }
 }
 
-/// Hashes of one slab.
+/// Hashes of one slab: as a part of the data, and as the whole data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SlabHash {
-    /// Hash of the slab as a part of the data.
+    /// Hash of the slab if it is a part of the data.
     pub part: Hash,
-    /// Hash of the slab as the whole data. `None` if the slab does not begin at position 0.
+    /// Hash of the slab if it is the whole data. `None` if the slab does not begin at position 0.
     pub alone: Option<Hash>,
 }
 
-/// Hashes a slab that begins at a multiple of the slab length. An empty slab is only possible as
-/// the whole data, so its hash is the hash of no bytes.
+/// Hashes a slab that begins at a multiple of the slab length. Only the whole data can be an empty slab, whose hash is
+/// the hash of no bytes.
 pub fn slab(begins: u64, bytes: &[u8]) -> SlabHash {
     let mut hasher = SlabHasher::new(begins);
     hasher.update(bytes);
     hasher.finish()
 }
 
-/// Incremental hash of a slab.
+/// Incremental hash of one slab.
 #[derive(Clone, Debug)]
 pub struct SlabHasher {
     hasher: Hasher,
@@ -65,7 +65,7 @@ pub struct SlabHasher {
 }
 
 impl SlabHasher {
-    /// Creates the hash of a slab that begins at this position.
+    /// Creates the hash of a slab. `begins` is the position of the slab in the data.
     pub fn new(begins: u64) -> Self {
         let mut hasher = Hasher::new();
         hasher.set_input_offset(begins);
@@ -91,21 +91,21 @@ impl SlabHasher {
     }
 }
 
-/// Root of a sequence of slabs. The slabs are added one by one, in order. The root keeps one hash for each
-/// level of the tree.
+/// Root hash of a sequence of slabs. Slabs are added one by one, in order. The memory is one hash for each level of the
+/// tree.
 #[derive(Clone, Default, Debug)]
 pub struct Root {
     slabs: u64,
-    /// Second hash of the first slab, which is the root if there is no other slab.
+    /// Second hash of the first slab. It is the root if there is no other slab.
     alone: Option<Hash>,
-    /// Hashes of subtrees. Each subtree has at most half as many slabs as the one before it.
+    /// Hashes of complete subtrees. Each subtree has at most half as many slabs as the subtree before it.
     subtrees: Vec<[u8; 32]>,
 }
 
 impl Root {
     /// Adds the next slab.
     pub fn push(&mut self, hash: &SlabHash) {
-        // The number of subtrees equals the number of one bits in the number of slabs.
+        // Before a slab is added, there must be one subtree for each bit that is 1 in the number of slabs.
         while self.subtrees.len() > self.slabs.count_ones() as usize {
             if let (Some(right), Some(left)) = (self.subtrees.pop(), self.subtrees.pop()) {
                 let merged = merge_subtrees_non_root(&left, &right, Mode::Hash);
@@ -119,12 +119,12 @@ impl Root {
         self.slabs += 1;
     }
 
-    /// Returns the number of slabs so far.
+    /// Returns the number of slabs that were added.
     pub const fn slabs(&self) -> u64 {
         self.slabs
     }
 
-    /// Returns the hash of all bytes.
+    /// Returns the root: the hash of all bytes.
     pub fn finish(mut self) -> Hash {
         let Some(mut right) = self.subtrees.pop() else {
             return Hash::of(&[]);
@@ -136,12 +136,12 @@ impl Root {
             }
             right = merge_subtrees_non_root(&left, &right, Mode::Hash);
         }
-        // There is only one slab.
+        // The first slab is the only slab.
         self.alone.unwrap_or(Hash(right))
     }
 }
 
-/// Returns the root of a tree, from the hashes of its manifest and of the contents of its files.
+/// Returns the root of a tree. It is computed from the hash of the manifest and the hash of the contents.
 pub fn tree_root(manifest: &Hash, contents: &Hash) -> Hash {
     let mut hasher = Hasher::new_derive_key("tailcut cast 2026 root of a tree");
     hasher.update(&manifest.0);
@@ -154,8 +154,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Bytes of a slab in these tests. Slabs are small here, so that a test can have many of them. The rules
-    /// are the same for each power of two of BLAKE3's chunks.
+    /// Size of a slab in these tests, in bytes. It is small, so that a test can have many slabs. The rules are the same
+    /// for each power of two of BLAKE3's chunks.
     const SLAB: usize = 2048;
 
     fn root(bytes: &[u8]) -> Hash {

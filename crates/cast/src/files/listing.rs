@@ -1,29 +1,29 @@
-//! Sorted names of a directory of any size. Names that exceed the memory limit are stored on disk.
+//! Sorted names of a directory of any size. If the names exceed the memory limit, they are sorted on disk.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 
-/// Names of a directory, which are returned in byte order.
+/// Names of a directory. They are returned in byte order.
 #[derive(Debug)]
 pub enum Listing {
-    /// All names in memory, in reverse order, so that the next name is the last element.
+    /// All names are in memory. They are in reverse order, so the next name is the last element.
     Held(Vec<Box<[u8]>>),
-    /// Sorted runs on disk.
+    /// The names are on disk, in several sorted runs.
     Runs {
-        /// Heap with the next name of each run, smallest first.
+        /// Next name of each run. The smallest name is at the top of the heap.
         next: BinaryHeap<Reverse<(Vec<u8>, usize)>>,
-        /// Names of each run that are not read yet.
+        /// Names of each run that were not read yet.
         runs: Vec<BufReader<File>>,
     },
 }
 
-/// Bytes of memory that a name needs in addition to its length.
+/// Number of bytes of memory that a name needs, in addition to its own length.
 const PER_NAME: usize = 40;
 
 impl Listing {
-    /// Sorts names. The names in memory need at most about `most` bytes.
+    /// Sorts names. The names in memory need about `most` bytes at most.
     pub fn sort(
         names: impl Iterator<Item = io::Result<Box<[u8]>>>,
         most: usize,
@@ -54,7 +54,7 @@ impl Listing {
         Ok(Self::Runs { next, runs })
     }
 
-    /// Returns the bytes of memory in use.
+    /// Returns the number of bytes of memory that the names need.
     pub fn bytes(&self) -> usize {
         match self {
             Self::Held(names) => names.iter().map(|name| name.len() + PER_NAME).sum(),
@@ -62,7 +62,7 @@ impl Listing {
         }
     }
 
-    /// Returns the next name in byte order, or `None` after the last name.
+    /// Returns the next name in byte order. Returns `None` after the last name.
     pub fn next(&mut self) -> io::Result<Option<Box<[u8]>>> {
         match self {
             Self::Held(names) => Ok(names.pop()),
@@ -79,12 +79,12 @@ impl Listing {
     }
 }
 
-/// Sorts names and moves them to a temporary file.
+/// Sorts names, and moves them from memory to a temporary file.
 fn spill(names: &mut Vec<Box<[u8]>>) -> io::Result<BufReader<File>> {
     names.sort_unstable();
     let mut out = BufWriter::new(tempfile::tempfile()?);
     for name in names.drain(..) {
-        // A name may contain any byte except `/` and 0, so its length comes first.
+        // A name may contain every byte except `/` and 0. So its length is written before it.
         out.write_all(&(name.len() as u16).to_be_bytes())?;
         out.write_all(&name)?;
     }

@@ -1,12 +1,10 @@
-//! Files, trees and streams on disk, as sequences of slabs with hashes.
+//! Files, trees and streams as sequences of slabs with hashes.
 //!
-//! A transfer is a sequence of **slabs**, numbered from 0. A slab has at most [`LARGEST_SLAB`]
-//! bytes. The first slabs contain the [`manifest`]: names, sizes, modes and times. The other slabs
-//! contain the contents of all files, one after another. Both parts consist of full slabs. Only the last slab
-//! of each part may be shorter.
+//! A transfer is a sequence of **slabs**, numbered from 0. A slab has at most [`LARGEST_SLAB`] bytes. The first slabs
+//! contain the [`manifest`]: names, sizes, modes and times. The other slabs contain the contents of all files, one
+//! after another. In each part, all slabs have the same size, except the last one, which may be shorter.
 //!
-//! This module does not use the network. A driver takes slabs from a [`Source`] and passes them to
-//! a [`Sink`]:
+//! This module does not use the network. A driver reads slabs from a [`Source`] and passes them to a [`Sink`]:
 //!
 //! ```
 //! use tailcut_cast::files::{FileSink, FileSource, Next, Pool, ScanOptions, Sink, SinkOptions, Source};

@@ -1,9 +1,8 @@
-//! Files of an unfinished transfer: `NAME.part` has the contents and gets its final name when all
-//! slabs are verified. `NAME.part.manifest` has the manifest. `NAME.part.slabs` records which slabs
-//! are verified.
+//! Files of an unfinished transfer. `NAME.part` has the contents, and gets its final name when all slabs are verified.
+//! `NAME.part.manifest` has the manifest. `NAME.part.slabs` has a record for each verified slab.
 //!
-//! `NAME.part.slabs` begins with the header of the manifest, so that only the same transfer can
-//! continue with these files. The receiving process locks this file.
+//! `NAME.part.slabs` begins with the header of the manifest. So only a transfer of the same data can continue with
+//! these files. The receiving process locks this file.
 
 use super::error::Error;
 use super::hash::Hash;
@@ -17,35 +16,35 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-/// Bytes before the records: magic with version, header of the manifest, checksum.
+/// Number of bytes before the records: magic bytes with version, header of the manifest, checksum.
 pub const RECORDS_BEGIN: u64 = 96;
 const MAGIC: [u8; 8] = *b"tcslabs1";
-/// Bytes that the checksum covers.
+/// Number of bytes that the checksum covers.
 const CHECKED: usize = MAGIC.len() + Header::LENGTH;
 
-/// Largest length of a name in bytes, so that a suffix fits too. Linux allows names of 255 bytes.
+/// Largest length of a name in bytes. A name with the longest suffix must not exceed 255 bytes, the limit of Linux.
 const LONGEST: usize = 255 - ".part.manifest".len();
 
-/// Files of a transfer in a directory.
+/// Files of an unfinished transfer in a directory.
 #[derive(Debug)]
 pub struct Part {
     directory: OwnedFd,
-    /// Path of the directory, for errors.
+    /// Path of the directory, for error messages.
     shown: PathBuf,
     name: Vec<u8>,
-    /// Start of the names of the files.
+    /// First part of the names of all files of the transfer.
     base: Vec<u8>,
-    /// Whether the transfer continues an earlier one.
+    /// Whether the transfer continues an earlier transfer.
     resumed: bool,
-    /// File of the records. It is locked.
+    /// File with the records, which is locked.
     slabs: File,
     overwrite: bool,
     content: Content,
 }
 
 impl Part {
-    /// Locks the files of a transfer in a directory. With `resume`, files of the same transfer are
-    /// kept. Files of other transfers are removed.
+    /// Locks the files of a transfer in a directory. If `resume` is set, files of a transfer of the same data are kept.
+    /// Files of other transfers are removed.
     pub fn open(
         directory: OwnedFd,
         path: PathBuf,
@@ -55,7 +54,7 @@ impl Part {
         overwrite: bool,
     ) -> Result<Self, Error> {
         let base = base(&name);
-        // The lock comes first, so that two processes cannot both find the final name free.
+        // The lock is taken first. Otherwise two processes could both find that the final name is free.
         let slabs = lock(&directory, &base, &path)?;
         let part = Self {
             directory,
@@ -71,7 +70,7 @@ impl Part {
         part.begin(header, resume)
     }
 
-    /// Checks that the final name is free or may be overwritten.
+    /// Checks that no entry has the final name, or that the entry may be replaced.
     fn check_free(&self) -> Result<(), Error> {
         let Some(stat) = self.stat(b"")? else {
             return Ok(());
@@ -93,7 +92,7 @@ impl Part {
         }
     }
 
-    /// Continues with existing files, or starts new ones.
+    /// Keeps the existing files, or creates new ones.
     fn begin(mut self, header: &Header, resume: bool) -> Result<Self, Error> {
         let mut expected = [0; RECORDS_BEGIN as usize];
         expected[..MAGIC.len()].copy_from_slice(&MAGIC);
@@ -106,17 +105,17 @@ impl Part {
         let front = (&self.slabs).take(RECORDS_BEGIN).read_to_end(&mut found);
         front.map_err(|error| self.error("read", b".part.slabs", error))?;
         let there = self.stat(b".part")?.is_some();
-        // A stream cannot be read again from its beginning.
+        // A stream cannot be read again. So a transfer of a stream cannot continue.
         self.resumed = resume && there && found == expected && self.content != Content::Stream;
         if self.resumed {
             return Ok(self);
         }
-        // Without its magic, an existing file does not belong to a transfer, and must not be removed.
+        // A file without the magic bytes does not belong to a transfer. So it must not be removed.
         let ours = found.starts_with(&MAGIC);
         if !ours && !found.is_empty() {
             return Err(Error::NotAPart(self.path(b".part.slabs")));
         }
-        // `lock` has just created the empty file of the records, so it is removed again.
+        // `lock` has just created the empty file of the records. It is removed again.
         if there && !ours {
             self.remove(b".part.slabs")?;
             return Err(Error::NotAPart(self.path(b".part")));
@@ -133,28 +132,28 @@ impl Part {
         Ok(self)
     }
 
-    /// Returns whether the transfer continues an earlier one.
+    /// Returns whether the transfer continues an earlier transfer.
     pub const fn resumed(&self) -> bool {
         self.resumed
     }
 
-    /// Returns the file of the records.
+    /// Returns the file with the records.
     pub fn slabs(&self) -> Result<File, Error> {
         let again = self.slabs.try_clone();
         again.map_err(|error| self.error("open", b".part.slabs", error))
     }
 
-    /// Opens the file of the manifest.
+    /// Opens the file with the manifest.
     pub fn manifest(&self) -> Result<File, Error> {
         self.file(b".part.manifest", OFlags::empty())
     }
 
-    /// Opens the contents as a file.
+    /// Opens the contents, if they are one file.
     pub fn contents(&self) -> Result<File, Error> {
         self.file(b".part", self.new_only())
     }
 
-    /// Opens the contents as a directory.
+    /// Opens the contents, if they are a directory.
     pub fn tree(&self) -> Result<OwnedFd, Error> {
         let name = self.named(b".part");
         match rustix::fs::mkdirat(&self.directory, &name, Mode::RWXU) {
@@ -179,8 +178,7 @@ impl Part {
         Ok(file)
     }
 
-    /// Gives the contents their final name, and removes the other files. All contents must be on
-    /// the disk already.
+    /// Gives the contents their final name, and removes the other files. All contents must already be on the disk.
     pub fn finish(&self) -> Result<(), Error> {
         let part = self.named(b".part");
         let rename = |flags| {
@@ -188,11 +186,11 @@ impl Part {
         };
         let there = self.stat(b"")?.is_some();
         let renamed = match (there && self.overwrite, self.content) {
-            // A directory cannot be renamed to a directory that is not empty, but both can be exchanged.
+            // A directory cannot replace a directory that is not empty. But two directories can be exchanged.
             (true, Content::Tree) => rename(RenameFlags::EXCHANGE),
             (true, _) => rename(RenameFlags::empty()),
             (false, _) => match rename(RenameFlags::NOREPLACE) {
-                // The file system does not support the flag. The name was free a moment ago, so a plain
+                // The file system does not support the flag. The name was free when it was checked above. So a plain
                 // rename is nearly as safe.
                 Err(Errno::INVAL | Errno::NOSYS) if !there => rename(RenameFlags::empty()),
                 result => result,
@@ -202,14 +200,14 @@ impl Part {
             Err(Errno::EXIST) => return Err(Error::Exists(self.path(b""))),
             result => result.map_err(|error| self.error("rename to", b"", error))?,
         }
-        // After a power failure, the new name must exist before the records are gone.
+        // After a power failure, the new name must exist if the records are gone. So the directory is synced first.
         let synced = rustix::fs::fsync(&self.directory);
         synced.map_err(|error| Error::system("sync", &self.shown, error))?;
         if there && self.overwrite && self.content == Content::Tree {
-            // After the exchange, this is the directory that was replaced.
+            // After the exchange, `.part` is the old directory.
             self.remove_all(b".part")?;
         }
-        // The file with the lock goes last.
+        // The locked file is removed last.
         self.remove(b".part.manifest")?;
         self.remove(b".part.slabs")
     }
@@ -221,7 +219,7 @@ impl Part {
         }
     }
 
-    /// Returns the path of a name with a suffix, for errors.
+    /// Returns the path of the file with a suffix, for error messages.
     pub fn path(&self, end: &[u8]) -> PathBuf {
         shown(&self.shown, &self.named(end))
     }
@@ -247,10 +245,10 @@ impl Part {
         }
     }
 
-    /// Removes a file, or a directory with its contents. It does not follow symbolic links.
+    /// Removes a file, or a directory with its contents. Symbolic links are not followed.
     fn remove_all(&self, end: &[u8]) -> Result<(), Error> {
         match self.remove(end) {
-            // For a directory, Linux returns EISDIR, and POSIX has EPERM.
+            // If the entry is a directory, Linux returns EISDIR. POSIX requires EPERM.
             Err(Error::System { error, .. })
                 if matches!(
                     Errno::from_io_error(&error),
@@ -263,14 +261,14 @@ impl Part {
     }
 }
 
-/// Returns the start of the names of a transfer's files. This is the transfer's name, or the part of it that
-/// fits, followed by a hash.
+/// Returns the first part of the names of a transfer's files. It is the transfer's name. A name that is too long is
+/// cut, and a hash is appended.
 fn base(name: &[u8]) -> Vec<u8> {
     if name.len() <= LONGEST {
         return name.to_owned();
     }
     let hash = Hash::of(name).to_string();
-    // The separator and eight digits of the hash need 9 bytes.
+    // The separator and eight digits of the hash need 9 bytes in total.
     let (kept, distinct) = (&name[..LONGEST - 9], &hash.as_bytes()[..8]);
     [kept, b"~", distinct].concat()
 }
@@ -280,7 +278,7 @@ fn open(directory: &OwnedFd, name: &[u8], flags: OFlags) -> rustix::io::Result<O
     rustix::fs::openat(directory, name, flags, Mode::RUSR | Mode::WUSR)
 }
 
-/// Opens the file of the records and locks it.
+/// Opens the file with the records and locks it.
 fn lock(directory: &OwnedFd, base: &[u8], path: &std::path::Path) -> Result<File, Error> {
     let name = [base, b".part.slabs"].concat();
     let whole = shown(path, &name);
@@ -292,8 +290,8 @@ fn lock(directory: &OwnedFd, base: &[u8], path: &std::path::Path) -> Result<File
             Err(Errno::WOULDBLOCK) => return Err(Error::Busy(whole)),
             result => result.map_err(|errno| error("lock", errno))?,
         }
-        // Another process may have removed the file before it was locked here. Then the file has no name any
-        // more, and the loop creates a new one.
+        // Before the lock, another process may have removed the file. Then the open file has no name any more, and the
+        // loop creates a new one.
         let stat = rustix::fs::fstat(&file).map_err(|errno| error("look at", errno))?;
         if stat.st_nlink > 0 {
             return Ok(File::from(file));

@@ -1,9 +1,9 @@
-//! Pool of buffers for slabs, with a fixed number of buffers.
+//! Pool with a fixed number of buffers for slabs.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Pool of buffers for slabs. Clones share the buffers.
+/// Pool of buffers for slabs. Clones share the same buffers.
 #[derive(Clone, Debug)]
 pub struct Pool {
     shared: Arc<Shared>,
@@ -17,13 +17,13 @@ struct Shared {
 
 #[derive(Debug)]
 struct State {
-    /// Number of buffers that may still be allocated.
+    /// Number of buffers that were not created yet.
     unmade: usize,
     free: Vec<Vec<u8>>,
 }
 
-/// Buffer of a pool. It returns to the pool when it is dropped. It still contains the bytes of its last use,
-/// so a slab of the same length needs no initialization. The user must set the length first.
+/// Buffer of a pool. It returns to the pool when it is dropped. It still contains the bytes of its last use, so a slab
+/// of the same length needs no initialization. The user must set the length first.
 #[derive(Debug)]
 pub struct Buffer {
     bytes: Vec<u8>,
@@ -31,8 +31,8 @@ pub struct Buffer {
 }
 
 impl Pool {
-    /// Creates a pool of `buffers` buffers, at least one. A buffer gets memory at its first use. Then it
-    /// keeps the size of its largest slab.
+    /// Creates a pool of `buffers` buffers, at least one. A buffer has no memory before its first use. Later it keeps
+    /// enough memory for its largest slab.
     pub fn new(buffers: usize) -> Self {
         let state = State {
             unmade: buffers.max(1),
@@ -46,7 +46,7 @@ impl Pool {
         }
     }
 
-    /// Waits for a buffer and returns it.
+    /// Returns a buffer. Waits if no buffer is free.
     pub fn take(&self) -> Buffer {
         let mut state = self.shared.state();
         loop {
@@ -60,7 +60,7 @@ impl Pool {
         }
     }
 
-    /// Returns a buffer if one is free now.
+    /// Returns a buffer, or `None` if no buffer is free now.
     pub fn try_take(&self) -> Option<Buffer> {
         let bytes = self.shared.state().take()?;
         Some(self.buffer(bytes))
@@ -108,7 +108,7 @@ impl Drop for Buffer {
     fn drop(&mut self) {
         let bytes = std::mem::take(&mut self.bytes);
         self.pool.state().free.push(bytes);
-        // One buffer can serve only one of the waiting threads.
+        // Only one of the waiting threads can get this buffer.
         self.pool.returned.notify_one();
     }
 }
@@ -126,7 +126,7 @@ mod tests {
         assert!(pool.try_take().is_none());
         drop(one);
         let again = pool.try_take().expect("a buffer");
-        // If the pool returned the buffer of `one`, its bytes are still there.
+        // If this is the buffer of `one`, it must still contain its bytes.
         assert_eq!(again.capacity() >= 3, again.len() == 3);
         drop((two, again));
     }

@@ -1,17 +1,17 @@
-//! Records of verified slabs on disk, with the hashes of the slabs. The record of a slab has a fixed position
-//! and a checksum. So a record that was only partly written is recognized and ignored.
+//! Records of verified slabs on disk. A record contains the hashes of one slab. It has a fixed position and a checksum,
+//! so a record that was only partly written is detected and ignored.
 
 use super::hash::{Hash, Root, SlabHash};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-/// Bytes of a record: index, length, two hashes, and a checksum of these fields.
+/// Size of a record in bytes: index, length, two hashes, and a checksum of these fields.
 const RECORD: usize = 80;
-/// Bytes that the checksum covers.
+/// Number of bytes of a record that the checksum covers.
 const CHECKED: usize = 72;
 
-/// Records in a file. Other data is before them.
+/// File with records. Other data comes before the records.
 #[derive(Debug)]
 pub struct Records {
     file: File,
@@ -21,14 +21,14 @@ pub struct Records {
 /// Record of a verified slab.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Record {
-    /// Bytes of the slab.
+    /// Size of the slab in bytes.
     pub length: u32,
     /// Hashes of the slab.
     pub hash: SlabHash,
 }
 
 impl Records {
-    /// Creates access to the records that start at byte `begin` of a file.
+    /// Creates access to records. The first record starts at byte `begin` of the file.
     pub fn new(file: File, begin: u64) -> Self {
         Self { file, begin }
     }
@@ -43,14 +43,14 @@ impl Records {
         bytes[..4].copy_from_slice(&index.to_be_bytes());
         bytes[4..8].copy_from_slice(&record.length.to_be_bytes());
         bytes[8..40].copy_from_slice(&record.hash.part.0);
-        // Only the first slab has the second hash. All other records have zeros here.
+        // Only the first slab has a second hash. The records of other slabs contain zeros here.
         bytes[40..CHECKED].copy_from_slice(&record.hash.alone.unwrap_or_default().0);
         let check = Hash::of(&bytes[..CHECKED]);
         bytes[CHECKED..].copy_from_slice(&check.0[..RECORD - CHECKED]);
         self.file.write_all_at(&bytes, self.at(index))
     }
 
-    /// Returns the record of a slab, or `None` if it has no valid record.
+    /// Returns the record of a slab, or `None` if the slab has no valid record.
     pub fn read(&self, index: u32) -> io::Result<Option<Record>> {
         let mut bytes = [0; RECORD];
         match self.file.read_exact_at(&mut bytes, self.at(index)) {
@@ -58,7 +58,7 @@ impl Records {
             result => result?,
         }
         let (inside, check) = bytes.split_at(CHECKED);
-        // A valid record may be at a wrong position, so its index is checked too.
+        // A valid record may be at a wrong position. So the index in the record is checked too.
         if Hash::of(inside).0[..RECORD - CHECKED] != *check || inside[..4] != index.to_be_bytes() {
             return Ok(None);
         }
@@ -81,8 +81,8 @@ impl Records {
         self.file.set_len(self.begin)
     }
 
-    /// Returns the root of the first `slabs` slabs. If a slab has no record, returns the first such slab as
-    /// the inner error.
+    /// Returns the root of the first `slabs` slabs. If a slab has no record, the inner error is the index of the first
+    /// such slab.
     pub fn root(&self, slabs: u32) -> io::Result<Result<Hash, u32>> {
         let mut root = Root::default();
         for index in 0..slabs {
@@ -120,7 +120,7 @@ mod tests {
             file.write_all_at(&[0xa5], torn).expect("written");
             assert_eq!(records.read(0).expect("read"), None, "{torn}");
         }
-        // This is a record of another position.
+        // A record from another position is not valid here.
         let mut bytes = [0; RECORD];
         file.read_exact_at(&mut bytes, 10 + 160).expect("read");
         file.write_all_at(&bytes, 10 + 80).expect("written");

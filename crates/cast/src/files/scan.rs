@@ -1,4 +1,4 @@
-//! Walk over the files that will be sent. It writes their manifest to disk.
+//! Walk over the files that will be sent. It writes a manifest of them to disk.
 
 use super::below::Below;
 use super::error::Error;
@@ -19,18 +19,17 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// Largest number of bytes of names in memory for one directory. The names of larger directories are sorted
-/// on disk.
+/// Memory for the names of one directory, in bytes. If the names need more memory, they are sorted on disk.
 const NAMES_OF_ONE: usize = 4 << 20;
-/// Largest number of bytes of names in memory for all directories on the path of the walk.
+/// Memory for the names of all directories that are open during the walk, in bytes.
 const NAMES_OF_ALL: usize = 16 << 20;
 
-/// Largest number of files that have names which are not visited yet, in addition to a visited name. They
-/// need about 12 MB.
+/// Largest number of files with several names that the walk remembers, because it has visited one name but not all.
+/// They need about 12 MB.
 const MOST_LINKED: usize = 200_000;
 
-/// Largest number of bytes of extended attributes of one file. With them, the longest name and the longest
-/// target, an entry still fits the limit of 32 KiB for entries.
+/// Largest size of the extended attributes of one file in bytes. An entry with them, the longest name and the longest
+/// target is still smaller than the limit of 32 KiB for entries.
 const MOST_XATTRS: usize = 16 << 10;
 
 /// Options of a walk.
@@ -38,11 +37,11 @@ const MOST_XATTRS: usize = 16 << 10;
 pub struct ScanOptions {
     /// Patterns of entries that are not sent.
     pub exclude: Exclude,
-    /// Whether the user and group numbers of owners are sent.
+    /// Whether the owners of files are sent, as user and group numbers.
     pub owners: bool,
-    /// Whether extended attributes are sent (only names that begin with `user.`).
+    /// Whether extended attributes are sent. Only names that begin with `user.` are sent.
     pub xattrs: bool,
-    /// Base-2 logarithm of the bytes of a slab of contents. 0 selects the largest size.
+    /// Base-2 logarithm of the size of a slab of contents in bytes. 0: the largest size.
     pub slab_log2: u8,
 }
 
@@ -51,18 +50,18 @@ pub struct ScanOptions {
 pub struct Note {
     /// Path of the entry.
     pub path: PathBuf,
-    /// Reason for skipping it, or the change.
+    /// Reason why the entry is skipped, or how it is changed.
     pub why: &'static str,
 }
 
-/// Result of a walk.
+/// Result of a walk over the files.
 #[derive(Debug)]
 pub struct Scanned {
     /// Manifest of all entries, on disk.
     pub spool: Spool,
-    /// File or directory that is sent.
+    /// Open file or directory that will be sent.
     pub root: OwnedFd,
-    /// Inode number of each entry, to detect that another file has replaced it.
+    /// Inode number of each entry. With it, a source detects that another file has replaced the file.
     pub inodes: Inodes,
 }
 
@@ -71,7 +70,7 @@ pub struct Scanned {
 pub struct Inodes(File);
 
 impl Inodes {
-    /// Returns the inode number of an entry.
+    /// Returns the inode number of an entry, by the number of the entry.
     pub fn of(&self, entry: u64) -> io::Result<u64> {
         let mut bytes = [0; 8];
         self.0.read_exact_at(&mut bytes, entry * 8)?;
@@ -79,8 +78,8 @@ impl Inodes {
     }
 }
 
-/// Walks over a file or a directory. A symbolic link is followed only if it is `path` itself. `note` is
-/// called for each entry that is skipped or sent with a change.
+/// Walks over a file or a directory. A symbolic link is followed only if `path` itself is a link. `note` receives each
+/// entry that is skipped or sent with a change.
 pub fn scan(
     path: &Path,
     options: &ScanOptions,
@@ -88,7 +87,7 @@ pub fn scan(
 ) -> Result<Scanned, Error> {
     let opened = rustix::fs::open(
         path,
-        // Without NONBLOCK, the call would block if the path is a pipe without a writer.
+        // With NONBLOCK, the call does not block if the path is a pipe without a writer.
         OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK,
         Mode::empty(),
     );
@@ -107,7 +106,7 @@ pub fn scan(
     let spooled =
         |error: io::Error| Error::system("write the manifest", &std::env::temp_dir(), error);
     let mut file = tempfile::tempfile().map_err(spooled)?;
-    // The header contains the hash of the pages, so it is written after them.
+    // The header contains the hash of the pages. So it is written after the pages.
     file.seek(SeekFrom::Start(Header::LENGTH as u64))
         .map_err(spooled)?;
     let slab_log2 = match options.slab_log2 {
@@ -136,7 +135,7 @@ pub fn scan(
     file.write_all_at(&header.encode(), 0).map_err(spooled)?;
     let inodes = scan.inodes.into_inner();
     let inodes = inodes.map_err(|error| spooled(error.into_error()))?;
-    // The receiver would refuse a manifest that exceeds a limit.
+    // A receiver would refuse a manifest that exceeds a limit. So the walk fails here.
     if let Err(error) = Header::decode(&header.encode()) {
         return Err(Error::Manifest(error));
     }
@@ -147,12 +146,12 @@ pub fn scan(
     })
 }
 
-/// Returns the name of the file or directory at the receiver.
+/// Returns the name that the file or directory will have at the receiver.
 fn root_name(path: &Path) -> Result<Vec<u8>, Error> {
     if let Some(name) = path.file_name() {
         return Ok(name.as_bytes().to_owned());
     }
-    // Paths such as `.` and `..` have no name.
+    // A path such as `.` or `..` has no name. So the full path is needed.
     let whole = path.canonicalize();
     let whole = whole.map_err(|error| Error::system("open", path, error))?;
     match whole.file_name() {
@@ -171,8 +170,8 @@ struct Scan<'a> {
     below: Below,
     writer: Writer<BufWriter<File>>,
     inodes: BufWriter<File>,
-    /// Files with several names, by device and inode: the number of the first entry, and the number of names
-    /// that are not visited yet.
+    /// Files with several names, by device and inode. The values are the number of the first entry, and the number of
+    /// names that were not visited yet.
     linked: HashMap<(u64, u64), (u64, u64)>,
 }
 
@@ -191,7 +190,7 @@ impl Scan<'_> {
         if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
             return Ok(());
         }
-        // For each directory on the path of the walk: its path, and its names that are not visited yet.
+        // Stack of the open directories. Each element has a path, and the names that were not visited yet.
         let mut stack = vec![(Vec::new(), self.list(b"", 0)?)];
         while let Some((path, listing)) = stack.last_mut() {
             let next = listing.next();
@@ -214,10 +213,10 @@ impl Scan<'_> {
         Ok(())
     }
 
-    /// Adds the entry with this path. Returns whether it is a directory to walk into.
+    /// Adds the entry with this path to the manifest. Returns whether the walk must enter the entry.
     fn visit(&mut self, level: usize, name: &[u8], below: &[u8]) -> Result<bool, Error> {
         let stat = match self.below.stat(below) {
-            // Another process has removed the entry since its directory was listed.
+            // Another process has removed the entry after its directory was listed.
             Err(Errno::NOENT) => return Ok(false),
             result => result.map_err(|error| self.error("look at", below, error))?,
         };
@@ -238,7 +237,7 @@ impl Scan<'_> {
             );
             return Ok(false);
         }
-        // At the receiver, the root may have another name of up to 255 bytes and a separator.
+        // The root may have another name at the receiver: up to 255 bytes and a separator.
         if below.len() + 256 > LONGEST_PATH {
             self.note(below, "skipped: its path is too long");
             return Ok(false);
@@ -253,7 +252,7 @@ impl Scan<'_> {
             .directory(below)
             .and_then(Dir::read_from)
             .map_err(|error| self.error("list", below, error))?;
-        // The kernel returns names in any order, but a manifest needs sorted names.
+        // The kernel returns names in any order. The manifest needs them in byte order.
         let names = directory.filter_map(|read| match read {
             Ok(entry) => match entry.file_name().to_bytes() {
                 b"." | b".." => None,
@@ -283,7 +282,7 @@ impl Scan<'_> {
             seconds: stat.st_mtime,
             nanos: stat.st_mtime_nsec as u32,
             owner: self.options.owners.then_some(owner),
-            // The attributes were sorted and encoded here, so this does not fail.
+            // The attributes were sorted and encoded above. So this cannot fail.
             xattrs: Xattrs::parse(&bytes).unwrap_or_default(),
         };
         let target;
@@ -317,9 +316,9 @@ impl Scan<'_> {
         inode.map_err(|error| self.error("write the manifest of", below, error))
     }
 
-    /// Returns the number of a file's first entry, if the walk has visited the file under another name.
+    /// Returns the number of a file's first entry, if the walk has already visited the file under another name.
     fn first_name(&mut self, below: &[u8], stat: &Stat) -> Option<u64> {
-        // A single file that is sent has no other entry in its manifest.
+        // If a single file is sent, the manifest has no other entry of this file.
         if stat.st_nlink < 2 || below.is_empty() {
             return None;
         }
@@ -349,7 +348,7 @@ impl Scan<'_> {
             .below
             .open(below, OFlags::RDONLY | OFlags::NONBLOCK, Mode::empty());
         let file = match opened {
-            // If a single file is sent, the root is a file.
+            // If a single file is sent, the root itself is a file.
             Err(Errno::NOTDIR) if below.is_empty() => None,
             result => Some(result.map_err(|error| self.error("open", below, error))?),
         };
@@ -373,8 +372,8 @@ impl Scan<'_> {
 /// Names and values of extended attributes.
 type Attributes = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// Returns the sorted `user.` attributes of a file. The flag is `false` if some are left out because they are
-/// too long.
+/// Returns the `user.` attributes of a file, sorted by name. The flag is `false` if some attributes are left out
+/// because they are too large.
 fn read_xattrs(file: std::os::fd::BorrowedFd<'_>) -> rustix::io::Result<(Attributes, bool)> {
     let mut buffer = vec![0; 1 << 16];
     let length = match rustix::fs::flistxattr(file, &mut buffer[..]) {
@@ -392,11 +391,11 @@ fn read_xattrs(file: std::os::fd::BorrowedFd<'_>) -> rustix::io::Result<(Attribu
     for name in names {
         let name_of = OsStr::from_bytes(&name);
         let length = match rustix::fs::fgetxattr(file, name_of, &mut buffer[..]) {
-            // The attribute was removed after the list was read.
+            // The attribute was removed after its name was listed.
             Err(Errno::NODATA) => continue,
             result => result?,
         };
-        // The encoding adds one byte for the length of the name, and two for the length of the value.
+        // The encoding needs one more byte for the length of the name, and two for the length of the value.
         bytes += name.len() + length + 3;
         if bytes > MOST_XATTRS {
             all = false;

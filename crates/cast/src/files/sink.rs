@@ -1,4 +1,4 @@
-//! Sink that writes slabs into a directory.
+//! Sink that writes received slabs into a directory.
 
 use super::attributes::Keep;
 use super::destination::Destination;
@@ -20,16 +20,16 @@ use std::path::{Path, PathBuf};
 /// Options for receiving files.
 #[derive(Clone, Debug)]
 pub struct SinkOptions {
-    /// Name in the directory. `None`: the sender's name.
+    /// Name of the data in the directory. `None`: the sender's name.
     pub name: Option<Vec<u8>>,
-    /// Whether to continue with the files of an earlier transfer.
+    /// Whether the files of an earlier, unfinished transfer are used again.
     pub resume: bool,
-    /// Whether to replace an existing entry of this name. A file can replace a file, and a directory can
-    /// replace a whole directory.
+    /// Whether an existing entry with this name is replaced. A file can replace a file, and a directory can replace a
+    /// whole directory.
     pub overwrite: bool,
-    /// Largest accepted size of the manifest and the contents together, in bytes.
+    /// Largest total size of manifest and contents that is accepted, in bytes.
     pub max_size: u64,
-    /// Metadata of the manifest that is applied in addition to modes and times.
+    /// Metadata that is applied in addition to modes and times.
     pub keep: Keep,
 }
 
@@ -51,9 +51,9 @@ pub struct FileSink {
     directory: OwnedFd,
     path: PathBuf,
     options: SinkOptions,
-    /// Slabs with a wrong hash, which must be sent again.
+    /// Slabs that must be sent again, because their hash was wrong.
     again: VecDeque<u32>,
-    /// Next slab in ascending order.
+    /// Number of the next slab to request.
     next: u32,
     amount: Amount,
     state: State,
@@ -61,31 +61,31 @@ pub struct FileSink {
 
 #[derive(Debug)]
 enum State {
-    /// Before the first slab.
+    /// No slab has arrived.
     New,
-    /// The manifest is being received.
+    /// The manifest is being received, slab by slab.
     Manifest(Box<Open>),
-    /// The contents are being received.
+    /// The manifest is complete, and the contents are being received.
     Contents(Box<Open>),
     Finished,
 }
 
-/// Transfer whose first slab has arrived.
+/// Transfer after its first slab has arrived.
 #[derive(Debug)]
 struct Open {
     part: Part,
     spool: Spool,
-    /// Number of missing slabs of the manifest.
+    /// Number of manifest slabs that have not arrived.
     missing: u32,
-    /// Slabs of the manifest that have arrived.
+    /// Manifest slabs that have arrived.
     manifest: Verified,
     records: Records,
     destination: Destination,
-    /// Slabs of contents that are verified.
+    /// Content slabs that are verified.
     verified: Verified,
-    /// Number of slabs of contents. `None`: not known yet.
+    /// Number of content slabs. `None` until it is known.
     data_slabs: Option<u32>,
-    /// Bytes of a stream so far.
+    /// Number of bytes of a stream that have arrived.
     streamed: u64,
 }
 
@@ -113,7 +113,7 @@ impl Verified {
 }
 
 impl FileSink {
-    /// Creates a sink into an existing directory.
+    /// Creates a sink for an existing directory.
     ///
     /// # Errors
     /// The directory cannot be opened.
@@ -131,8 +131,8 @@ impl FileSink {
         })
     }
 
-    /// Returns the final path of the data, or `None` before the first slab has arrived. The data gets this
-    /// path when all of it is verified.
+    /// Returns the final path of the data, or `None` before the first slab has arrived. The data gets this path after
+    /// all of it is verified.
     pub fn destination(&self) -> Option<PathBuf> {
         match &self.state {
             State::Manifest(open) | State::Contents(open) => Some(open.part.path(b"")),
@@ -140,11 +140,11 @@ impl FileSink {
         }
     }
 
-    /// Opens the files of the transfer. `bytes` is the first slab. It contains the name and the header, which
-    /// show whether an earlier transfer can continue.
+    /// Opens the files of the transfer. `bytes` is the first slab. It contains the name and the header, which show
+    /// whether an earlier transfer can be continued.
     fn open(&self, bytes: &[u8]) -> Result<Open, Error> {
         let header = Header::decode(bytes)?;
-        // All checks of the first slab come before a file is created.
+        // The first slab is checked completely before a file is created.
         check_length(0, bytes.len(), &header.layout())?;
         check_size(header.layout().bytes().unwrap_or(0), self.options.max_size)?;
         let sent_name = root_name(&header, bytes)?;
@@ -187,7 +187,7 @@ impl FileSink {
     }
 }
 
-/// Returns the name of the root from the first page.
+/// Returns the name of the root, which is in the first page.
 fn root_name(header: &Header, bytes: &[u8]) -> Result<Vec<u8>, Error> {
     let none = || ManifestError::new(Location::Page(0), "the page is not in the first slab");
     let (begins, length) = header.page(0).ok_or_else(none)?;
@@ -195,7 +195,7 @@ fn root_name(header: &Header, bytes: &[u8]) -> Result<Vec<u8>, Error> {
     let page = Page::parse(0, first.ok_or_else(none)?)?;
     let entry = page.entries().next().transpose()?;
     let (_, entry) = entry.ok_or_else(none)?;
-    // The name comes from the sender, and must not lead out of the directory.
+    // The name comes from the sender. It must not lead out of the directory.
     let checked = super::manifest::Order::default().admit(0, entry.name, entry.is_directory());
     checked.map_err(|why| ManifestError::new(Location::Entry(0), why))?;
     Ok(entry.name.to_owned())
@@ -238,7 +238,7 @@ impl Open {
         Ok(())
     }
 
-    /// Checks the whole manifest after all its slabs have arrived.
+    /// Checks the whole manifest. Call it after all slabs of the manifest have arrived.
     fn check_manifest(&self) -> Result<(), Error> {
         if !self.spool.is_whole()? {
             let why = "its hash does not agree with its header";
@@ -253,9 +253,9 @@ impl Open {
         Ok(reader.finish()?)
     }
 
-    /// Returns whether a slab has arrived already.
+    /// Returns whether a slab has arrived before.
     fn has(&self, slab: u32) -> bool {
-        // In this state the manifest is complete, so all its slabs have arrived.
+        // The manifest is complete in this state. So all its slabs have arrived.
         match slab.checked_sub(self.layout().manifest_slabs()) {
             Some(index) => self.verified.contains(index),
             None => true,
@@ -266,8 +266,8 @@ impl Open {
         Error::system("write", &self.part.path(b".part.slabs"), error)
     }
 
-    /// Returns the length of a slab of contents that exists from an earlier transfer. Returns `None` if it
-    /// has no record, or if the data on the disk does not match the record.
+    /// Returns the length of a content slab that was kept from an earlier transfer. Returns `None` if the slab has no
+    /// record, or if its data on the disk does not match the record.
     fn keeps(&mut self, index: u32, slab: u32) -> Result<Option<u32>, Error> {
         let record = self.records.read(index);
         let record = record.map_err(|error| self.records_error(error))?;
@@ -276,7 +276,7 @@ impl Open {
             return Ok(None);
         };
         let range = begins..begins + u64::from(length);
-        // The data may have changed since the record was written, so it is hashed again.
+        // The data may have changed after the record was written. So the slab is hashed again.
         let found = self.destination.hash(&self.spool, range)?;
         let kept = record.length == length && found == Some(record.hash);
         Ok(kept.then_some(length))
@@ -290,14 +290,14 @@ impl Sink for FileSink {
         }
         let slab = self.next;
         let open = match &mut self.state {
-            // The first slab is requested already. It shows how many slabs there are.
+            // The first slab is already requested. It contains the number of slabs.
             State::New if slab > 0 => return Ok(Next::Wait),
             State::New => {
                 self.next += 1;
                 return Ok(Next::Fetch(slab));
             }
             State::Finished => return Ok(Next::End),
-            // No contents are requested before the whole manifest is checked.
+            // The whole manifest must be checked before contents are requested.
             State::Manifest(open) if slab == open.layout().manifest_slabs() => {
                 return Ok(Next::Wait);
             }
@@ -386,7 +386,7 @@ impl Sink for FileSink {
             return Ok(Delivered::Mismatch);
         }
         let length = u64::from(label.length);
-        // After an error, the state stays finished. No further slab may arrive then.
+        // If an error occurs, the state remains `Finished`. So no further slab is accepted.
         self.state = match std::mem::replace(&mut self.state, State::Finished) {
             State::New => {
                 let open = Box::new(self.open(&buffer)?);
@@ -394,8 +394,8 @@ impl Sink for FileSink {
                 self.amount.total = layout.bytes();
                 self.amount.verified = length;
                 if open.missing == 0 {
-                    // The manifest is complete: it came with this slab, or was kept from an earlier
-                    // transfer.
+                    // The manifest is complete. The other slabs of the manifest were kept from an earlier transfer, or
+                    // there are none.
                     let rest = open.spool.header().length - length;
                     self.amount.verified += rest;
                     self.amount.kept += rest;
@@ -422,13 +422,13 @@ impl Sink for FileSink {
                     open.streamed = open.streamed.max(begins + length);
                     check_size(begins + length, self.options.max_size)?;
                     if label.last {
-                        // An empty last slab only reports the end of the stream, and has no record.
+                        // The last slab of a stream may be empty. It then only reports the end of the stream, and has
+                        // no record.
                         open.data_slabs = Some(index + u32::from(length > 0));
                         self.amount.total = Some(open.spool.header().length + begins + length);
                     }
                 }
-                // The record comes after the contents, so that a record never claims bytes that were not
-                // written.
+                // The record is written after the contents. So a record never describes bytes that were not written.
                 open.destination.write(&open.spool, begins, &buffer)?;
                 let length = label.length;
                 let written = open.records.write(index, &Record { length, hash });
@@ -473,7 +473,7 @@ impl Sink for FileSink {
             Content::File | Content::Stream => contents,
         };
         if found != *expected {
-            // No slab can be trusted, because it is unknown which ones are wrong.
+            // It is not known which slabs are wrong. So none of them may be used again.
             let cleared = open.records.clear();
             cleared.map_err(|error| open.records_error(error))?;
             let (expected, found) = (expected.to_string(), found.to_string());

@@ -17,29 +17,29 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Number of bytes that one step reads and hashes. They fit the processor's cache, so that the hash need
-/// not read them from memory.
+/// Number of bytes that one step reads and hashes. They fit into the processor's cache, so the hash does not read them
+/// from memory again.
 const STEP: usize = 1 << 18;
 
-/// Source that is a file, or a directory with its contents. If a file has changed since the source was
-/// opened, its slabs cannot be read.
+/// Source for one file, or for a directory with its contents. A slab cannot be read if one of its files has changed
+/// since the source was opened.
 #[derive(Debug)]
 pub struct FileSource {
     spool: Spool,
     files: Files,
-    /// Hashes of the slabs of contents that have been read.
+    /// Hashes of the slabs of contents that were already read.
     records: Records,
-    /// First slab of contents that may lack a hash.
+    /// Number of the first slab of contents that may have no hash yet.
     unhashed: u32,
 }
 
-/// Files of the contents.
+/// Files whose contents are sent.
 #[derive(Debug)]
 struct Files {
     path: PathBuf,
     root: Opened,
     inodes: Inodes,
-    /// File that was read last, with the number of its entry.
+    /// File that was read last, and the number of its entry.
     last: Option<(u64, File)>,
 }
 
@@ -50,7 +50,7 @@ enum Opened {
 }
 
 impl FileSource {
-    /// Opens a file or a directory. `note` is called for each entry that is skipped or sent with a change.
+    /// Opens a file or a directory. `note` receives each entry that is skipped or sent with a change.
     ///
     /// # Errors
     /// The disk reports an error, or the path is neither a file nor a directory.
@@ -79,7 +79,7 @@ impl FileSource {
         })
     }
 
-    /// Calls `call` for each entry, in order.
+    /// Calls `call` for each entry of the manifest, in order.
     ///
     /// # Errors
     /// The manifest cannot be read, or `call` returned an error.
@@ -104,8 +104,8 @@ impl FileSource {
         let mut hashed = 0;
         self.spool.pieces(range, |piece| {
             files.read(piece, buffer, |buffer, filled| {
-                // Bytes are hashed while they are in the processor's cache. But small pieces are collected
-                // first, so that the hash can use vector instructions.
+                // Bytes are hashed while they are in the processor's cache. Small pieces are collected first, because
+                // the hash can then use vector instructions.
                 if filled - hashed >= STEP {
                     hasher.update(&buffer[hashed..filled]);
                     hashed = filled;
@@ -187,8 +187,8 @@ impl Source for FileSource {
 }
 
 impl Files {
-    /// Reads a part of a file to its position in a slab. Before and after the read, it checks that the file
-    /// has not changed. `note` is called with the slab and the number of its bytes that are filled so far.
+    /// Reads a part of a file to its position in a slab. Checks before and after the read that the file has not
+    /// changed. Calls `note` with the slab and the number of its bytes that are read so far.
     fn read(
         &mut self,
         piece: &Piece<'_>,
@@ -211,8 +211,7 @@ impl Files {
         let Some((_, file)) = &self.last else {
             return Ok(());
         };
-        // The check of the file comes before the error of the read, because a change of the file may be its
-        // cause.
+        // A change of the file may cause an error of the read. So the file is checked before this error is returned.
         let mut read = Ok(());
         for from in piece.within.clone().step_by(STEP) {
             let to = piece.within.end.min(from + STEP);
@@ -223,11 +222,11 @@ impl Files {
             }
             note(slab, to);
         }
-        // The file's state is read by its name. So this detects also that another file has replaced it.
+        // The file's state is read by its path. So the check also detects that another file has the same path now.
         let again = self.version_of(piece.below, &path)?;
         self.same(piece, &again, &path)?;
         read.map_err(|error| Error::system("read", &path, error))?;
-        // The file is complete, so it can be closed.
+        // All bytes of the file are read, so it can be closed.
         if piece.at + piece.within.len() as u64 == piece.size {
             self.last = None;
         }
@@ -241,8 +240,7 @@ impl Files {
                     .try_clone()
                     .map_err(|error| Error::system("open", path, error));
             }
-            // Without NONBLOCK, the call would block if another process had replaced the file by a
-            // pipe.
+            // With NONBLOCK, the call does not block if another process has replaced the file by a pipe.
             Opened::Tree(tree) => {
                 tree.open(below, OFlags::RDONLY | OFlags::NONBLOCK, Mode::empty())
             }
@@ -259,10 +257,10 @@ impl Files {
         }
     }
 
-    /// Returns the current state of the file at a path.
+    /// Returns the current state of a file, by its path below the root.
     fn version_of(&mut self, below: &[u8], path: &Path) -> Result<FileVersion, Error> {
         let seen = match &mut self.root {
-            // The path may be a symbolic link, which the walk has followed too.
+            // The path may be a symbolic link. The walk has followed it, so this call follows it too.
             Opened::File(_) => std::fs::metadata(path).map(|stat| FileVersion::from(&stat)),
             Opened::Tree(tree) => match tree.stat(below) {
                 Ok(stat) => Ok(FileVersion::from(&stat)),
@@ -278,7 +276,7 @@ impl Files {
         })
     }
 
-    /// Checks that a file is the one that the walk has found.
+    /// Checks that a file is still the file that the walk has found.
     fn same(&self, piece: &Piece<'_>, seen: &FileVersion, path: &Path) -> Result<(), Error> {
         let inode = self.inodes.of(piece.number);
         let inode = inode.map_err(FileSource::temporary)?;
@@ -303,7 +301,7 @@ impl Files {
     }
 }
 
-/// State of a file that shows whether the file has changed.
+/// Properties of a file that show whether the file has changed.
 struct FileVersion {
     size: u64,
     modified: (i64, i64),
@@ -330,28 +328,28 @@ impl From<&rustix::fs::Stat> for FileVersion {
     }
 }
 
-/// Source that is a pipe. Its slabs have 1 MiB. A slab is sent when it is full or when the stream ends.
+/// Source that reads a pipe. Its slabs have 1 MiB. A slab is sent when it is full or when the stream ends.
 pub struct StreamSource<R> {
     input: R,
     manifest: Vec<u8>,
     header: Header,
-    /// Next slab. Slab 0 is the manifest.
+    /// Number of the next slab. Slab 0 is the manifest.
     next: u32,
     ended: bool,
     root: Root,
 }
 
 impl<R: Read + Send> StreamSource<R> {
-    /// Creates a source. The receiver uses `name` if it writes the stream to a file.
+    /// Creates a source. A receiver that writes the stream to a file uses `name` for this file.
     ///
     /// # Errors
-    /// The name is not allowed for a file.
+    /// `name` is not allowed as the name of a file.
     pub fn new(input: R, name: &[u8]) -> Result<Self, Error> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        // With a clock before 1970, the time is 0.
+        // If the clock is set before 1970, the time is 0.
         let now = now.unwrap_or_default();
         let metadata = Metadata {
-            // A pipe has no useful mode, so the file gets the usual mode of a new file.
+            // A pipe has no useful mode. So the received file gets the usual mode of a new file.
             mode: 0o644,
             seconds: now.as_secs() as i64,
             nanos: now.subsec_nanos(),
@@ -364,8 +362,7 @@ impl<R: Read + Send> StreamSource<R> {
             what,
         };
         let named = |error| Error::system("name a stream", Path::new("-"), error);
-        // A slab is sent only when it is full. Slabs of more than 1 MiB would delay the bytes of a slow
-        // stream.
+        // A slab is sent only when it is full. So slabs of more than 1 MiB would delay the bytes of a slow stream.
         let mut writer = Writer::new(Vec::new(), Content::Stream, 20, false, false);
         writer.add(&entry).map_err(named)?;
         let (header, pages) = writer.finish().map_err(named)?;
@@ -403,7 +400,7 @@ impl<R: Read + Send> Source for StreamSource<R> {
             });
         }
         if slab != self.next || self.ended {
-            // A pipe cannot be read again, so an earlier slab is gone.
+            // A pipe cannot be read a second time. So an earlier slab is not available any more.
             return Err(Error::Gone(slab));
         }
         let Some(SlabLocation::Stream { begins, full }) = self.header.layout().location(slab)
@@ -415,12 +412,12 @@ impl<R: Read + Send> Source for StreamSource<R> {
         let read = (&mut self.input).take(full.into()).read_to_end(buffer);
         read.map_err(|error| Error::system("read", Path::new("-"), error))?;
         let hash = hash::slab(begins, buffer);
-        // An empty last slab would change the root, but it is only needed to report the end of the stream.
+        // An empty last slab only reports the end of the stream. Its hash must not change the root.
         if !buffer.is_empty() {
             self.root.push(&hash);
         }
         self.next += 1;
-        // `read_to_end` returns fewer bytes only at the end of the stream.
+        // `read_to_end` reads fewer bytes only at the end of the stream.
         self.ended = buffer.len() < full as usize;
         Ok(Label {
             slab,

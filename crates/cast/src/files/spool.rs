@@ -1,4 +1,4 @@
-//! Manifest on disk. It is read page by page. A search needs no index in memory.
+//! Manifest on disk. It is read page by page, and a search needs no index in memory.
 
 use super::error::Error;
 use super::hash::Hash;
@@ -10,47 +10,47 @@ use std::ops::{ControlFlow, Range};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// Manifest on disk, with its header at the start.
+/// Manifest in a file that begins with the header.
 #[derive(Debug)]
 pub struct Spool {
     file: File,
     header: Header,
-    /// Path of the file, for errors.
+    /// Path of the file, for error messages.
     path: PathBuf,
 }
 
-/// Entry of a manifest, with its path and the position of its contents. Both depend on the entries before it.
+/// Entry of a manifest, with its path and the position of its contents. Both values depend on the earlier entries.
 #[derive(Debug)]
 pub struct Item<'a> {
     /// Number of the entry.
     pub number: u64,
-    /// Position of the entry's contents within all contents.
+    /// Position of the entry's contents in the contents of all files.
     pub offset: u64,
-    /// Path below the root. Empty for the root.
+    /// Path of the entry below the root. Empty for the root itself.
     pub below: &'a [u8],
-    /// Entry as the manifest has it.
+    /// Entry as it is stored in the manifest.
     pub entry: &'a Entry<'a>,
 }
 
-/// Part of a file that lies in a range of all contents.
+/// Part of a file that is inside a given range of the contents.
 #[derive(Debug)]
 pub struct Piece<'a> {
-    /// Number of the file's entry.
+    /// Number of the entry of the file.
     pub number: u64,
-    /// Path of the file below the root. Empty for the root.
+    /// Path of the file below the root. Empty for the root itself.
     pub below: &'a [u8],
     /// Mode, times and further metadata.
     pub metadata: &'a Metadata<'a>,
-    /// Bytes of the whole file.
+    /// Size of the whole file in bytes.
     pub size: u64,
-    /// First byte of the part within the file.
+    /// Position of the part's first byte in the file.
     pub at: u64,
-    /// Position of the part within the range.
+    /// Position of the part in the given range.
     pub within: Range<usize>,
 }
 
 impl Spool {
-    /// Creates access to the manifest in a file, which begins with the header.
+    /// Creates access to a manifest. `file` begins with the header.
     pub fn new(file: File, header: Header, path: PathBuf) -> Self {
         Self { file, header, path }
     }
@@ -64,19 +64,19 @@ impl Spool {
         Error::system("read", &self.path, error)
     }
 
-    /// Reads bytes of the manifest into a buffer.
+    /// Reads bytes of the manifest, starting at position `begins`.
     pub fn read(&self, begins: u64, buffer: &mut [u8]) -> Result<(), Error> {
         let read = self.file.read_exact_at(buffer, begins);
         read.map_err(|error| self.error(error))
     }
 
-    /// Writes bytes of the manifest.
+    /// Writes bytes of the manifest, starting at position `begins`.
     pub fn write(&self, begins: u64, bytes: &[u8]) -> Result<(), Error> {
         let written = self.file.write_all_at(bytes, begins);
         written.map_err(|error| Error::system("write", &self.path, error))
     }
 
-    /// Returns whether all pages exist and match the hash in the header.
+    /// Returns whether the file has all pages, and the pages match the hash in the header.
     pub fn is_whole(&self) -> Result<bool, Error> {
         let length = self.file.metadata().map_err(|error| self.error(error))?;
         if length.len() != self.header.length {
@@ -104,8 +104,8 @@ impl Spool {
         self.read(begins, buffer)
     }
 
-    /// Returns the last page whose header satisfies `is_below`. The values in the headers ascend, so this is
-    /// a binary search.
+    /// Returns the last page whose header satisfies `is_below`. The values in the headers increase, so a binary search
+    /// is possible.
     fn last_page(&self, is_below: impl Fn((u64, u64)) -> bool) -> Result<u64, Error> {
         let (mut first, mut end) = (0, self.header.pages());
         while first + 1 < end {
@@ -122,7 +122,7 @@ impl Spool {
         Ok(first)
     }
 
-    /// Calls `call` for each entry of the pages, in order, until it returns `Break`.
+    /// Calls `call` for each entry of the pages in order, until `call` returns `Break`.
     pub fn each(
         &self,
         pages: Range<u64>,
@@ -146,14 +146,14 @@ impl Spool {
                 if call(&item)?.is_break() {
                     return Ok(());
                 }
-                // A manifest that is not checked yet may have any sizes.
+                // The sizes may have any values in a manifest that is not checked yet. So the sum must not overflow.
                 offset = offset.saturating_add(entry.size());
             }
         }
         Ok(())
     }
 
-    /// Calls `call` for each entry, in order.
+    /// Calls `call` for each entry of the manifest, in order.
     pub fn all(&self, mut call: impl FnMut(&Item<'_>) -> Result<(), Error>) -> Result<(), Error> {
         self.each(0..self.header.pages(), |item| {
             call(item).map(ControlFlow::Continue)
@@ -185,7 +185,7 @@ impl Spool {
         Ok(())
     }
 
-    /// Calls `call` for each part of a file that lies in a range of all contents.
+    /// Calls `call` for each part of a file that is inside a range of the contents.
     pub fn pieces(
         &self,
         range: Range<u64>,
@@ -215,8 +215,8 @@ impl Spool {
         })
     }
 
-    /// Returns the path of a regular file below the root, by its number, or `None` if the entry is
-    /// not a regular file.
+    /// Returns the path of a regular file below the root. Returns `None` if the entry with this number is not a regular
+    /// file.
     pub fn file(&self, number: u64) -> Result<Option<Vec<u8>>, Error> {
         let page = self.last_page(|(first, _)| first <= number)?;
         let mut found = None;
@@ -236,7 +236,7 @@ impl Spool {
 /// Path of the current entry below the root.
 struct Trail {
     path: Vec<u8>,
-    /// Length of the path up to each level.
+    /// Length of the path up to and including each level.
     ends: Vec<usize>,
 }
 
@@ -262,7 +262,7 @@ impl Trail {
         }
         self.ends.truncate(level);
         self.path.truncate(self.ends.last().copied().unwrap_or(0));
-        // The root's own name is not part of paths below the root.
+        // A path below the root does not contain the name of the root.
         if level > 0 {
             if !self.path.is_empty() {
                 self.path.push(b'/');
@@ -277,7 +277,7 @@ impl Trail {
     }
 }
 
-/// Returns a path below another path, for errors.
+/// Joins a path and a path below it, for error messages.
 pub fn shown(root: &Path, below: &[u8]) -> PathBuf {
     use std::os::unix::ffi::OsStrExt;
     if below.is_empty() {

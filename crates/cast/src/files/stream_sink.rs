@@ -1,4 +1,4 @@
-//! Sink that writes the slabs of a file or a stream to a pipe, in order.
+//! Sink that writes a file or a stream to a pipe. The slabs are written in order.
 
 use super::error::Error;
 use super::hash::{self, Hash, Root, SlabHash};
@@ -9,31 +9,31 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io::Write;
 use std::path::Path;
 
-/// Sink that writes a file or a stream to a pipe. Slabs that arrive early are kept until all slabs
-/// before them have arrived.
+/// Sink that writes a file or a stream to a pipe. A slab that arrives too early is kept until all slabs before it have
+/// arrived.
 pub struct StreamSink<W> {
     output: W,
     /// Largest number of slabs that are requested or kept at the same time.
     ahead: u32,
     max_size: u64,
     header: Option<Header>,
-    /// Slabs with a wrong hash, which must be sent again.
+    /// Slabs that must be sent again, because their hash was wrong.
     again: VecDeque<u32>,
-    /// Next slab to request.
+    /// Number of the next slab to request.
     next: u32,
-    /// Next slab to write.
+    /// Number of the next slab to write.
     written: u32,
-    /// Slabs that have arrived before an earlier slab.
+    /// Slabs that have arrived before an earlier slab, by number.
     early: BTreeMap<u32, (SlabHash, Buffer)>,
     root: Root,
-    /// Number of slabs. `None`: not known yet.
+    /// Number of all slabs. `None` until it is known.
     slabs: Option<u32>,
     amount: Amount,
 }
 
 impl<W: Write + Send> StreamSink<W> {
-    /// Creates a sink. At most `ahead` slabs are requested or kept at the same time, and at most
-    /// `max_size` bytes are accepted.
+    /// Creates a sink. At most `ahead` slabs are requested or kept at the same time. At most `max_size` bytes are
+    /// accepted.
     pub fn new(output: W, ahead: u32, max_size: u64) -> Self {
         Self {
             output,
@@ -58,7 +58,7 @@ impl<W: Write + Send> StreamSink<W> {
         }
     }
 
-    /// Decodes the manifest, which is one page.
+    /// Decodes the manifest, which must be a single page.
     fn open(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let header = Header::decode(bytes)?;
         if header.content == Content::Tree {
@@ -68,7 +68,7 @@ impl<W: Write + Send> StreamSink<W> {
             });
         }
         let wrong = |why: &str| ManifestError::new(Location::Header, why);
-        // A pipe has no place for a manifest of several slabs, and a file or a stream does not need one.
+        // The manifest of a file or a stream needs only one slab. A pipe could not store more of them.
         if bytes.len() as u64 != header.length {
             return Err(wrong("its length differs from the length of its slab").into());
         }
@@ -136,7 +136,7 @@ impl<W: Write + Send> Sink for StreamSink<W> {
             {
                 begins
             }
-            // The manifest of a file or a stream is one slab, so this slab has arrived twice.
+            // The manifest of a file or a stream is a single slab. So this slab has arrived before.
             Some(Some(SlabLocation::Manifest { .. })) => return Ok(Delivered::Verified),
             _ => {
                 return wrong(format!(
@@ -172,7 +172,7 @@ impl<W: Write + Send> Sink for StreamSink<W> {
         self.amount.verified += length;
         while let Some((hash, buffer)) = self.early.remove(&self.written) {
             self.output.write_all(&buffer).map_err(Self::error)?;
-            // An empty last slab only reports the end of the stream.
+            // The last slab may be empty. It then only reports the end of the stream.
             if !buffer.is_empty() {
                 self.root.push(&hash);
             }
@@ -190,7 +190,7 @@ impl<W: Write + Send> Sink for StreamSink<W> {
             return Err(Error::Incomplete { slab: self.written });
         }
         let found = std::mem::take(&mut self.root).finish();
-        // The bytes have gone to the pipe already, so a wrong root can only be reported.
+        // The bytes are already in the pipe. So the sink can only report a wrong root.
         if found != *expected {
             let (expected, found) = (expected.to_string(), found.to_string());
             return Err(Error::Root { expected, found });

@@ -1,4 +1,4 @@
-//! Key file, which only its owner may read.
+//! Key file. Only the file's owner may read it.
 
 use super::key::{Key, KeyError};
 use std::fs::{File, OpenOptions};
@@ -6,10 +6,10 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// Largest key file, in bytes. The longest line of a key is shorter.
+/// Size limit of a key file in bytes. Every valid key file is shorter.
 const LONGEST: u64 = 256;
 
-/// Error of a key file.
+/// Error of reading or writing a key file.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {reason}", .path.display())]
 pub struct FileError {
@@ -34,10 +34,10 @@ enum Reason {
     Open { mode: u32 },
 }
 
-/// Reads the key in a file of mode 0600 or 0400.
+/// Reads the key from a file with mode 0600 or 0400.
 ///
 /// # Errors
-/// The file cannot be read, is readable by others than its owner, or contains no valid key.
+/// The file cannot be read, users other than its owner can read it, or it contains no valid key.
 pub fn load(path: &Path) -> Result<Key, FileError> {
     let read = || {
         let file = File::open(path).map_err(Reason::Io)?;
@@ -46,7 +46,7 @@ pub fn load(path: &Path) -> Result<Key, FileError> {
             return Err(Reason::Open { mode });
         }
         let mut bytes = Vec::new();
-        // One byte more shows that the file is too long.
+        // One byte beyond the limit is read, so that a file that is too long is noticed.
         let length = file.take(LONGEST + 1).read_to_end(&mut bytes);
         if length.map_err(Reason::Io)? as u64 > LONGEST {
             return Err(Reason::TooLong);

@@ -1,4 +1,4 @@
-//! Pre-shared key, its text format, and the keys that are derived from it.
+//! Pre-shared key with its text format, and the keys that are derived from it.
 
 use super::packets::{Opener, Sealer};
 use super::random::{NoRandomness, random};
@@ -9,7 +9,7 @@ use ring::{aead, digest, hkdf, hmac};
 /// First word in the text format of a key.
 const NAME: &str = "tailcut-cast-key-1";
 
-/// Random bytes of an origin, which make its derived keys unique.
+/// Random bytes of an origin. They make the keys of the origin unique.
 pub type Salt = [u8; 16];
 
 /// Cipher of packets. Both ciphers have tags of 16 bytes.
@@ -24,10 +24,10 @@ pub enum Cipher {
 }
 
 impl Cipher {
-    /// Both ciphers.
+    /// All ciphers.
     pub const ALL: [Cipher; 2] = [Self::Aes128Gcm, Self::ChaCha20Poly1305];
 
-    /// Returns the name: `aes-128-gcm` or `chacha20-poly1305`.
+    /// Returns the cipher's name: `aes-128-gcm` or `chacha20-poly1305`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Aes128Gcm => "aes-128-gcm",
@@ -43,32 +43,32 @@ impl Cipher {
     }
 }
 
-/// Direction of packets.
+/// Direction of the packets of a session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Direction {
-    /// From a sender of an object to its receivers.
+    /// From a sender of the object to a receiver.
     Forward,
-    /// From a receiver to a sender.
+    /// From a receiver of the object to a sender.
     Backward,
 }
 
-/// Origin of packets. Each origin has different keys.
+/// Source of packets. Each origin has its own keys.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Origin {
-    /// Identifier of the session.
+    /// Identifier of the origin's session.
     pub session: u64,
-    /// Share of a sender of the session. If the origin is a receiver, it is the share of the sender that
-    /// the origin answers.
+    /// Index of a sender in the session (its share of the symbols). For a receiver, the index of the sender that it
+    /// answers.
     pub share: u16,
-    /// Whether the origin sends symbols or requests them.
+    /// Direction of the packets: an origin sends either symbols or requests.
     pub direction: Direction,
-    /// Random bytes that the origin has drawn for this session ([`Origin::new`]).
+    /// Random bytes that [`Origin::new`] has drawn for this session.
     pub salt: Salt,
 }
 
 impl Origin {
-    /// Creates the origin of this end with a new random salt. An origin must not be used for two
-    /// sessions, or again after a restart.
+    /// Creates the origin of this end with a new random salt. Create a new origin for each session and after each
+    /// restart.
     ///
     /// # Errors
     /// The operating system returned no random bytes.
@@ -81,7 +81,7 @@ impl Origin {
         })
     }
 
-    /// Encodes all fields.
+    /// Returns all fields in the encoding of the key derivation.
     fn bytes(&self) -> [u8; 27] {
         let mut bytes = [0; 27];
         bytes[..8].copy_from_slice(&self.session.to_be_bytes());
@@ -90,7 +90,7 @@ impl Origin {
         bytes
     }
 
-    /// Encodes the share and the direction.
+    /// Returns the encoded share and direction.
     pub(super) fn place(&self) -> [u8; 3] {
         let [high, low] = self.share.to_be_bytes();
         let direction = match self.direction {
@@ -106,7 +106,7 @@ impl Origin {
 pub struct Key {
     cipher: Cipher,
     secret: [u8; 32],
-    /// HKDF-Extract of the secret.
+    /// Result of HKDF-Extract for the secret.
     extracted: hkdf::Prk,
 }
 
@@ -119,7 +119,7 @@ impl Key {
         Ok(Self::new(cipher, random()?))
     }
 
-    /// Creates a key from these bytes.
+    /// Creates a key from the bytes of a secret.
     pub fn new(cipher: Cipher, secret: [u8; 32]) -> Self {
         Self {
             cipher,
@@ -128,14 +128,14 @@ impl Key {
         }
     }
 
-    /// Returns the cipher.
+    /// Returns the cipher of the key.
     pub fn cipher(&self) -> Cipher {
         self.cipher
     }
 
-    /// Returns the key as a line of text without an end of line, in the format that
-    /// [`Key::from_str`] reads: a name with a version, the cipher, the 32 bytes and the first 4
-    /// bytes of a SHA-256 hash, both in hexadecimal. The line is as secret as the key.
+    /// Returns the key as a line of text without an end of line, in the format that [`Key::from_str`] reads. The line
+    /// has four words: a name with a version, the cipher, the 32 bytes, and a check value. The check value is the first
+    /// 4 bytes of a SHA-256 hash. Bytes are in hexadecimal. The line is as secret as the key.
     pub fn to_line(&self) -> String {
         let mut line = format!("{NAME} {} ", self.cipher.name());
         push_hex(&mut line, &self.secret);
@@ -144,25 +144,25 @@ impl Key {
         line
     }
 
-    /// Returns an identifier of the key that reveals nothing about it: 8 bytes in hexadecimal.
+    /// Returns 8 bytes in hexadecimal that identify the key without revealing it.
     pub fn fingerprint(&self) -> String {
         let mut text = String::new();
         push_hex(&mut text, &self.derive::<8>(&[b"fingerprint"]));
         text
     }
 
-    /// Returns the state that encrypts packets of this end.
+    /// Returns the state that encrypts the packets of this end.
     pub fn sealer(&self, own: &Origin) -> Sealer {
         Sealer::new(self.clone(), *own)
     }
 
-    /// Returns the state that decrypts packets of a peer.
+    /// Returns the state that decrypts the packets of a peer.
     pub fn opener(&self, peer: &Origin) -> Opener {
         Opener::new(self.clone(), *peer)
     }
 
-    /// Returns the answer to a `challenge` of the other end. It proves that this end has the key now, and
-    /// that this end is `own`.
+    /// Returns the answer to a random `challenge` of the other end. The answer proves that this end has the key now,
+    /// and that this end is the origin `own`.
     pub fn proof(&self, own: &Origin, challenge: &Salt) -> [u8; 32] {
         let tag = hmac::sign(&self.prover(own), challenge);
         let mut proof = [0; 32];
@@ -170,8 +170,8 @@ impl Key {
         proof
     }
 
-    /// Returns whether `proof` is the proof of `peer` for `challenge`. The time of this call does not
-    /// depend on the content of `proof`.
+    /// Returns whether `proof` is the right answer of `peer` to `challenge`. The time of this call does not depend on
+    /// the content of `proof`, so that the time reveals nothing about the right answer.
     pub fn proves(&self, peer: &Origin, challenge: &Salt, proof: &[u8]) -> bool {
         hmac::verify(&self.prover(peer), challenge, proof).is_ok()
     }
@@ -201,9 +201,9 @@ impl Key {
         bytes
     }
 
-    /// Fills `bytes` with HKDF-Expand of the cipher's name followed by `info`. The first part of `info`
-    /// differs in length or content for each use, and the other parts have fixed lengths. So no two uses have
-    /// the same input.
+    /// Fills `bytes` with HKDF-Expand of the cipher's name followed by `info`. Two uses must never have the same input.
+    /// So the first part of `info` has a different length or content for each use, and the other parts have fixed
+    /// lengths.
     fn fill(&self, info: &[&[u8]], bytes: &mut [u8]) {
         let mut all: [&[u8]; 5] = [self.cipher.name().as_bytes(), b" ", b"", b"", b""];
         all[2..2 + info.len()].copy_from_slice(info);
@@ -238,13 +238,13 @@ impl hkdf::KeyType for Length {
     }
 }
 
-/// Error in the line of a key. It reveals nothing about the secret.
+/// Error in the text of a key. The error reveals nothing about the secret.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum KeyError {
     /// The line does not have four words.
     #[error("a key is one line of 4 words (\"{NAME} CIPHER SECRET CHECK\"): this has {found}")]
     Words {
-        /// Number of words.
+        /// Number of words in the line.
         found: usize,
     },
     /// The line begins with another name or version.
@@ -263,10 +263,10 @@ pub enum KeyError {
          {found} characters, or others"
     )]
     Secret {
-        /// Number of characters.
+        /// Number of characters of the third word.
         found: usize,
     },
-    /// The fourth word does not match the others: a digit is wrong or missing.
+    /// The fourth word does not match the other words. A digit is wrong or missing.
     #[error("the last word of a key does not fit the others: it was cut off or mistyped")]
     Check,
 }
@@ -274,7 +274,7 @@ pub enum KeyError {
 impl FromStr for Key {
     type Err = KeyError;
 
-    /// Reads the line of [`Key::to_line`], with or without an end of line.
+    /// Parses the line of [`Key::to_line`], with or without an end of line.
     fn from_str(line: &str) -> Result<Self, KeyError> {
         let line = line.strip_suffix('\n').unwrap_or(line);
         let line = line.strip_suffix('\r').unwrap_or(line);
@@ -303,7 +303,7 @@ fn push_hex(text: &mut String, bytes: &[u8]) {
     text.extend(digits.filter_map(|digit| char::from_digit(u32::from(digit), 16)));
 }
 
-/// Returns `N` bytes if `text` consists of their lower-case hexadecimal digits.
+/// Parses `N` bytes from lower-case hexadecimal digits. Returns `None` for any other text.
 fn read_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
     let (pairs, rest) = text.as_bytes().as_chunks::<2>();
     if pairs.len() != N || !rest.is_empty() {

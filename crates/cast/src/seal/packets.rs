@@ -8,9 +8,9 @@ use ring::aead::{Aad, LessSafeKey, Nonce, Tag};
 /// Bytes that encryption adds to a packet.
 pub const TAG: usize = 16;
 
-/// Packet numbers per key. The next packet has a new key. With packets of up to 9,000 bytes,
-/// the chance of an attacker to distinguish AES-128-GCM from noise stays below 2^-57 for each key
-/// (RFC 9001, appendix B.1.1: 2^35 blocks of 16 bytes in all).
+/// Number of packets that are encrypted with one key. The next packet has a new key. With packets of up to 9,000 bytes,
+/// an attacker distinguishes AES-128-GCM from noise with a probability below 2^-57 for each key (RFC 9001, appendix
+/// B.1.1: 2^35 blocks of 16 bytes in all).
 pub const GENERATION: u64 = 1 << 25;
 
 /// Number of forged packets after which an opener accepts no more packets. This is the limit of RFC
@@ -27,20 +27,20 @@ pub enum Refusal {
     /// that its key is deleted.
     #[error("the packet's number is too far ahead, or its key is deleted")]
     Ahead,
-    /// The packet does not come from this origin, or was changed on its way.
+    /// The packet does not come from this origin, or was changed on the path.
     #[error("the packet was made without the key, or was changed on its way")]
     Forged,
-    /// The number of forged packets has reached the limit for one key. The session must end.
+    /// Too many forged packets have arrived for one key. The session must end.
     #[error("too many forged packets: the session's key is not safe any more")]
     Worn,
 }
 
-/// Encryption of the packets of one origin.
+/// State that encrypts the packets of one origin.
 pub struct Sealer {
     key: Key,
     own: Origin,
     current: Generation,
-    /// Smallest number that may be used. Each number is used once.
+    /// Smallest number that the next packet may have. No number may be used twice.
     next: u64,
 }
 
@@ -54,19 +54,19 @@ impl Sealer {
         }
     }
 
-    /// Encrypts `payload` in place. Returns its tag, which also covers `header`. Numbers must
-    /// ascend from call to call.
+    /// Encrypts `payload` in place. Returns the tag, which also protects `header`. Each call needs a larger number than
+    /// the calls before.
     ///
     /// # Errors
-    /// `number` was used or skipped before. Returns the smallest allowed number. Two packets with
-    /// one number would reveal their contents.
+    /// `number` was used or skipped before. The error is the smallest allowed number. Two packets with the same number
+    /// would reveal their contents.
     pub fn seal(
         &mut self,
         number: u64,
         header: &[u8],
         payload: &mut [u8],
     ) -> Result<[u8; TAG], u64> {
-        // `next` must be larger than each number, so the largest number cannot be used.
+        // `next` must become `number + 1`, so the largest number cannot be used.
         if number < self.next || number == u64::MAX {
             return Err(self.next);
         }
@@ -79,7 +79,7 @@ impl Sealer {
             Aad::from(header),
             payload,
         );
-        // Encryption fails only beyond 2^36 bytes.
+        // Encryption fails only for more than 2^36 bytes.
         let sealed = sealed.map_err(|_| self.next)?;
         let mut tag = [0; TAG];
         tag.copy_from_slice(sealed.as_ref());
@@ -87,8 +87,8 @@ impl Sealer {
     }
 }
 
-/// Returns whether a packet is valid for `peer`, an origin without state. The function keeps no state
-/// and allocates no memory. The content of `payload` is undefined afterwards.
+/// Returns whether a packet of `peer` is valid, for a peer without stored state. The function stores nothing and
+/// allocates no memory. The content of `payload` is undefined afterwards.
 pub(crate) fn is_of(
     key: &Key,
     peer: &Origin,
@@ -108,17 +108,17 @@ pub(crate) fn is_of(
     opened.is_ok()
 }
 
-/// Decryption of the packets of one origin.
+/// State that decrypts the packets of one origin.
 pub struct Opener {
     key: Key,
     peer: Origin,
     current: Generation,
     /// Key of the previous generation, for late packets.
     previous: Option<Generation>,
-    /// Key of the next generation, after the first packet that claims to belong to it. The packet
-    /// may be forged.
+    /// Key of the next generation. It is created for the first packet that claims to belong to this generation. Such a
+    /// packet may be forged.
     next: Option<Generation>,
-    /// Packet numbers that were accepted.
+    /// Numbers of accepted packets.
     seen: ReplayWindow,
     /// Number of forged packets.
     forged: u64,
@@ -137,11 +137,11 @@ impl Opener {
         }
     }
 
-    /// Decrypts `payload` in place if `tag` is valid for it and `header`. A refused packet changes
-    /// only the count of forged packets and the content of `payload`, which is undefined then.
+    /// Decrypts `payload` in place if `tag` is valid for `payload` and `header`. If the packet is refused, only the
+    /// count of forged packets changes, and the content of `payload` is undefined.
     ///
     /// # Errors
-    /// Reason of the refusal.
+    /// The reason why the packet is refused.
     pub fn open(
         &mut self,
         number: u64,
@@ -152,7 +152,7 @@ impl Opener {
         if self.forged >= MAX_FORGED {
             return Err(Refusal::Worn);
         }
-        // The cheap check of the number comes before the decryption.
+        // The check of the number is cheap, so it comes before the decryption.
         if !self.seen.is_new(number) {
             return Err(Refusal::Replayed);
         }
@@ -162,7 +162,7 @@ impl Opener {
             &self.current
         } else if of == current + 1 {
             let next = || Generation::new(&self.key, &self.peer, of);
-            // The key is kept, so that forged packets do not cause a key derivation each.
+            // The key is stored. Otherwise each forged packet would cause a key derivation.
             self.next.get_or_insert_with(next)
         } else {
             match &self.previous {
@@ -181,9 +181,9 @@ impl Opener {
             self.forged += 1;
             return Err(Refusal::Forged);
         }
-        // The number is recorded only now, because a forged packet must not use it up.
+        // The number is recorded only after the tag was checked. Otherwise a forged packet could use up the number.
         self.seen.take(number);
-        // The packet is valid, so the next generation has really begun.
+        // The packet is valid, so the sender has really begun the next generation.
         if of > current
             && let Some(next) = self.next.take()
         {
@@ -192,7 +192,7 @@ impl Opener {
         Ok(())
     }
 
-    /// Returns the packet number with these lower 32 bits, based on the largest accepted number.
+    /// Returns the full packet number that has these lower 32 bits and is closest to the largest accepted number.
     pub fn expand(&self, truncated: u32) -> u64 {
         expand(self.seen.largest(), truncated)
     }
@@ -203,8 +203,8 @@ impl Opener {
     }
 }
 
-/// Returns the packet number with these lower 32 bits that is closest to `largest` plus one (RFC
-/// 9000, appendix A.3).
+/// Returns the full packet number that has these lower 32 bits and is closest to `largest` plus one (RFC 9000, appendix
+/// A.3).
 pub fn expand(largest: Option<u64>, truncated: u32) -> u64 {
     const WINDOW: u64 = 1 << 32;
     let expected = largest.map_or(0, |largest| largest.saturating_add(1));
@@ -218,8 +218,7 @@ pub fn expand(largest: Option<u64>, truncated: u32) -> u64 {
     }
 }
 
-/// Key of one generation. A generation has [`GENERATION`] packet numbers. The first one is `number`
-/// times [`GENERATION`].
+/// Key of one generation of packets. Generation `number` begins at packet `number` times [`GENERATION`].
 struct Generation {
     number: u64,
     key: LessSafeKey,

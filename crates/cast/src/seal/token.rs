@@ -1,27 +1,26 @@
-//! Address validation with tokens. An answer with a token shows that a sender can read packets that are
-//! sent to its address.
+//! Address validation with tokens. A host sends a token to the address of a sender. If the sender returns the token, it
+//! can read packets that are sent to this address.
 
 use super::random::{NoRandomness, random};
 use core::net::SocketAddr;
 use ring::hmac;
 use tailcut_units::{Duration, Time};
 
-/// Bytes of a token.
+/// Length of a token in bytes.
 pub const TOKEN: usize = 32;
 
-/// Length of an epoch. A token is valid in the epoch of its creation and in the next one. With a shorter
-/// epoch, a sender on a slow path could not answer in time. With a longer one, a recorded token is valid
+/// Length of an epoch. A token is valid in the epoch of its creation and in the next one. With a shorter epoch, a
+/// sender on a slow path could not answer in time. With a longer epoch, an attacker could use a recorded token for
 /// longer.
 const EPOCH: Duration = Duration::from_ms(15_000);
 
-/// Creation and verification of tokens without any state: HMAC-SHA-256 over the epoch, the address,
-/// the port and the session, with a key that is drawn when the program starts. A token is valid for
-/// 15 to 30 seconds.
+/// Creates and verifies tokens without storing them. A token is an HMAC-SHA-256 of the epoch, the address, the port and
+/// the session. Its key is drawn when the program starts. A token is valid for 15 to 30 seconds.
 #[derive(Debug)]
 pub struct Tokens(hmac::Key);
 
 impl Tokens {
-    /// Creates tokens with a new random key.
+    /// Draws the key of the tokens.
     ///
     /// # Errors
     /// The operating system returned no random bytes.
@@ -29,12 +28,12 @@ impl Tokens {
         Ok(Self::new(random()?))
     }
 
-    /// Creates tokens with a given key.
+    /// Uses a given key for the tokens.
     pub fn new(key: [u8; 32]) -> Self {
         Self(hmac::Key::new(hmac::HMAC_SHA256, &key))
     }
 
-    /// Returns the token for a session of the sender at an address.
+    /// Returns the token for a session of the sender at the address `from`.
     pub fn issue(&self, now: Time, from: SocketAddr, session: u64) -> [u8; TOKEN] {
         let tag = hmac::sign(&self.0, &claim(epoch(now), from, session));
         let mut token = [0; TOKEN];
@@ -42,8 +41,8 @@ impl Tokens {
         token
     }
 
-    /// Returns whether this is a valid token for a session of the sender at an address. The time of this
-    /// call is the same for all wrong tokens.
+    /// Returns whether `token` is valid for a session of the sender at the address `from`. The call takes the same time
+    /// for all wrong tokens.
     pub fn check(&self, now: Time, from: SocketAddr, session: u64, token: &[u8]) -> bool {
         let epoch = epoch(now);
         let is_of = |epoch| hmac::verify(&self.0, &claim(epoch, from, session), token).is_ok();
@@ -55,8 +54,7 @@ fn epoch(now: Time) -> u64 {
     (now - Time::ZERO).as_ps() / EPOCH.as_ps()
 }
 
-/// Returns the bytes that a token authenticates. An IPv4 address has the same encoding whether or not the
-/// socket maps it into IPv6.
+/// Returns the bytes that a token protects. An IPv4 address and its IPv6-mapped form have the same bytes.
 fn claim(epoch: u64, from: SocketAddr, session: u64) -> [u8; 34] {
     let address = match from.ip() {
         core::net::IpAddr::V4(address) => address.to_ipv6_mapped(),
@@ -117,7 +115,7 @@ mod tests {
             session in any::<u64>(),
             bit in 0_usize..416,
         ) {
-            // The changed bit belongs to the token, the address, the port or the session.
+            // The test changes one bit of the token, the address, the port or the session.
             let tokens = Tokens::new([1; 32]);
             let mut token = tokens.issue(at(1), SocketAddr::from((address, port)), session);
             let (mut address, mut port, mut session) = (address, port, session);

@@ -1,6 +1,5 @@
-//! Events that the thread of a transfer waits for: arrivals of objects, ends of sent objects, results of
-//! other threads, interruptions by the user, and time limits. After each event the thread wakes up and
-//! checks all of them.
+//! Events for the thread of a transfer: objects that arrive, sent objects that have ended, results of other threads,
+//! interruptions by the user, and time limits. After each event, the thread wakes up and checks all of them.
 
 use super::error::Error;
 use super::message::Message;
@@ -14,17 +13,16 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-/// Time without a message from the other end after which this end sends a ping. With a shorter time, idle
-/// ends send more pings. With a longer time, an end notices a crash later.
+/// Time without a message from the other end, after which this end sends a ping. With a shorter time, idle ends send
+/// more pings. With a longer time, an end detects the crash of the other end later.
 const SILENCE: Duration = Duration::from_secs(2);
-/// Time limit for the delivery of the last messages. After this time an end leaves anyway. With a longer
-/// time, an end that has crashed delays the exit of the other end.
+/// Time limit for the delivery of the last messages. After this time, an end exits without their delivery. With a
+/// longer time, an end that has crashed would delay the exit of the other end.
 pub(super) const FAREWELL: Duration = Duration::from_secs(2);
-/// Interval at which a thread checks whether it must stop. No event reports that the user has set `stop`,
-/// so the thread reads it at this interval.
+/// Interval at which a thread tests whether the user has set `stop`. No event reports this.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Waker that unparks a thread.
+/// Waker of a task that unparks a thread.
 struct Unpark(Thread);
 
 impl Wake for Unpark {
@@ -33,12 +31,12 @@ impl Wake for Unpark {
     }
 }
 
-/// Channel for the messages of a transfer. The thread that runs the transfer uses it.
+/// Channel for the messages of a transfer. Only the thread of the transfer uses it.
 pub(super) struct Channel<'a> {
     endpoint: &'a Endpoint,
     stop: &'a AtomicBool,
     waker: Waker,
-    /// Messages that are being sent, with their receivers.
+    /// Messages that are being sent, each with its destination.
     messages: Vec<(SocketAddr, Sending)>,
 }
 
@@ -57,7 +55,7 @@ impl<'a> Channel<'a> {
         self.endpoint
     }
 
-    /// Returns an error if the user has interrupted the transfer.
+    /// Returns an error if the user has interrupted the transfer. Otherwise returns `Ok`.
     pub(super) fn check(&self) -> Result<(), Error> {
         match self.stop.load(Ordering::Relaxed) {
             true => Err(Error::Interrupted),
@@ -65,23 +63,23 @@ impl<'a> Channel<'a> {
         }
     }
 
-    /// Sends a message to an end with the session number `number`.
+    /// Sends a message to the end with the session number `number`.
     pub(super) fn send(&mut self, to: SocketAddr, number: u64, message: &Message) {
         let sending = self.endpoint.send(to, message.encode(number));
         self.messages.push((to, sending));
     }
 
-    /// Returns whether a message to this end is being sent. The result of the message will show whether
-    /// the end is reachable.
+    /// Returns whether a message to this end is being sent. The result of the message will show whether the end can be
+    /// reached.
     pub(super) fn is_sending_to(&self, peer: SocketAddr) -> bool {
         self.messages.iter().any(|(to, _)| *to == peer)
     }
 
-    /// Returns the messages that could not be delivered.
+    /// Returns the failed messages: the address of the other end and the reason. Forgets all messages that have ended.
     pub(super) fn lost(&mut self) -> Vec<(SocketAddr, Failure)> {
         let mut lost = Vec::new();
         let waker = &self.waker;
-        // The poll also registers the waker, so that the thread wakes up when a message ends.
+        // The poll also registers the waker. So the thread wakes up when a message has ended.
         self.messages.retain_mut(|(to, sending)| {
             match Pin::new(sending).poll(&mut Context::from_waker(waker)) {
                 Poll::Pending => true,
@@ -95,7 +93,8 @@ impl<'a> Channel<'a> {
         lost
     }
 
-    /// Returns the next message that has arrived, or `None`. Objects that are not messages are dropped.
+    /// Returns the next message that has arrived, or `None` if there is none. Objects that are not messages are
+    /// dropped.
     pub(super) fn next(&self) -> Result<Option<(SocketAddr, u64, Message)>, Error> {
         loop {
             let arrival = pin!(self.endpoint.arrival());
@@ -105,14 +104,14 @@ impl<'a> Channel<'a> {
                 Poll::Ready(Some(received)) => received,
             };
             let from = received.from;
-            // Any host can send an object that is no message, and that must not end the transfer.
+            // Any host can send an object that is not a message. Such an object must not end the transfer.
             if let Ok((to, message)) = Message::decode(received.into_bytes()) {
                 return Ok(Some((from, to, message)));
             }
         }
     }
 
-    /// Returns the result of sending an object, or `None` if it is not known yet.
+    /// Returns the result of sending an object. Returns `None` if the transfer of the object has not ended.
     pub(super) fn result_of(&self, sending: &mut Sending) -> Option<Result<Sent, Failure>> {
         match Pin::new(sending).poll(&mut Context::from_waker(&self.waker)) {
             Poll::Ready(result) => Some(result),
@@ -120,33 +119,33 @@ impl<'a> Channel<'a> {
         }
     }
 
-    /// Waits until an event occurs, but at most for one tick.
+    /// Waits until an event occurs, at most for [`TICK`].
     pub(super) fn sleep(&self) {
         thread::park_timeout(TICK);
     }
 
-    /// Waits a limited time until all messages are delivered.
+    /// Waits until all messages are delivered, at most for [`FAREWELL`].
     pub(super) fn farewell(&mut self) {
         self.farewell_to(|_| FAREWELL);
     }
 
-    /// Does the same as [`Self::farewell`], with a time limit for each end.
+    /// Waits until all messages are delivered. `patience` returns the time limit for each end.
     pub(super) fn farewell_to(&mut self, patience: impl Fn(SocketAddr) -> Duration) {
         let begun = Instant::now();
         loop {
-            // `lost` removes the delivered messages. Losses do not matter any more.
+            // `lost` removes the messages that have ended. Their failures are not important any more.
             let _ = self.lost();
             let open = |(to, _): &(SocketAddr, Sending)| begun.elapsed() < patience(*to);
             if !self.messages.iter().any(open) {
                 return;
             }
-            // The result of a message wakes the thread. Only the time limits need the interval.
+            // When a message ends, the thread wakes up. The interval is needed only for the time limits.
             thread::park_timeout(TICK / 4);
         }
     }
 }
 
-/// Time of the last message from another end.
+/// Time at which the last message from another end arrived.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LastHeard(Instant);
 
@@ -155,7 +154,7 @@ impl LastHeard {
         Self(Instant::now())
     }
 
-    /// Returns whether a ping is due.
+    /// Returns whether the end has been silent so long that a ping is due.
     pub(super) fn is_silent(&self) -> bool {
         self.is_older_than(SILENCE)
     }

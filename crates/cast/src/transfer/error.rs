@@ -8,10 +8,10 @@ use std::net::SocketAddr;
 /// Reason why a transfer has failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// This host cannot read or write files.
+    /// This host has failed to read or write files.
     #[error("{0}")]
     Files(#[from] files::Error),
-    /// The other end has ended the transfer.
+    /// The other end has given up the transfer.
     #[error("{peer}{}", ended(*.code, .why))]
     Peer {
         /// Address of the other end.
@@ -21,12 +21,12 @@ pub enum Error {
         /// Reason as text.
         why: String,
     },
-    /// The other end cannot be reached, or refuses objects.
+    /// The other end cannot be reached, or it refuses objects.
     #[error("{peer}: {}", unreachable(*.peer, *.failure, *.has_key))]
     Unreachable {
         /// Address of the other end.
         peer: SocketAddr,
-        /// Reason.
+        /// Reason why the other end cannot be reached.
         failure: driver::Failure,
         /// Whether this end has a key.
         has_key: bool,
@@ -36,13 +36,13 @@ pub enum Error {
     Lost {
         /// Address of the other end.
         peer: SocketAddr,
-        /// Failure that showed the loss.
+        /// Failure of the driver that has shown the loss.
         failure: driver::Failure,
     },
-    /// The other receivers have waited for this one too long.
+    /// This receiver was too slow, and the other receivers have waited for it too long.
     #[error("{0}: dropped, because the others waited too long")]
     Dropped(SocketAddr),
-    /// The other end violates the protocol.
+    /// The other end has violated the protocol.
     #[error("{peer} violates the protocol: {why}")]
     Broken {
         /// Address of the other end.
@@ -50,8 +50,8 @@ pub enum Error {
         /// Rule of the protocol that the other end has violated.
         why: &'static str,
     },
-    /// No replica is left: each replica lacks the object, does not answer, or has failed. The list contains
-    /// the error of each replica.
+    /// No replica is left. Each replica lacks the data, does not answer, or has failed. The list contains the error of
+    /// each replica.
     #[error("no replica is left: {}", reasons(.0))]
     NoReplica(Vec<Error>),
     /// The user has interrupted the transfer.
@@ -60,13 +60,13 @@ pub enum Error {
     /// The socket of this end has failed.
     #[error("the socket has failed")]
     Closed,
-    /// The system has no thread or no random bytes left.
+    /// The operating system has no thread or no random bytes left.
     #[error("{0}")]
     System(#[source] std::io::Error),
 }
 
 impl Error {
-    /// Returns the code that the other end gets.
+    /// Returns the code for this error. The code is sent to the other end.
     pub(super) fn code(&self) -> Code {
         match self {
             Self::Files(error) => match error.failure() {
@@ -77,7 +77,7 @@ impl Error {
             Self::Peer { code, .. } => *code,
             Self::Dropped(_) => Code::Dropped,
             Self::Broken { .. } => Code::Refused,
-            // A replica's answer explains more than the silence of the other replicas.
+            // If one replica has answered with a reason, this reason explains more than the silence of the others.
             Self::NoReplica(all) => {
                 let mut codes = all.iter().map(Self::code);
                 let said = codes.find(|code| *code != Code::System);
@@ -90,9 +90,8 @@ impl Error {
         }
     }
 
-    /// Returns the exit code of a process that ends with this error: 2 if a system fails or an end
-    /// does not answer, 3 if hashes do not match, 4 if an end refuses, 130 if the user has
-    /// interrupted this end.
+    /// Returns the exit code of a process that ends with this error: 2 if the system has failed or an end does not
+    /// answer, 3 if hashes do not match, 4 if an end has refused, 130 if the user has interrupted this end.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Interrupted => 130,

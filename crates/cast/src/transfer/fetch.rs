@@ -1,9 +1,8 @@
-//! Download of slabs from one sender, or from several replicas, into a sink.
+//! Download of slabs into a sink, from one sender or from several replicas.
 //!
-//! The receiver requests a few slabs ahead from each holder, and fewer from a slow one. A holder
-//! without pending requests gets a request for the oldest slab that another holder still has to
-//! send. So a slow holder delays the transfer by at most the time that another holder needs for
-//! this slab.
+//! The receiver requests a few slabs ahead from each holder (a sender or replica). It requests fewer from a slow
+//! holder. A holder without open requests gets a request for the oldest slab that another holder has not sent yet. So a
+//! slow holder delays the transfer by at most the time that another holder needs for this slab.
 
 use super::channel::{Channel, FAREWELL, LastHeard};
 use super::error::Error;
@@ -15,80 +14,79 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-/// Number of bytes that are requested ahead from all holders together. It is half of an endpoint's default
-/// memory limit.
+/// Number of bytes that are requested ahead from all holders together. It is half of the default memory limit of an
+/// endpoint.
 const AHEAD: u64 = 32 << 20;
-/// Largest number of slabs that are requested ahead from one holder. With more requests, a holder that
-/// becomes slow or leaves would owe more slabs.
+/// Largest number of slabs that are requested ahead from one holder. With more requests, a holder that becomes slow or
+/// leaves would delay more slabs.
 const MOST: u64 = 16;
-/// Number of slabs with a wrong hash that are accepted. After one more, the holder is given up. A wrong
-/// slab is requested again, so without a limit a faulty holder would keep the transfer running forever.
+/// Largest number of slabs with a wrong hash. After one more, the holder of this slab is given up. A wrong slab is
+/// requested again. Without a limit, a faulty holder could keep the transfer running forever.
 const MOST_MISMATCHES: u32 = 16;
 
-/// Time limit for the delivery of the last message to a replica that has been silent for a while. The
-/// transfer has ended without this replica, which also detects the end by itself. So the time is short.
+/// Time limit for the delivery of the last message to a replica that has been silent for a while. The transfer has
+/// already ended, and the replica also detects the end without the message. So the time is short.
 const FAREWELL_TO_THE_QUIET: Duration = Duration::from_millis(50);
 
-/// Result of a complete transfer.
+/// Result of a transfer that is complete.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Taken {
-    /// Root hash, which is verified.
+    /// Root of the data, which is verified.
     pub root: Hash,
-    /// Final progress.
+    /// Progress at the end of the transfer.
     pub progress: Progress,
 }
 
-/// Message, its sender, and the session number in its footer.
+/// Message that has arrived, with its sender and the session number in its footer.
 pub(super) struct Post {
     pub(super) from: SocketAddr,
     pub(super) to: u64,
     pub(super) message: Message,
 }
 
-/// Handler of messages that do not belong to the running transfer. Returns an event that must be
-/// reported, or `None`.
+/// Handler of messages that do not belong to the running transfer. It may return an event to report.
 pub(super) type Elsewhere<'e, 'l> =
     dyn FnMut(&mut Channel<'l>, &mut Vec<Holder>, Post) -> Option<Event> + 'e;
 
-/// Transfer into a sink.
+/// State of a transfer into a sink.
 pub(super) struct Fetch<'f, 'l> {
     channel: &'f mut Channel<'l>,
     sink: &'f mut dyn Sink,
     notify: &'f mut dyn FnMut(Event),
     holders: Vec<Holder>,
-    /// Replicas that have not answered the request yet. They may become holders.
+    /// Replicas that have not answered the request yet. They may answer later and become holders.
     unheard: Vec<SocketAddr>,
-    /// Reasons why holders have left.
+    /// Errors of the holders that have left.
     gone: Vec<Error>,
-    /// Addresses of holders that have left, and of replicas that never answered.
+    /// Addresses of the holders that have left and of the replicas that never answered.
     left: Vec<SocketAddr>,
-    /// Expected root. `None`: the transfer has only one sender, which sends the root at the end.
+    /// Root that the data must have. `None`: there is only one sender, and it sends the root at the end.
     root: Option<Hash>,
-    /// Largest number of slabs that are requested ahead from one holder.
+    /// Largest number of slabs that may be requested ahead from one holder.
     ahead: usize,
-    /// Slabs to request again, because their holder has left.
+    /// Slabs that must be requested again, because their holder has left.
     again: VecDeque<u32>,
-    /// All slabs below this number have arrived, were kept, or were requested.
+    /// Slabs below this number have arrived, were kept from an earlier transfer, or are requested.
     below: u32,
-    /// Whether the sink waits for slabs that were requested.
+    /// Whether the sink needs a requested slab before it returns further slabs to request.
     is_waiting: bool,
-    /// Whether the sink needs no further slab.
+    /// Whether the sink has no further slab to request.
     is_ended: bool,
-    /// Whether all slabs have arrived.
+    /// Whether all slabs have arrived, and only the end of the transfer is missing.
     is_closing: bool,
-    /// Number of slabs with a wrong hash since a holder was last given up for them.
+    /// Number of slabs with a wrong hash. The count is set to 0 when a holder is given up because of such slabs.
     mismatches: u32,
     pool: Pool,
-    /// Whether `below` or the number of received bytes has changed since the last report to the holders.
+    /// Whether `below` or the number of verified bytes has changed since the last report to the holders.
     is_news: bool,
-    /// Progress in the last event.
+    /// Progress that the last event has reported.
     reported: Option<Progress>,
     reported_at: Instant,
 }
 
 impl<'f, 'l> Fetch<'f, 'l> {
-    /// Creates a transfer. This end has sent its session number to `holders`, which have answered, and to
-    /// `unheard`, replicas that have not answered yet. `root` is the expected root, if it is known.
+    /// Creates a transfer. `holders` have answered the request of this end. The replicas in `unheard` got the request
+    /// too, but have not answered yet. `root` is the expected root, if it is known.
     pub(super) fn new(
         channel: &'f mut Channel<'l>,
         sink: &'f mut dyn Sink,
@@ -108,7 +106,7 @@ impl<'f, 'l> Fetch<'f, 'l> {
             gone: Vec::new(),
             left: Vec::new(),
             root,
-            // All replicas may answer, so each of them gets an equal part.
+            // All replicas may still answer. So the bytes are divided by the number of all of them.
             ahead: ((AHEAD >> slab_log2) / most.max(1)).clamp(FEWEST as u64, MOST) as usize,
             again: VecDeque::new(),
             below: 0,
@@ -116,8 +114,8 @@ impl<'f, 'l> Fetch<'f, 'l> {
             is_ended: false,
             is_closing: false,
             mismatches: 0,
-            // This thread uses one buffer at a time. The other buffers are for a pipe that has not consumed
-            // their slabs yet.
+            // This thread needs only one buffer at a time. The other buffers contain slabs that a slow pipe has not
+            // accepted yet.
             pool: Pool::new(1_024),
             is_news: true,
             reported: None,
@@ -125,12 +123,12 @@ impl<'f, 'l> Fetch<'f, 'l> {
         }
     }
 
-    /// Runs the transfer to its end. `other` handles messages that do not belong to it.
+    /// Runs the transfer to its end. `other` handles the messages that do not belong to this transfer.
     pub(super) fn run(&mut self, mine: u64, other: &mut Elsewhere<'_, 'l>) -> Result<Taken, Error> {
         let mut result = self.work(mine, other);
         if result.is_err() {
-            // After an interruption by the user, a sink that was waiting may return another error. But the
-            // interruption is the cause.
+            // If the user has interrupted the transfer, a waiting sink may have returned another error. The
+            // interruption is the true cause.
             result = self.channel.check().and(result);
         }
         match &result {
@@ -145,7 +143,7 @@ impl<'f, 'l> Fetch<'f, 'l> {
                 _ if !is_of_replicas => FAREWELL,
                 Some(holder) if !holder.is_quiet() => FAREWELL,
                 Some(_) => FAREWELL_TO_THE_QUIET,
-                // This end has never answered or has left, so no message has to reach it.
+                // `peer` is not a holder, because it never answered or has left. So no message must reach it.
                 None => Duration::ZERO,
             }
         });
@@ -166,7 +164,7 @@ impl<'f, 'l> Fetch<'f, 'l> {
             while let Some((from, to, message)) = self.channel.next()? {
                 moved = true;
                 match self.at(from) {
-                    // Slabs have another number than other messages, because all receivers get the same
+                    // Slabs have a different session number than other messages, because all receivers get the same
                     // slabs.
                     Some(at) if to == mine || to == self.holders[at].offer.slabs => {
                         if let Some(taken) = self.on_message(at, to == mine, message)? {
@@ -232,7 +230,7 @@ impl<'f, 'l> Fetch<'f, 'l> {
         let peer = holder.address;
         match message {
             Message::Slab(label, bytes) => self.on_slab(at, label, bytes)?,
-            // Only the receiver's own number shows that the sender means this transfer.
+            // The receiver's own number shows that the sender means this transfer.
             Message::Root(root) if is_mine => {
                 if !self.is_closing {
                     let why = "it sent a root without a request";
@@ -257,7 +255,7 @@ impl<'f, 'l> Fetch<'f, 'l> {
     fn on_slab(&mut self, at: usize, label: Label, bytes: Vec<u8>) -> Result<(), Error> {
         let slab = label.slab;
         if !self.holders.iter().any(|holder| holder.has_requested(slab)) {
-            // Another holder has sent this slab before.
+            // This slab has already arrived, from another holder.
             return Ok(());
         }
         self.holders[at].on_slab(slab, self.ahead);
@@ -269,7 +267,7 @@ impl<'f, 'l> Fetch<'f, 'l> {
                     .send(address, number, &Message::Skip(vec![slab]));
             }
         }
-        // The slabs after the last one do not exist, so no holder can send them.
+        // There are no slabs after the last one. So the requests for them are cancelled.
         if label.last {
             for holder in &mut self.holders {
                 holder.retain(|asked| asked < slab);
@@ -279,7 +277,8 @@ impl<'f, 'l> Fetch<'f, 'l> {
         let mut buffer = self.pool.take();
         *buffer = bytes;
         let delivered = self.sink.deliver(label, buffer)?;
-        // The buffer returns only if the sink has consumed it. A pipe may need more time.
+        // A slow pipe may still need the buffer. Only a buffer that the sink has released can be given back to the
+        // endpoint.
         if let Some(mut buffer) = self.pool.try_take() {
             self.channel
                 .endpoint()
@@ -289,7 +288,7 @@ impl<'f, 'l> Fetch<'f, 'l> {
             Delivered::Verified => {}
             Delivered::Mismatch => {
                 self.mismatches += 1;
-                // The sink needs this slab again.
+                // The sink will request this slab again.
                 self.is_ended = false;
                 if self.mismatches > MOST_MISMATCHES {
                     let peer = self.holders[at].address;
@@ -305,10 +304,10 @@ impl<'f, 'l> Fetch<'f, 'l> {
         Ok(())
     }
 
-    /// Removes a holder. The slabs that it has not sent are requested from other holders.
+    /// Removes a holder. Its open requests go to other holders.
     fn lose(&mut self, at: usize, error: Error) -> Result<(), Error> {
         let lost = self.holders.remove(at);
-        // Without a known root, the transfer has only this sender.
+        // If no root is known, this holder is the only sender. So the transfer has failed.
         if self.root.is_none() {
             return Err(error);
         }
@@ -323,17 +322,18 @@ impl<'f, 'l> Fetch<'f, 'l> {
         Ok(())
     }
 
-    /// Requests slabs from holders with few pending requests. Returns whether the caller should call this
-    /// function again soon.
+    /// Adds requests to holders that have few open requests. Returns whether the caller should call this function again
+    /// soon.
     fn hand_out(&mut self) -> Result<bool, Error> {
         loop {
             let free = self.holders.iter().enumerate();
             let is_only = self.holders.len() == 1;
             let free = free.filter(|(_, one)| match self.root {
-                // No other holder could use the bandwidth, so a slow single holder also gets two requests.
+                // If there is only one holder, it always gets at least two requests, even if it is slow. No other
+                // holder needs the bandwidth.
                 Some(_) if is_only => one.requests.len() < FEWEST || one.has_room(self.ahead),
                 Some(_) => one.has_room(self.ahead),
-                // Without a known root, the transfer has only one sender, which gets all requests.
+                // If no root is known, the only sender gets all requests.
                 None => one.requests.len() < self.ahead,
             });
             let Some((at, _)) = free.min_by_key(|(_, one)| one.requests.len()) else {
@@ -343,7 +343,7 @@ impl<'f, 'l> Fetch<'f, 'l> {
                 self.request(at, slab);
                 continue;
             }
-            // The sink has no further slab now, so an idle holder may take over a request.
+            // The sink has no slab to request now. So an idle holder may take over a request of a slow holder.
             if self.is_ended || self.is_waiting {
                 if let Some((at, slab)) = self.overtaken() {
                     self.request(at, slab);
@@ -359,8 +359,8 @@ impl<'f, 'l> Fetch<'f, 'l> {
                 Next::Kept { slab, .. } => {
                     self.below = self.below.max(slab + 1);
                     self.is_news = true;
-                    // The verification of a kept slab takes time, and messages wait meanwhile. So each call
-                    // handles only one.
+                    // To verify a kept slab takes time, and messages must wait during this time. So each call verifies
+                    // only one slab.
                     return Ok(true);
                 }
                 Next::Wait => self.is_waiting = true,
@@ -377,8 +377,8 @@ impl<'f, 'l> Fetch<'f, 'l> {
         self.holders[at].request(slab);
     }
 
-    /// Returns a nearly idle holder and a slab to request from it. This is the oldest slab that only one
-    /// other holder still has to send.
+    /// Returns a nearly idle holder, and the slab that it should take over. This is the oldest slab that was requested
+    /// from exactly one other holder and has not arrived.
     fn overtaken(&self) -> Option<(usize, u32)> {
         let has_requested = |slab: u32| {
             self.holders
@@ -399,12 +399,12 @@ impl<'f, 'l> Fetch<'f, 'l> {
         })
     }
 
-    /// Sends new requests to the holders, and reports the progress.
+    /// Sends the new requests to the holders, and reports the progress.
     fn send_requests(&mut self) {
         let progress = self.progress();
         let is_due =
             self.reported_at.elapsed() >= REPORT_INTERVAL && self.reported != Some(progress);
-        // The end is reported at once, because the holders may wait for it.
+        // The end of the requests is reported at once, because the holders may wait for it.
         let reports_to_all = self.is_news && (is_due || self.is_ended);
         for holder in &mut self.holders {
             if holder.unsent.is_empty() && !reports_to_all {
@@ -440,7 +440,7 @@ impl<'f, 'l> Fetch<'f, 'l> {
         }
     }
 
-    /// Ends the transfer if all slabs have arrived.
+    /// Starts the end of the transfer when all slabs have arrived. Returns the result if the root is already known.
     fn close(&mut self) -> Result<Option<Taken>, Error> {
         let is_owed = self.holders.iter().any(|one| !one.requests.is_empty());
         if !self.is_ended || is_owed || !self.again.is_empty() || self.is_closing {
@@ -458,10 +458,10 @@ impl<'f, 'l> Fetch<'f, 'l> {
 
     fn ping_silent_peers(&mut self) {
         for holder in &mut self.holders {
-            // The result of a message that is being sent shows whether the holder is reachable.
+            // If a message is being sent, its result will show whether the holder can be reached. So no ping is needed.
             if holder.last_heard.is_silent() && !self.channel.is_sending_to(holder.address) {
                 let (address, number) = (holder.address, holder.offer.from);
-                // The next ping is due only after another time of silence, so the time starts again.
+                // The time of silence starts again. So the next ping follows only after another such time.
                 self.channel.send(address, number, &Message::Ping);
                 holder.last_heard = LastHeard::now();
             }

@@ -1,5 +1,5 @@
-//! Slabs that are being sent to receivers. The members of a multicast group get datagrams to the group.
-//! Each other receiver gets separate datagrams.
+//! Slabs that are being sent to receivers. Members of a multicast group get datagrams to the group. Each other receiver
+//! gets separate datagrams.
 
 use super::channel::Channel;
 use super::group::{Group, Recheck};
@@ -9,12 +9,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Time without progress after which a member of a multicast group gets another check. With a shorter time,
-/// members get checks while losses are repaired. With a longer time, a member without packets delays the
+/// Time without progress, after which a member of a multicast group gets another check. With a shorter time, members
+/// get checks while lost packets are being repaired. With a longer time, a member that gets no packets delays the
 /// others more.
 const DOUBT: Duration = Duration::from_secs(1);
 
-/// Bytes of a slab. Several flights may share them.
+/// Bytes of a slab, with label and footer. Several flights can share them.
 #[derive(Clone, Debug)]
 struct Bytes(Arc<SlabObject>);
 
@@ -27,30 +27,30 @@ impl AsRef<[u8]> for Bytes {
 /// Receiver of a slab.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct To {
-    /// Index of the receiver.
+    /// Index of the receiver in the transfer's list of receivers.
     pub(super) at: usize,
     pub(super) address: SocketAddr,
 }
 
-/// Progress of a member of a multicast group, and the time of its last change.
+/// Progress of one member of a multicast group, with the time of its last change.
 #[derive(Clone, Copy, Debug)]
 struct MemberProgress {
     bytes: u64,
     since: Instant,
 }
 
-/// Slab that is being sent.
+/// Slab that is being sent to one or several receivers.
 struct Flight {
     slab: u32,
     to: Vec<To>,
     sending: Sending,
-    /// For a flight to a multicast group: the slab, and the progress of each receiver.
+    /// Slab and progress of each receiver. `None` if the flight does not go to a multicast group.
     group: Option<(Bytes, Vec<MemberProgress>)>,
-    /// Whether the flight was cancelled in order to send the slab in another way.
+    /// Whether the flight was cancelled because the slab must be sent in another way.
     begins_anew: bool,
 }
 
-/// Result of a flight.
+/// Flight that has ended, with its result.
 pub(super) struct Over {
     pub(super) to: Vec<To>,
     pub(super) progress: Vec<Progress>,
@@ -58,7 +58,7 @@ pub(super) struct Over {
 }
 
 impl Over {
-    /// Returns the same as [`Flights::losses`], for this flight.
+    /// Returns the numbers of [`Flights::losses`] for this flight.
     pub(super) fn losses(&self) -> (u64, u64) {
         losses(self.progress.iter().copied())
     }
@@ -78,11 +78,11 @@ pub(super) struct Flights {
 }
 
 impl Flights {
-    /// Creates an empty list. With `drop_after`, slow receivers are dropped after this time.
+    /// Creates an empty list of flights. A slow receiver is dropped after the time `drop_after`, if it is given.
     pub(super) fn new(group: Option<SocketAddr>, drop_after: Option<Duration>) -> Self {
         let (policy, after) = match drop_after {
             Some(after) => (StragglerPolicy::Drop, after),
-            // With this policy, the time has only an effect on the reported progress.
+            // With the policy `Wait`, this time only affects the progress that is reported.
             None => (StragglerPolicy::Wait, Duration::from_secs(60)),
         };
         let ms = u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
@@ -96,7 +96,7 @@ impl Flights {
         }
     }
 
-    /// Returns the number of different slabs that are being sent.
+    /// Returns the number of different slabs in the list.
     pub(super) fn slabs(&self) -> usize {
         let mut slabs: Vec<u32> = self.flights.iter().map(|flight| flight.slab).collect();
         slabs.sort_unstable();
@@ -104,33 +104,33 @@ impl Flights {
         slabs.len()
     }
 
-    /// Returns two numbers of symbols of the slabs that are being sent: the symbols that receivers have
-    /// reported as arrived or lost, and the symbols reported as lost.
+    /// Returns two numbers of symbols, over all slabs that are being sent: symbols that receivers have reported as
+    /// arrived or lost, and symbols that they have reported as lost.
     pub(super) fn losses(&self) -> (u64, u64) {
         let boards = self.flights.iter().map(|flight| flight.sending.progress());
         losses(boards.flatten())
     }
 
-    /// Returns whether a slab is being sent to this receiver.
+    /// Returns whether any slab is being sent to the receiver with the index `at`.
     pub(super) fn are_to(&self, at: usize) -> bool {
         let mut all = self.flights.iter();
         all.any(|flight| flight.to.iter().any(|to| to.at == at))
     }
 
-    /// Returns whether the checks of the multicast group have ended, so that its members are known. Always
-    /// true without a group.
+    /// Returns whether the members of the multicast group are known, because all checks have ended. Always `true`
+    /// without a group.
     pub(super) fn settle(&mut self, channel: &Channel<'_>, peers: &[SocketAddr]) -> bool {
         let group = self.group.as_mut();
         group.is_none_or(|group| group.settle(channel, peers))
     }
 
-    /// Returns receivers that get no datagrams of the multicast group. Each receiver is returned once.
+    /// Returns the receivers that do not get datagrams of the multicast group. Each receiver is returned only once.
     pub(super) fn take_deaf(&mut self) -> Vec<SocketAddr> {
         let group = self.group.as_mut();
         group.map(Group::take_deaf).unwrap_or_default()
     }
 
-    /// Sends a slab to these receivers, to members of the multicast group together.
+    /// Sends a slab to receivers. The members of the multicast group get it together.
     pub(super) fn launch(
         &mut self,
         channel: &Channel<'_>,
@@ -147,7 +147,7 @@ impl Flights {
             group.is_some_and(|group| group.has(to.address))
         };
         let (mut members, mut others): (Vec<To>, Vec<To>) = to.into_iter().partition(hears);
-        // For one member, the group saves no datagrams.
+        // If there is only one member, the group saves no datagrams.
         if members.len() == 1 {
             others.append(&mut members);
         }
@@ -181,8 +181,8 @@ impl Flights {
         });
     }
 
-    /// Stops sending a slab to a receiver that does not need it any more. A slab that other receivers need
-    /// too is still sent.
+    /// Stops sending a slab to a receiver that does not need it any more. If other receivers need the slab, it is still
+    /// sent.
     pub(super) fn skip(&self, slab: u32, at: usize) {
         let is_only =
             |flight: &&Flight| flight.slab == slab && flight.to.len() == 1 && flight.to[0].at == at;
@@ -192,7 +192,8 @@ impl Flights {
             .for_each(|flight| flight.sending.cancel());
     }
 
-    /// Stops flights whose receivers have all finished.
+    /// Stops the flights whose receivers have all finished. `is_over` returns whether the receiver with an index has
+    /// finished.
     pub(super) fn cancel_to(&self, is_over: impl Fn(usize) -> bool) {
         for flight in &self.flights {
             if flight.to.iter().all(|to| is_over(to.at)) {
@@ -201,10 +202,10 @@ impl Flights {
         }
     }
 
-    /// Returns the flights that have ended since the last call.
+    /// Returns the flights that have ended since the previous call.
     pub(super) fn poll(&mut self, channel: &Channel<'_>) -> Vec<Over> {
         let mut over = Vec::new();
-        // `watch` and `go_on` change the whole list, so the flights are taken out first.
+        // `watch` and `go_on` change the list of flights. So the list is moved out first.
         for mut flight in std::mem::take(&mut self.flights) {
             match channel.result_of(&mut flight.sending) {
                 None => {
@@ -222,8 +223,8 @@ impl Flights {
         over
     }
 
-    /// Sends checks to members without progress. If a member does not receive from the multicast group any
-    /// more, the flight starts again, with separate datagrams to this member.
+    /// Sends checks to members without progress. If such a member does not receive from the multicast group any more,
+    /// the slab is sent again, with separate datagrams to this member.
     fn watch(&mut self, channel: &Channel<'_>, flight: &mut Flight) {
         let (Some(group), Some((_, all)), false) =
             (&mut self.group, &mut flight.group, flight.begins_anew)
@@ -251,15 +252,14 @@ impl Flights {
         }
     }
 
-    /// Sends a slab again to the members of a multicast group that do not have it.
+    /// Sends a slab again to all members of a multicast group that have not received it.
     fn go_on(&mut self, channel: &Channel<'_>, flight: Flight) {
         let Some((bytes, _)) = flight.group else {
             return;
         };
         let progress = flight.sending.progress();
         let open = flight.to.iter().zip(&progress);
-        // The cancellation has marked the open receivers as failed, so a failed receiver gets the slab
-        // again.
+        // The cancellation has marked unfinished receivers as failed. So failed receivers get the slab again.
         let open = open.filter(|(_, one)| !matches!(one.stage, Stage::Done | Stage::Dropped));
         let to = open.map(|(to, _)| *to).collect();
         self.spread(channel, flight.slab, to, bytes);

@@ -1,4 +1,4 @@
-//! Download of an object from several replicas. The receiver names the object by its root.
+//! Download of data from several replicas. The root identifies the data.
 
 use super::channel::Channel;
 use super::error::Error;
@@ -11,11 +11,11 @@ use crate::files::{Hash, Sink};
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-/// Downloads slabs from several replicas in parallel, each slab from one replica. If a replica is slow,
+/// Downloads slabs from several replicas in parallel. Each slab comes from one replica. If a replica becomes slow,
 /// stops answering or leaves, the transfer takes longer by about the time of one slab.
 ///
 /// # Errors
-/// No replica is left, the sink fails, the root does not match, or the user has set `stop`.
+/// No replica is left, the sink has failed, the root does not match, or the user has set `stop`.
 pub fn get(
     endpoint: &Endpoint,
     root: Hash,
@@ -39,7 +39,7 @@ pub fn get(
     }
     let layout = first.offer;
     let is_known = |address: &SocketAddr| replicas.contains(address);
-    // A replica is added only once, even if its offer arrives twice.
+    // The offer of a replica may arrive twice, but the replica must be added only once.
     let mut late = Vec::new();
     let mut fetch = Fetch::new(&mut channel, sink, notify, vec![first], Some(root), unheard);
     fetch.run(mine, &mut |channel, holders, post| {
@@ -52,7 +52,7 @@ pub fn get(
                 late.push(from);
                 match layout.agrees(&offer) {
                     false => {
-                        // The replica can forget this receiver now.
+                        // The replica will not be used. This message ends its session.
                         channel.send(from, offer.from, &Message::Done);
                         let why = format!("{from}: not used: it splits the data into other slabs");
                         Some(Event::Left(from, why))
@@ -73,7 +73,8 @@ pub fn get(
     })
 }
 
-/// Waits for the first replica that offers the object. Returns it, and the replicas that failed before.
+/// Waits for the first replica that offers the data. Returns this replica, and the replicas that failed before it
+/// answered.
 fn first(
     channel: &mut Channel<'_>,
     mine: u64,

@@ -1,5 +1,5 @@
-//! Members of a multicast group. Before the first slab, checks to the group show which receivers are
-//! members: they receive from the group and answer. Later, a member without progress gets more checks.
+//! Members of a multicast group. Before the first slab, checks are sent to the group. A receiver that answers receives
+//! from the group, so it is a member. Later, a member without progress gets more checks.
 
 use super::channel::Channel;
 use crate::driver::GroupListeners;
@@ -7,20 +7,20 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-/// Largest number of checks to a receiver that does not answer.
+/// Largest number of checks to a receiver that has not answered.
 const ASKS: u32 = 4;
-/// Time to wait for an answer to each check. With fewer or faster checks, the loss of a few packets would
-/// exclude a member.
+/// Time to wait for the answer to a check. With a shorter time or fewer checks, a few lost packets would exclude a
+/// member.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Number of checks that were sent, and time of the last one.
+/// Number of checks that were sent, and the time of the last one.
 #[derive(Clone, Copy, Debug)]
 struct ChecksSent {
     count: u32,
     at: Instant,
 }
 
-/// Next step for a receiver that has not answered.
+/// Next step for a receiver that has not answered a check.
 enum Next {
     Send(ChecksSent),
     Wait,
@@ -42,17 +42,17 @@ impl ChecksSent {
     }
 }
 
-/// Multicast group.
+/// Multicast group of a transfer, and its members.
 #[derive(Debug)]
 pub(super) struct Group {
     pub(super) address: SocketAddr,
     listeners: Option<GroupListeners>,
     sent: Option<ChecksSent>,
-    /// Receivers that receive from the group. `None`: the checks have not ended yet.
+    /// Receivers that receive from the group. `None` until the checks have ended.
     members: Option<Vec<SocketAddr>>,
-    /// Checks that were sent because of members without progress.
+    /// Checks to members without progress, by the address of the member.
     rechecks: HashMap<SocketAddr, ChecksSent>,
-    /// Receivers that do not receive from the group, and that [`Self::take_deaf`] has not returned yet.
+    /// Receivers that do not receive from the group. [`Self::take_deaf`] has not returned them yet.
     deaf: Vec<SocketAddr>,
 }
 
@@ -76,13 +76,12 @@ impl Group {
         self.listeners.as_ref().is_some_and(|all| all.has(peer))
     }
 
-    /// Returns whether a receiver receives from the group.
+    /// Returns whether a receiver is a member: it receives from the group.
     pub(super) fn has(&self, peer: SocketAddr) -> bool {
         self.members.as_ref().is_some_and(|all| all.contains(&peer))
     }
 
-    /// Returns whether it is known which receivers are members of the group. If not, sends a check when one
-    /// is due.
+    /// Returns whether the members of the group are known. If they are not known, sends the next check when it is due.
     pub(super) fn settle(&mut self, channel: &Channel<'_>, peers: &[SocketAddr]) -> bool {
         if self.members.is_some() {
             return true;
@@ -104,7 +103,7 @@ impl Group {
         true
     }
 
-    /// Checks whether a member without progress still receives from the group.
+    /// Tests whether a member without progress still receives from the group.
     pub(super) fn recheck(&mut self, channel: &Channel<'_>, peer: SocketAddr) -> Recheck {
         let sent = self.rechecks.get(&peer).copied();
         if sent.is_some() && self.has_answered(peer) {
@@ -113,7 +112,7 @@ impl Group {
         }
         match ChecksSent::next(sent) {
             Next::Send(next) => {
-                // The answer to an earlier check must not count.
+                // An answer to an earlier check must not count as an answer to this check.
                 if let (None, Some(listeners)) = (sent, &self.listeners) {
                     listeners.forget(peer);
                 }
@@ -133,19 +132,19 @@ impl Group {
         }
     }
 
-    /// Returns the receivers that do not receive from the group. Each receiver is returned once.
+    /// Returns the receivers that do not receive from the group. Each receiver is returned only once.
     pub(super) fn take_deaf(&mut self) -> Vec<SocketAddr> {
         std::mem::take(&mut self.deaf)
     }
 }
 
-/// State of the check of a member without progress.
+/// Result of the checks to a member without progress.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Recheck {
-    /// A check was sent, and an answer may still arrive.
+    /// A check was sent. An answer may still arrive.
     Open,
-    /// The member has answered.
+    /// The member has answered, so it receives from the group.
     Hears,
-    /// The member has not answered any check.
+    /// The member has not answered any of the checks.
     Deaf,
 }

@@ -1,37 +1,37 @@
-//! Holder: an end that has the requested data.
+//! Holder: a sender or replica that has the requested data.
 
 use super::channel::LastHeard;
 use super::message::Offer;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-/// Limit for the time of a slab. A holder that needs more time gets fewer requests ahead. A holder that
-/// needs less time gets more.
+/// Time limit for one slab. After a slab that needed more time, the number of requests ahead is reduced. After a faster
+/// slab, it is increased.
 const LONG: Duration = Duration::from_secs(1);
-/// Number of slabs that are requested ahead from a new holder. With one slab, the network would be idle
-/// between the end of a slab and the next request.
+/// Number of slabs that are requested from a new holder at the same time. With one slab, the network would be idle
+/// between the end of the slab and the next request.
 pub(super) const FEWEST: usize = 2;
 
-/// Slab that was requested from a holder.
+/// Request for a slab from a holder.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SlabRequest {
     pub(super) slab: u32,
     pub(super) since: Instant,
 }
 
-/// Sender or replica, and the slabs that were requested from it.
+/// Sender or replica that has the data, with the slabs that were requested from it.
 #[derive(Debug)]
 pub(super) struct Holder {
     pub(super) address: SocketAddr,
     pub(super) offer: Offer,
-    /// Requested slabs, oldest first.
+    /// Slabs that were requested and have not arrived, oldest first.
     pub(super) requests: Vec<SlabRequest>,
-    /// Requested slabs whose request is not sent yet.
+    /// Slabs whose request must still be sent.
     pub(super) unsent: Vec<u32>,
-    /// Number of slabs that may be requested ahead.
+    /// Number of slabs that may be requested from this holder at the same time.
     ahead: usize,
-    /// Time that the last slab needed. It begins with the slab's request, or with the previous slab if that
-    /// arrived later.
+    /// Time that the last slab needed. It starts with the request of the slab, or with the arrival of the previous
+    /// slab, whichever is later.
     took: Option<Duration>,
     delivered_at: Option<Instant>,
     pub(super) last_heard: LastHeard,
@@ -51,20 +51,19 @@ impl Holder {
         }
     }
 
-    /// Adds a slab to the requests. `Fetch::send_requests` sends them.
+    /// Adds a request for a slab. `Fetch::send_requests` sends the request.
     pub(super) fn request(&mut self, slab: u32) {
         let since = Instant::now();
         self.requests.push(SlabRequest { slab, since });
         self.unsent.push(slab);
     }
 
-    /// Returns whether a slab was requested and has not arrived.
+    /// Returns whether a slab was requested from this holder and has not arrived.
     pub(super) fn has_requested(&self, slab: u32) -> bool {
         self.requests.iter().any(|request| request.slab == slab)
     }
 
-    /// Cancels requests except the slabs that `keep` selects. Returns whether any request was
-    /// cancelled.
+    /// Keeps only the requests for slabs that `keep` selects. Returns whether any request was cancelled.
     pub(super) fn retain(&mut self, keep: impl Fn(u32) -> bool) -> bool {
         let before = self.requests.len();
         self.requests.retain(|request| keep(request.slab));
@@ -72,14 +71,14 @@ impl Holder {
         self.requests.len() < before
     }
 
-    /// Handles a requested slab that arrives. After a fast slab, the number of slabs that may be requested
-    /// ahead grows by one, up to `most`. After a slow slab, the number is halved. So a slow holder has only
-    /// a few requests at the end of the transfer or when it leaves.
+    /// Handles the arrival of a requested slab. After a fast slab, one more slab may be requested ahead, up to `most`.
+    /// After a slow slab, the number is halved. So a slow holder has only a few requests when it leaves or when the
+    /// transfer ends.
     pub(super) fn on_slab(&mut self, slab: u32, most: usize) {
         let Some(request) = self.requests.iter().find(|request| request.slab == slab) else {
             return;
         };
-        // A holder sends its slabs one after another, so the time of a slab begins after the previous one.
+        // A holder sends one slab after another. So the time of a slab starts when the previous slab has arrived.
         let since = self
             .delivered_at
             .map_or(request.since, |at| at.max(request.since));
@@ -92,14 +91,14 @@ impl Holder {
         };
     }
 
-    /// Returns whether a further slab may be requested.
+    /// Returns whether one more slab may be requested from this holder.
     pub(super) fn has_room(&self, most: usize) -> bool {
         self.requests.len() < self.ahead.min(most)
     }
 
-    /// Returns whether this holder is nearly idle, and fast enough to take over a request. `since` is the
-    /// time when another holder got the request. In the time since then, this holder would have sent three
-    /// slabs. With a smaller factor, holders of nearly the same speed would send the same slabs.
+    /// Returns whether this holder may take over a request of another holder. `since` is the time of that request. This
+    /// holder must be nearly idle, and fast enough: it would have sent three slabs since then. With a smaller factor,
+    /// holders of nearly the same speed would send the same slabs.
     pub(super) fn can_overtake(&self, since: Instant) -> bool {
         match self.requests.len() {
             0 => true,
@@ -108,7 +107,7 @@ impl Holder {
         }
     }
 
-    /// Returns whether the holder has been silent for a while.
+    /// Returns whether no message of the holder has arrived for [`LONG`].
     pub(super) fn is_quiet(&self) -> bool {
         self.last_heard.is_older_than(LONG)
     }

@@ -1,41 +1,40 @@
-//! Messages between the ends of a transfer. Each message is one object. Its format is described in
-//! docs/wire/transfer.md.
+//! Messages between the ends of a transfer. Each message is one object. docs/wire/transfer.md describes the format.
 //!
-//! A message is a body, followed by a footer of 12 bytes. The footer is at the end, so that the
-//! bytes of a slab start at the beginning of the object and need not be moved.
+//! A message consists of a body and a footer of 12 bytes. The footer is at the end. So the bytes of a slab are at the
+//! start of the object and need not be moved.
 
 use crate::files::{Hash, LARGEST_SLAB, Label};
 
-/// Version of this format.
+/// Version of the format of messages.
 pub const VERSION: u8 = 1;
-/// Bytes of the footer: number, kind, version, magic.
+/// Size of the footer in bytes: number, kind, version, magic.
 pub const FOOTER: usize = 12;
 /// Last two bytes of every message, "tc".
 const MAGIC: [u8; 2] = *b"tc";
-/// Bytes of a label.
+/// Size of an encoded label in bytes.
 const LABEL: usize = 41;
-/// Largest number of slabs in one request. It also bounds the queue of requests that a sender keeps for a
+/// Largest number of slabs in one request. It is also the limit for the queue of requests that a sender keeps for each
 /// receiver.
 pub const MOST_WANTED: usize = 256;
-/// Largest length of the text of a reason, in bytes.
+/// Largest length of a reason's text in bytes.
 pub const LONGEST_REASON: usize = 1_000;
-/// Value for an unknown number of bytes.
+/// Encoded value of an unknown number of bytes.
 const UNKNOWN: u64 = u64::MAX;
 
-/// Category of the reason for which an end gives up a transfer.
+/// Category of the reason why an end gives up a transfer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Code {
-    /// The end refuses the offer or the request.
+    /// The end has refused the offer or the request.
     Refused,
-    /// Received data does not match its hash.
+    /// Data that the end has received does not match its hash.
     Mismatch,
-    /// The end's system has failed, for example its disk or memory.
+    /// The system of the end has failed, for example its disk or its memory.
     System,
-    /// The end's user has interrupted the transfer.
+    /// The user of the end has interrupted the transfer.
     Interrupted,
-    /// The end does not have the requested object.
+    /// The end does not have the object that was requested.
     NotFound,
-    /// The other receivers have waited for this end too long.
+    /// The end was too slow, and the other receivers have waited for it too long.
     Dropped,
 }
 
@@ -58,32 +57,32 @@ impl Code {
     }
 }
 
-/// Progress of a receiver.
+/// Number of bytes that a receiver has verified.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct ReceivedBytes {
-    /// Verified bytes of slabs, including bytes kept from an earlier transfer.
+    /// Number of verified bytes of slabs, including bytes that were kept from an earlier transfer.
     pub verified: u64,
-    /// Bytes kept from an earlier transfer.
+    /// Number of bytes that were kept from an earlier transfer.
     pub kept: u64,
 }
 
-/// Offer of a transfer.
+/// Offer of a sender to transfer its data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Offer {
-    /// Session number for messages to this sender.
+    /// Session number that messages to this sender must have.
     pub from: u64,
-    /// Session number in this sender's slabs: the same for all receivers.
+    /// Session number in the slabs of this sender. It is the same for all receivers.
     pub slabs: u64,
-    /// Bytes of all slabs. `None`: a stream.
+    /// Size of all slabs in bytes. `None`: the data is a stream.
     pub total: Option<u64>,
-    /// Bytes of the manifest.
+    /// Size of the manifest in bytes.
     pub manifest: u64,
-    /// Base-2 logarithm of the bytes of a slab of contents, 20 to 24.
+    /// Base-2 logarithm of the size of a slab of contents in bytes, 20 to 24.
     pub slab_log2: u8,
 }
 
 impl Offer {
-    /// Returns whether both offers have the same layout of slabs.
+    /// Returns whether the data of both offers is split into the same slabs.
     pub(super) fn agrees(&self, other: &Self) -> bool {
         let layout = |offer: &Self| (offer.total, offer.manifest, offer.slab_log2);
         layout(self) == layout(other)
@@ -93,35 +92,35 @@ impl Offer {
 /// Message from one end to the other.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Message {
-    /// Sender: offers a transfer.
+    /// From a sender: offers a transfer.
     Offer(Offer),
-    /// Receiver: accepts the offer. The number is the session number for messages to the receiver.
+    /// From a receiver: accepts the offer. The number is the session number that messages to this receiver must have.
     Accept(u64),
-    /// Receiver: requests slabs.
+    /// From a receiver: requests slabs.
     Want {
-        /// All slabs below this number are verified, or have been requested.
+        /// All slabs with smaller numbers are verified or requested.
         below: u32,
-        /// Progress of the receiver.
+        /// Number of bytes that the receiver has verified.
         received: ReceivedBytes,
-        /// Requested slabs, 256 at most.
+        /// Numbers of the requested slabs, 256 at most.
         slabs: Vec<u32>,
     },
-    /// Receiver: does not need these slabs any more, because another holder has sent them.
+    /// From a receiver: these slabs are not needed any more, because another holder has sent them.
     Skip(Vec<u32>),
-    /// Sender: a slab. The bytes of the message before the label are the bytes of the slab.
+    /// From a sender: a slab, which consists of its label and its bytes.
     Slab(Label, Vec<u8>),
-    /// Receiver: all slabs are verified. Requests the root.
+    /// From a receiver: all slabs are verified, and the root is requested.
     Close(ReceivedBytes),
-    /// Sender: the root of all data.
+    /// From a sender: the root of all data.
     Root(Hash),
-    /// Receiver: all data is written.
+    /// From a receiver: all data is written to its destination.
     Done,
-    /// Either end: ends the transfer with a reason.
+    /// From either end: the transfer ends, for this reason.
     Fail(Code, String),
-    /// Either end: checks whether the other end is still there.
+    /// From either end: tests whether the other end can be reached. A ping that is delivered needs no answer.
     Ping,
-    /// Receiver: requests the object with this root. The number is the session number for messages
-    /// to the receiver.
+    /// From a receiver: requests the data with this root. The number is the session number that messages to this
+    /// receiver must have.
     Get(u64, Hash),
 }
 
@@ -147,7 +146,7 @@ impl Message {
         }
     }
 
-    /// Encodes the message as an object for the end with the session number `to`.
+    /// Encodes the message as an object. `to` is the session number of the other end.
     pub fn encode(&self, to: u64) -> Vec<u8> {
         let mut out = Vec::new();
         match self {
@@ -179,7 +178,7 @@ impl Message {
             Self::Done | Self::Ping => {}
             Self::Fail(code, reason) => {
                 out.push(code.byte());
-                // The text must not end within a character.
+                // The text is cut at its longest allowed length, but not inside a character.
                 let mut length = reason.len().min(LONGEST_REASON);
                 while !reason.is_char_boundary(length) {
                     length -= 1;
@@ -195,10 +194,10 @@ impl Message {
         out
     }
 
-    /// Decodes an object. Returns the session number in its footer and the message.
+    /// Decodes an object. Returns the message and the session number in its footer.
     ///
     /// # Errors
-    /// The bytes are not a message of this version.
+    /// The bytes are not a message in this version of the format.
     pub fn decode(mut bytes: Vec<u8>) -> Result<(u64, Self), Malformed> {
         let Some((rest, [kind, version, magic @ ..])) = bytes.split_last_chunk::<4>() else {
             return Err(Malformed("it is too short"));
@@ -214,7 +213,7 @@ impl Message {
             return Err(Malformed("it is too short"));
         };
         let to = u64::from_be_bytes(*to);
-        // A slab is decoded in place, so that its bytes are not copied.
+        // A slab is decoded in place. So its bytes are not copied.
         if kind == 5 {
             let label = body.split_last_chunk::<LABEL>();
             let (slab, label) = label.ok_or(Malformed("a slab without a label"))?;
@@ -252,7 +251,7 @@ impl Message {
     }
 }
 
-/// Converts a slab's bytes to a message: appends its label and a footer.
+/// Turns the bytes of a slab into a message: appends the label and the footer.
 pub fn seal_slab(bytes: &mut Vec<u8>, label: &Label, to: u64) {
     bytes.reserve(LABEL + FOOTER);
     bytes.extend(label.slab.to_be_bytes());
@@ -320,7 +319,7 @@ impl ReceivedBytes {
     }
 }
 
-/// Rest of a body that has not been decoded yet.
+/// Bytes of a body that are not decoded yet.
 struct Body<'a>(&'a [u8]);
 
 impl Body<'_> {
@@ -352,14 +351,14 @@ impl Body<'_> {
         Ok(slabs)
     }
 
-    /// Returns the rest as text on one line.
+    /// Decodes all bytes that are left as text, on one line.
     fn text(&mut self) -> Result<String, Malformed> {
         let bytes = std::mem::take(&mut self.0);
         if bytes.len() > LONGEST_REASON {
             return Err(Malformed("a reason of more than 1000 bytes"));
         }
         let text = std::str::from_utf8(bytes).map_err(|_| Malformed("a reason that is no text"))?;
-        // Control characters are removed, because the text is printed on a terminal.
+        // The text is printed on a terminal. So control characters are removed.
         Ok(text
             .chars()
             .map(|letter| if letter.is_control() { ' ' } else { letter })

@@ -1,11 +1,11 @@
-//! Transfers of files, trees and streams, made of objects of [`driver`](crate::driver).
+//! Transfers of files, trees and streams. They consist of objects of [`driver`](crate::driver).
 //!
 //! - [`send`]: offers a [`Source`](crate::files::Source) to one or several receivers.
 //! - [`Listener`]: accepts offers of senders into a [`Sink`](crate::files::Sink).
-//! - [`serve`] and [`get`]: download by root, from one or several replicas.
+//! - [`serve`] and [`get`]: download of data by its root, from one or several replicas.
 //!
-//! The receiver requests the slabs that it needs. It requests several slabs ahead, so that the network is
-//! never idle. Each message is one object. docs/wire/transfer.md describes the messages.
+//! A receiver requests the slabs that it needs. It always requests several slabs ahead, so that the network is never
+//! idle. Each message is one object. docs/wire/transfer.md describes the messages.
 //!
 //! ```
 //! use std::sync::atomic::AtomicBool;

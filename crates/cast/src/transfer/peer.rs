@@ -1,4 +1,4 @@
-//! State of a receiver, as the sender stores it.
+//! State of one receiver, which the sender of a transfer stores.
 
 use super::channel::LastHeard;
 use super::error::Error;
@@ -6,7 +6,7 @@ use super::message::ReceivedBytes;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
-/// State of the protocol with a receiver.
+/// Stage of the transfer to one receiver.
 #[derive(Debug)]
 pub(super) enum Stage {
     /// The transfer was offered to the receiver.
@@ -19,18 +19,18 @@ pub(super) enum Stage {
     Over(Result<(), Error>),
 }
 
-/// Receiver of a transfer.
+/// State of one receiver of a transfer.
 #[derive(Debug)]
 pub(super) struct Peer {
     pub(super) address: SocketAddr,
-    /// Session number in messages from the receiver.
+    /// Session number that messages from the receiver have.
     pub(super) number: u64,
-    /// Session number in messages to the receiver.
+    /// Session number that messages to the receiver must have.
     pub(super) theirs: u64,
     pub(super) stage: Stage,
-    /// Requested slabs that have not been read yet.
+    /// Requested slabs that are not read yet.
     pub(super) wants: BTreeSet<u32>,
-    /// The receiver has requested all slabs below this number that it needs.
+    /// Slabs below this number were either requested, or the receiver does not need them.
     pub(super) below: u32,
     pub(super) received: ReceivedBytes,
     pub(super) last_heard: LastHeard,
@@ -54,7 +54,7 @@ impl Peer {
         matches!(self.stage, Stage::Over(_))
     }
 
-    /// Returns whether the receiver has either requested a slab already or will never request it.
+    /// Returns whether the receiver has decided about a slab: it has requested the slab, or it will never request it.
     pub(super) fn has_decided(&self, slab: u32) -> bool {
         match self.stage {
             Stage::Offered => false,

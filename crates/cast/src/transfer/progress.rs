@@ -4,33 +4,33 @@ use super::message::ReceivedBytes;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// Interval between two progress events.
+/// Shortest time between two progress events.
 pub(super) const REPORT_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Progress of a transfer at one moment. With several receivers, `received` belongs to the slowest
+/// Progress of a transfer at one moment. If there are several receivers, `received` is the progress of the slowest
 /// receiver that has not finished.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Progress {
-    /// Bytes of all slabs, both of contents and of the manifest, if known.
+    /// Size of all slabs in bytes, for manifest and contents. `None` if it is not known.
     pub total: Option<u64>,
-    /// Verified bytes at the receiver.
+    /// Number of bytes that the receiver has verified.
     pub received: ReceivedBytes,
-    /// Bytes of symbols that this end has sent for slabs that have arrived.
+    /// Number of bytes of symbols that this end has sent, for slabs that have arrived.
     pub sent: u64,
-    /// Bytes of repair symbols, included in `sent`. They are the cost of losses.
+    /// Number of bytes of repair symbols, which are needed because of losses. `sent` includes them.
     pub repair: u64,
-    /// Symbols that receivers have reported as arrived or lost.
+    /// Number of symbols that receivers have reported as arrived or lost.
     pub settled: u64,
-    /// Symbols that receivers have reported as lost. They are included in `settled`.
+    /// Number of symbols that receivers have reported as lost. `settled` includes them.
     pub lost: u64,
-    /// Receivers that have not finished.
+    /// Number of receivers that have not finished.
     pub receivers: usize,
-    /// Receiver with the fewest verified bytes, if there are several receivers.
+    /// Address of the receiver with the fewest verified bytes. `None` if there is only one receiver.
     pub slowest: Option<SocketAddr>,
 }
 
 impl Progress {
-    /// Returns the verified bytes of this transfer, without bytes kept from an earlier one.
+    /// Returns the number of verified bytes, without bytes that were kept from an earlier transfer.
     pub fn moved(&self) -> u64 {
         self.received.verified - self.received.kept
     }
@@ -39,12 +39,12 @@ impl Progress {
 /// Event during a transfer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event {
-    /// Progress. This event occurs at most ten times a second.
+    /// The transfer has made progress. This event occurs at most ten times per second.
     Progress(Progress),
-    /// The other end takes part in the transfer.
+    /// The end with this address takes part in the transfer.
     Joined(SocketAddr),
-    /// A receiver does not receive from the multicast group. It gets separate datagrams.
+    /// The receiver with this address does not receive from the multicast group. It gets separate datagrams.
     Deaf(SocketAddr),
-    /// The other end has failed. The event has the reason as text. The transfer goes on without this end.
+    /// The end with this address has failed, for the reason in the text. The transfer continues without it.
     Left(SocketAddr, String),
 }

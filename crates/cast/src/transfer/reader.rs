@@ -1,5 +1,5 @@
-//! Thread that reads the slabs of a source in the order of the requests. A pipe or a disk may block this
-//! thread, but not the thread that runs the transfer.
+//! Thread that reads the slabs of a source in the order of the requests. A slow pipe or disk blocks only this thread,
+//! and not the thread that runs the transfer.
 
 use super::message::seal_slab;
 use crate::files::{Buffer, Error, Hash, Label, Pool, Source};
@@ -7,8 +7,8 @@ use std::io;
 use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 use std::thread::{self, Thread};
 
-/// Slab with its label and footer, ready to be sent. Its buffer is used again after the slab has
-/// arrived.
+/// Slab with its label and footer, as an object that can be sent. Its buffer returns to the pool after the transfer of
+/// the object.
 #[derive(Debug)]
 pub(super) struct SlabObject(Buffer);
 
@@ -18,33 +18,32 @@ impl AsRef<[u8]> for SlabObject {
     }
 }
 
-/// Request to the thread.
+/// Request to the reading thread.
 enum ReadRequest {
-    /// Read a slab, for messages with this session number.
+    /// Read the slab with this number. The second field is the session number of the message.
     Slab(u32, u64),
-    /// Compute the root.
+    /// Compute the root of all data.
     Root,
-    /// Hash the slabs that no receiver requests, while the thread is idle. The root needs their
-    /// hashes.
+    /// Hash slabs that no receiver requests, while the thread is idle. The root needs their hashes.
     Ahead,
 }
 
-/// Result of the thread.
+/// Result of the reading thread.
 pub(super) enum Read {
     Slab(Label, SlabObject),
     Root(Hash),
     Failed(Error),
 }
 
-/// Handle of the thread. When it is dropped, the thread ends after its next read.
+/// Handle of the reading thread. When the handle is dropped, the thread ends after its current read.
 pub(super) struct Reader {
     requests: Sender<ReadRequest>,
     results: Receiver<Read>,
 }
 
 impl Reader {
-    /// Starts the thread. It wakes the calling thread after each read. At most `buffers` slabs are
-    /// in memory.
+    /// Starts the thread. It wakes the calling thread after each read. At most `buffers` slabs are in memory at the
+    /// same time.
     pub(super) fn start(source: Box<dyn Source>, buffers: usize) -> io::Result<Self> {
         let (requests, queue) = mpsc::channel();
         let (out, results) = mpsc::channel();
@@ -57,7 +56,8 @@ impl Reader {
         Ok(Self { requests, results })
     }
 
-    // The results of `send` can be ignored: before the thread ends early, it reports a failure.
+    // In the next three functions, the result of `send` can be ignored. If the thread ends early, it reports a failure
+    // first.
     pub(super) fn slab(&self, slab: u32, number: u64) {
         let _ = self.requests.send(ReadRequest::Slab(slab, number));
     }
@@ -93,7 +93,7 @@ fn work(
                 Err(TryRecvError::Empty) => {
                     match source.hash_ahead(&mut scratch) {
                         Ok(more) => ahead = more,
-                        // The error is ignored here. The request for the root returns it again.
+                        // The error is ignored here. A later request for the root returns the same error.
                         Err(_) => ahead = false,
                     }
                     continue;

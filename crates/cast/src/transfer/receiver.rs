@@ -1,4 +1,4 @@
-//! Receiver of offered transfers. It runs one transfer at a time.
+//! Receiver of transfers that senders offer. It runs one transfer at a time.
 
 use super::channel::Channel;
 use super::error::Error;
@@ -12,28 +12,28 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-/// Largest number of waiting offers. Further offers are refused. Any sender can make an offer, so the
-/// memory for offers is bounded.
+/// Largest number of offers that wait. Further offers are refused. Any host can send offers, so the memory for them has
+/// a limit.
 const MOST_WAITING: usize = 16;
 
-/// Transfer that a sender offers.
+/// Transfer that a sender has offered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Offered {
     /// Address of the sender.
     pub from: SocketAddr,
-    /// Offer of the sender, with its session numbers and its layout of slabs.
+    /// Offer of the sender. It contains session numbers and the layout of the slabs.
     pub offer: Offer,
 }
 
-/// Queue of the offers of senders. It receives the offered transfers one after another.
+/// Queue of offers from senders. The offered transfers are received one after another.
 pub struct Listener<'a> {
     channel: Channel<'a>,
     waiting: VecDeque<Offered>,
 }
 
 impl<'a> Listener<'a> {
-    /// Creates a listener at an endpoint. It runs until `stop` is set. The calling thread must make
-    /// all further calls.
+    /// Creates a listener at an endpoint. It works until `stop` is set. All further calls must come from the calling
+    /// thread.
     pub fn new(endpoint: &'a Endpoint, stop: &'a AtomicBool) -> Self {
         Self {
             channel: Channel::new(endpoint, stop),
@@ -41,7 +41,7 @@ impl<'a> Listener<'a> {
         }
     }
 
-    /// Waits for the next offer.
+    /// Waits for the next offer and returns it.
     ///
     /// # Errors
     /// The user has set `stop`, or the socket has failed.
@@ -51,7 +51,7 @@ impl<'a> Listener<'a> {
             if let Some(offered) = self.waiting.pop_front() {
                 return Ok(offered);
             }
-            // A refusal or an acceptance that was not delivered needs no action.
+            // Messages that were not delivered are only refusals and acceptances. So nothing has to be done.
             let _ = self.channel.lost();
             match self.channel.next()? {
                 Some((from, to, message)) => {
@@ -70,10 +70,10 @@ impl<'a> Listener<'a> {
         self.channel.farewell();
     }
 
-    /// Receives an offered transfer. Meanwhile, offers of other senders wait.
+    /// Receives an offered transfer. The offers of other senders wait during this time.
     ///
     /// # Errors
-    /// One end has failed or ended the transfer. The sender has been informed.
+    /// One of the two ends has failed or has ended the transfer. The sender has been informed.
     pub fn receive(
         &mut self,
         offered: Offered,
@@ -94,8 +94,7 @@ impl<'a> Listener<'a> {
     }
 }
 
-/// Handles a message that does not belong to the running transfer. An offer waits if the queue has
-/// space, or is refused.
+/// Handles a message that does not belong to the running transfer. An offer is queued, or refused if the queue is full.
 fn wait_or_refuse(channel: &mut Channel<'_>, waiting: &mut VecDeque<Offered>, post: Post) {
     let Post { from, to, message } = post;
     match message {
@@ -107,7 +106,7 @@ fn wait_or_refuse(channel: &mut Channel<'_>, waiting: &mut VecDeque<Offered>, po
                 channel.send(from, offer.from, &Message::Fail(Code::Refused, why));
             }
         }
-        // A waiting sender has left. It does not have a session number of this end yet, so it uses 0.
+        // A sender whose offer is queued has left. It does not know a session number of this end, so it uses 0.
         Message::Fail(..) if to == 0 => waiting.retain(|other| other.from != from),
         _ => {}
     }

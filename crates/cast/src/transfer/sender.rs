@@ -1,8 +1,8 @@
-//! Sender of a transfer. It offers a source to receivers and sends the slabs that they request.
+//! Sender of a transfer. It offers the data of a source to receivers, and sends the slabs that they request.
 //!
-//! A slab is read once, and is sent at the same time to all receivers that need it. So the sender
-//! processes slabs in ascending order. Before each slab it waits until every receiver has either requested
-//! the slab or shown that it does not need it.
+//! The sender reads each slab once. It sends the slab to all receivers that need it at the same time, and processes
+//! slabs in ascending order. Before each slab, it waits for all receivers. Each receiver must either request the slab
+//! or show that it does not need it.
 
 use super::channel::Channel;
 use super::error::Error;
@@ -17,37 +17,37 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-/// Largest number of slabs in memory at the same time. The thread reads the next slab while the earlier
-/// ones are sent. Each further slab needs up to 16 MiB.
+/// Largest number of slabs in memory. While some slabs are being sent, a thread reads the next slab. Each further slab
+/// would need up to 16 MiB.
 const BUFFERS: usize = 3;
 
 /// Options for sending.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct SendOptions {
-    /// Time that other receivers wait for a slow receiver before it is dropped. `None`: they wait as long as
-    /// it answers.
+    /// Time for which other receivers wait for a slow receiver. After this time, the slow receiver is dropped. `None`:
+    /// they wait as long as the slow receiver answers.
     pub drop_after: Option<std::time::Duration>,
-    /// Multicast group, at the port of the receivers. The data are sent once for all members of the group,
-    /// and once to each other receiver. `None`: they are sent once to each receiver.
+    /// Multicast group, at the port of the receivers. The data is sent once for all members of the group, and
+    /// separately to each receiver that is not a member. `None`: the data is sent separately to each receiver.
     pub group: Option<IpAddr>,
 }
 
-/// Result of a transfer.
+/// Result of a transfer to all receivers.
 #[derive(Debug)]
 pub struct Summary {
-    /// Root, if a receiver has requested it.
+    /// Root of the data, if a receiver has requested it.
     pub root: Option<Hash>,
-    /// Result of each receiver, in the order of the addresses in the call.
+    /// Result of each receiver. The order is the order of the addresses in the call.
     pub receivers: Vec<(SocketAddr, Result<(), Error>)>,
-    /// Final progress.
+    /// Progress at the end of the transfer.
     pub progress: Progress,
 }
 
-/// Sends a source to one or several receivers. Returns when the transfers to all receivers have ended.
+/// Sends a source to one or several receivers. Returns when the transfer to each receiver has ended.
 ///
 /// # Errors
-/// The source cannot be read, the user has set `stop`, or the socket fails. Failures of single
-/// receivers are in the summary.
+/// The source cannot be read, the user has set `stop`, or the socket has failed. If the transfer to one receiver fails,
+/// the summary contains its error.
 pub fn send(
     endpoint: &Endpoint,
     source: Box<dyn Source>,
@@ -66,26 +66,26 @@ pub fn send(
     }
 }
 
-/// State of a transfer at its sender.
+/// State of a transfer to all receivers.
 struct Sender<'a> {
     channel: Channel<'a>,
     reader: Reader,
     options: SendOptions,
     notify: &'a mut dyn FnMut(Event),
     peers: Vec<Peer>,
-    /// Session number in the messages with slabs, the same for all receivers.
+    /// Session number in messages with slabs. It is the same for all receivers.
     slabs: u64,
-    /// Slabs that are being read, with the indexes of the receivers that need them.
+    /// Slabs that are being read. The second element contains the indexes of the receivers that need the slab.
     reading: Vec<(u32, Vec<usize>)>,
     flights: Flights,
-    /// Last slab. `None` until it is read.
+    /// Number of the last slab. `None` until this slab is read.
     last: Option<u32>,
     root: Option<Hash>,
-    /// Whether the root was requested from the reader.
+    /// Whether this sender has asked the reader for the root.
     asked_root: bool,
-    /// Whether the reader hashes slabs that no receiver requests.
+    /// Whether the reader hashes slabs that no receiver has requested.
     hashes_ahead: bool,
-    /// Time since which the next slab waits for receivers ([`Peer::has_decided`]).
+    /// Time at which the wait for the next slab began. [`Peer::has_decided`] ends the wait.
     waits_since: Option<Instant>,
     progress: Progress,
     reported: Option<Progress>,
@@ -118,7 +118,7 @@ impl<'a> Sender<'a> {
             channel.send(address, 0, &Message::Offer(offer));
             peers.push(peer);
         }
-        // All receivers of a group have the same port, so the first one shows it.
+        // All receivers of a group have the same port. So the port of the first receiver is used.
         let port = to.first().map_or(0, SocketAddr::port);
         let group = options.group.map(|group| SocketAddr::new(group, port));
         let progress = Progress {
@@ -179,7 +179,7 @@ impl<'a> Sender<'a> {
         }
     }
 
-    /// Reads the next slabs that wait for no receiver ([`Peer::has_decided`]).
+    /// Reads the next slabs, as long as all receivers have decided about them ([`Peer::has_decided`]).
     fn schedule(&mut self) {
         while self.flights.slabs() + self.reading.len() < BUFFERS {
             let active = || self.peers.iter().filter(|peer| !peer.is_over());
@@ -194,7 +194,7 @@ impl<'a> Sender<'a> {
             if !late.is_empty() {
                 let since = *self.waits_since.get_or_insert_with(Instant::now);
                 let patience = self.options.drop_after;
-                // Receivers of slabs in flight are busy. The driver detects slow receivers among them.
+                // If slabs are in flight, their receivers are busy. The driver then detects slow receivers.
                 let is_idle = self.flights.slabs() == 0 && self.reading.is_empty();
                 if is_idle && patience.is_some_and(|patience| since.elapsed() > patience) {
                     for at in late {
@@ -246,10 +246,10 @@ impl<'a> Sender<'a> {
                 slabs,
             } => {
                 let slabs = slabs.into_iter();
-                // Slabs after the last one do not exist.
+                // There are no slabs after the last one, so such requests are dropped.
                 peer.wants
                     .extend(slabs.filter(|slab| last.is_none_or(|last| *slab <= last)));
-                // The queue is bounded, so that a receiver cannot fill this host's memory.
+                // The queue has a limit. Otherwise a receiver could fill the memory of this host.
                 while peer.wants.len() > super::message::MOST_WANTED {
                     peer.wants.pop_last();
                 }
@@ -286,7 +286,7 @@ impl<'a> Sender<'a> {
 
     fn on_received(&mut self, at: usize, received: ReceivedBytes) {
         self.peers[at].received = received;
-        // No receiver requests the kept slabs, so no read would hash them for the root.
+        // The receiver does not request slabs that it has kept. But the root needs their hashes too.
         if received.kept > 0 && !self.hashes_ahead {
             self.hashes_ahead = true;
             self.reader.ahead();
@@ -301,13 +301,13 @@ impl<'a> Sender<'a> {
 
     fn on_read(&mut self, read: Read) -> Result<(), Error> {
         match read {
-            // The slab was requested before the end of the stream was known.
+            // A receiver requested this slab before the end of the stream was known. So the failure is ignored.
             Read::Failed(files::Error::Gone(slab)) if self.last.is_some_and(|last| slab > last) => {
                 self.reading.retain(|(reading, _)| *reading != slab);
                 Ok(())
             }
             Read::Failed(error) => Err(error.into()),
-            // Several receivers may have requested the root while it was computed.
+            // Several receivers may have asked for the root while it was computed.
             Read::Root(root) => {
                 self.root = Some(root);
                 for at in 0..self.peers.len() {
@@ -346,7 +346,7 @@ impl<'a> Sender<'a> {
             .launch(&self.channel, slab, to.collect(), object);
     }
 
-    /// Handles flights that have ended. Returns whether there were any.
+    /// Handles the flights that have ended. Returns whether any flight has ended.
     fn poll_flights(&mut self) -> bool {
         let over = self.flights.poll(&self.channel);
         for peer in self.flights.take_deaf() {
@@ -365,7 +365,7 @@ impl<'a> Sender<'a> {
             for (&To { at, .. }, one) in to.iter().zip(&progress) {
                 match (one.stage, fate) {
                     (driver::Stage::Dropped, _) => self.drop_peer(at),
-                    // This end has cancelled the flight.
+                    // This end has cancelled the flight itself.
                     (driver::Stage::Failed(driver::Failure::Cancelled), _)
                     | (_, Err(driver::Failure::Cancelled)) => {}
                     (driver::Stage::Failed(failure), _) | (_, Err(failure)) => {
@@ -403,7 +403,7 @@ impl<'a> Sender<'a> {
         self.end(at, Err(Error::Dropped(address)));
     }
 
-    /// Ends the transfer to a receiver.
+    /// Ends the transfer to one receiver.
     fn end(&mut self, at: usize, result: Result<(), Error>) {
         let peer = &mut self.peers[at];
         if peer.is_over() {
@@ -417,7 +417,7 @@ impl<'a> Sender<'a> {
         self.flights.cancel_to(|at| peers[at].is_over());
     }
 
-    /// Sends a ping to receivers that are silent and have no slab in flight.
+    /// Sends a ping to each receiver that is silent and has no slab in flight.
     fn ping_silent_peers(&mut self) {
         for at in 0..self.peers.len() {
             let peer = &self.peers[at];
@@ -426,18 +426,18 @@ impl<'a> Sender<'a> {
             }
             let (address, theirs) = (peer.address, peer.theirs);
             if !self.channel.is_sending_to(address) {
-                // The next ping is due only after another time of silence, so the time starts again.
+                // The time of silence starts again. So the next ping follows only after another such time.
                 self.channel.send(address, theirs, &Message::Ping);
                 self.peers[at].last_heard = super::channel::LastHeard::now();
             }
         }
     }
 
-    /// Returns the progress of the slowest receiver that has not finished. If all have finished, returns
-    /// the progress of the receiver with the most bytes.
+    /// Returns the progress of the slowest receiver that has not finished. If all have finished, returns the progress
+    /// of the receiver with the most verified bytes.
     fn progress(&self) -> Progress {
         let active = self.peers.iter().filter(|peer| !peer.is_over());
-        // The transfer ends when the slowest receiver has all data, so its progress counts.
+        // The transfer ends when the slowest receiver has all data. So its progress is reported.
         let slowest = active.clone().min_by_key(|peer| peer.received.verified);
         let furthest = self.peers.iter().map(|peer| peer.received);
         let furthest = furthest.max_by_key(|received| received.verified);
@@ -470,7 +470,7 @@ impl<'a> Sender<'a> {
     fn give_up(&mut self, error: &Error) {
         let fail = Message::Fail(error.code(), error.to_string());
         for peer in self.peers.iter().filter(|peer| !peer.is_over()) {
-            // For a receiver that has not answered, `theirs` is 0.
+            // A receiver that has not answered has no session number yet. `theirs` is then 0.
             self.channel.send(peer.address, peer.theirs, &fail);
         }
         self.channel.farewell();

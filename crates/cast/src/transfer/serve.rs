@@ -1,5 +1,5 @@
-//! Replica: a sender of one source. It sends the slabs to all receivers that request the source's root, to
-//! each receiver at the receiver's own pace.
+//! Replica: a sender that serves one source. It sends slabs to all receivers that request the root of the source. Each
+//! receiver sets its own pace.
 
 use super::channel::{Channel, LastHeard};
 use super::error::Error;
@@ -12,30 +12,30 @@ use crate::files::{Hash, Source};
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-/// Largest number of bytes of slabs in memory at the same time. Three slabs are always allowed. It is the
-/// size of three of the largest slabs.
+/// Limit for the slabs in memory, in bytes. It is the size of three of the largest slabs. Three slabs are always
+/// allowed.
 const MEMORY: u64 = 48 << 20;
-/// Largest number of receivers at the same time. Further receivers are refused. All receivers share the
-/// buffers, so with more receivers each of them would wait longer.
+/// Largest number of receivers at the same time. Further receivers are refused. All receivers share the buffers. So
+/// with more receivers, each of them would wait longer.
 const MOST_RECEIVERS: usize = 64;
-/// Largest number of slabs that are being read or sent for one receiver. With more, one receiver could
-/// occupy most of the buffers.
+/// Largest number of slabs that are read or sent for one receiver at the same time. With a larger number, one receiver
+/// could use most of the buffers.
 const MOST_FLIGHTS: usize = 8;
 
 /// Slab that is being read or sent for one receiver.
 struct Flight {
     slab: u32,
-    /// Session number in the receiver's messages.
+    /// Session number that messages from the receiver have.
     number: u64,
-    /// `None` while the slab is being read.
+    /// Object with the slab that is being sent. `None` while the slab is being read.
     sending: Option<Sending>,
 }
 
-/// Serves a source with this root, until `stop` is set.
+/// Serves a source that has this root, until `stop` is set.
 ///
 /// # Errors
-/// [`Error::Interrupted`] at the normal end. Otherwise the source cannot be read, or the socket
-/// fails.
+/// [`Error::Interrupted`] is the normal end. Any other error means that the source cannot be read, or that the socket
+/// has failed.
 pub fn serve(
     endpoint: &Endpoint,
     source: Box<dyn Source>,
@@ -45,14 +45,14 @@ pub fn serve(
 ) -> Result<(), Error> {
     let header = *source.header();
     let offer = Offer {
-        // Each receiver gets its own number later (`on_get`).
+        // The session number is different for each receiver. `on_get` sets it.
         from: 0,
         slabs: new_session().map_err(Error::System)?,
         total: source.total(),
         manifest: header.length,
         slab_log2: header.slab_log2,
     };
-    // With fewer buffers, the thread could not read the next slab while one slab is sent.
+    // With fewer buffers, no slab could be read while another slab is sent.
     let buffers = (MEMORY >> header.slab_log2).max(3) as usize;
     let mut server = Server {
         channel: Channel::new(endpoint, stop),
@@ -75,7 +75,7 @@ pub fn serve(
     result
 }
 
-/// State of a replica.
+/// State of a replica that serves a source.
 struct Server<'a> {
     channel: Channel<'a>,
     reader: Reader,
@@ -95,7 +95,7 @@ impl Server<'_> {
             while let Some((from, to, message)) = self.channel.next()? {
                 moved = true;
                 match message {
-                    // A new receiver does not know a session number of this end yet, so it uses 0.
+                    // A new receiver does not know a session number of this end. So it uses 0.
                     Message::Get(number, root) if to == 0 => self.on_get(from, number, root)?,
                     message => self.on_message(from, to, message),
                 }
@@ -133,7 +133,7 @@ impl Server<'_> {
         let mut peer = Peer::new(from, number);
         peer.theirs = theirs;
         peer.stage = Stage::Receiving;
-        // A receiver that starts again at the same port has given up its earlier request.
+        // The receiver has restarted at the same port. So its earlier request is removed.
         self.peers.retain(|other| other.address != from);
         self.peers.push(peer);
         let offer = Offer {
@@ -158,7 +158,7 @@ impl Server<'_> {
             } => {
                 peer.received = received;
                 peer.wants.extend(slabs);
-                // The queue is bounded, so that a receiver cannot fill this host's memory.
+                // The queue has a limit. Otherwise a receiver could fill the memory of this host.
                 while peer.wants.len() > MOST_WANTED {
                     peer.wants.pop_last();
                 }
@@ -190,8 +190,8 @@ impl Server<'_> {
         }
     }
 
-    /// Starts to read slabs. The next slab is always for the receiver with the fewest flights, so that all
-    /// receivers get slabs in turn.
+    /// Starts to read slabs. Always chooses the receiver with the fewest flights, so that all receivers get slabs in
+    /// turn.
     fn schedule(&mut self) {
         while self.flights.len() < self.buffers {
             let flights_of = |peer: &Peer| {
@@ -219,12 +219,12 @@ impl Server<'_> {
     fn on_read(&mut self, read: Read) -> Result<(), Error> {
         let (label, object) = match read {
             Read::Failed(error) => return Err(error.into()),
-            // A replica never requests the root from the reader: it has the root already.
+            // A replica has the root already, so it never requests the root from the reader.
             Read::Root(_) => return Ok(()),
             Read::Slab(label, object) => (label, object),
         };
-        // Several receivers may request the same slab. The reader answers in the order of the requests, so
-        // the first matching flight is the right one.
+        // Several receivers may have requested this slab. The reader keeps the order of the requests. So the slab
+        // belongs to the first flight that matches.
         let reads = |flight: &Flight| flight.slab == label.slab && flight.sending.is_none();
         let Some(at) = self.flights.iter().position(reads) else {
             return Ok(());
@@ -250,11 +250,12 @@ impl Server<'_> {
                 .sending
                 .as_mut()
                 .and_then(|sending| channel.result_of(sending));
-            // A cancelled flight only means that the receiver does not need the slab any more.
+            // A flight is cancelled if the receiver does not need the slab any more. This is not a failure of the
+            // receiver.
             if let Some(Err(failure)) = fate
                 && failure != crate::driver::Failure::Cancelled
             {
-                // The receiver is not reachable any more.
+                // The receiver cannot be reached any more. So it is removed.
                 peers.retain(|peer| peer.number != flight.number);
             }
             fate.is_none()
@@ -269,7 +270,7 @@ impl Server<'_> {
                 && !has_flight
                 && !self.channel.is_sending_to(peer.address)
             {
-                // The next ping is due only after another time of silence, so the time starts again.
+                // The time of silence starts again. So the next ping follows only after another such time.
                 self.channel.send(peer.address, peer.theirs, &Message::Ping);
                 peer.last_heard = LastHeard::now();
             }

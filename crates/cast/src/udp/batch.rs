@@ -1,4 +1,4 @@
-//! Sending of datagrams.
+//! Sends datagrams, many with one system call.
 
 use super::class::TrafficClass;
 use super::control::Control;
@@ -9,10 +9,10 @@ use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::Ordering;
 
-/// Largest number of messages that one system call sends. The buffers of a call are on the stack. A larger
-/// number needs more stack, and a smaller one needs more calls.
+/// Largest number of messages in one system call. The buffers of a call are on the stack, so a larger number needs more
+/// stack. A smaller number needs more calls.
 const MOST_SENT: usize = 16;
-/// Largest number of slices that the kernel joins into a message (UIO_MAXIOV).
+/// Largest number of slices in one message (UIO_MAXIOV of the kernel).
 const MOST_PARTS: usize = 1_024;
 
 impl Socket {
@@ -23,7 +23,7 @@ impl Socket {
     pub fn send(&self, messages: &[Outgoing<'_>]) -> io::Result<usize> {
         match self.send_as_given(messages) {
             Err(error) if self.refuses_segments(&error, messages) => {
-                // The kernel returns an error only if it cannot send the first message.
+                // An error of the kernel always concerns the first message.
                 self.send_apart(&messages[0])?;
                 Ok(1)
             }
@@ -31,11 +31,11 @@ impl Socket {
         }
     }
 
-    /// Returns whether an error means that the interface cannot split messages. If so, no further
-    /// message will be split.
+    /// Returns whether an error means that the interface cannot split messages. In this case, later messages are not
+    /// split either.
     fn refuses_segments(&self, error: &io::Error, messages: &[Outgoing<'_>]) -> bool {
-        // Linux returns EIO if the interface computes no checksums, and EINVAL if it refuses the size of a
-        // segment.
+        // Linux returns EIO if the interface cannot compute checksums. It returns EINVAL if the interface refuses the
+        // segment size.
         let says_so = matches!(error.raw_os_error(), Some(libc::EIO | libc::EINVAL));
         let refuses = says_so
             && messages
@@ -47,10 +47,10 @@ impl Socket {
         refuses
     }
 
-    /// Sends the datagrams of a message one by one. If the buffer is full, the rest is lost.
+    /// Sends the datagrams of a message one by one. If the buffer becomes full, the remaining datagrams are lost.
     fn send_apart(&self, message: &Outgoing<'_>) -> io::Result<()> {
         let bytes = message.gathered();
-        // `chunks` panics for a size of 0.
+        // The size is at least 1, because `chunks` panics for 0.
         let segment = message.segment.map_or(bytes.len(), usize::from).max(1);
         for datagram in bytes.chunks(segment) {
             let parts = [IoSlice::new(datagram)];
@@ -82,7 +82,7 @@ impl Socket {
         for (at, message) in messages.iter().enumerate() {
             names[at] = Name::of(message.to);
             let control = &mut controls[at];
-            // Datagrams without a code point get the socket's.
+            // A datagram without a DSCP gets the DSCP of the socket.
             let class = match (message.class.dscp(), message.class.ecn()) {
                 (0, ecn) => TrafficClass::new(self.dscp, ecn).unwrap_or(message.class),
                 _ => message.class,

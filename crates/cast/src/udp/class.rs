@@ -2,13 +2,13 @@
 
 use tailcut_units::Ecn;
 
-/// TOS or traffic-class byte: the code point of RFC 2474 (DSCP) in the upper six bits, the ECN
-/// field of RFC 3168 in the lower two.
+/// TOS or traffic-class byte. The upper six bits are the code point (DSCP, RFC 2474), and the lower two bits are the
+/// ECN field (RFC 3168).
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct TrafficClass(pub u8);
 
 impl TrafficClass {
-    /// Combines the two fields. Returns `None` if the code point has more than six bits.
+    /// Combines a code point and an ECN field. Returns `None` if the code point has more than six bits.
     pub const fn new(dscp: u8, ecn: Ecn) -> Option<Self> {
         match dscp < 64 {
             true => Some(Self((dscp << 2) | ecn as u8)),
@@ -16,7 +16,7 @@ impl TrafficClass {
         }
     }
 
-    /// Returns the code point, 0 to 63.
+    /// Returns the code point (DSCP), 0 to 63.
     pub const fn dscp(self) -> u8 {
         self.0 >> 2
     }
@@ -26,7 +26,7 @@ impl TrafficClass {
         Ecn::from_bits(self.0)
     }
 
-    /// Returns the same code point with another ECN field.
+    /// Returns a byte with the same code point and another ECN field.
     pub const fn with_ecn(self, ecn: Ecn) -> Self {
         Self((self.0 & !0b11) | ecn as u8)
     }

@@ -1,10 +1,10 @@
-//! Encoding and decoding of control messages of sockets (`cmsg(3)`). The code is safe Rust: it
-//! checks every length that a message claims.
+//! Encoding and decoding of control messages of sockets (`cmsg(3)`). The code is safe Rust. It checks every length in a
+//! control message.
 
 use super::class::TrafficClass;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Bytes of the kernel's `struct cmsghdr`: a length with the size of a pointer, a level and a type.
+/// Size of the kernel's `struct cmsghdr` in bytes: a length with the size of a pointer, a level and a type.
 const HEADER: usize = size_of::<usize>() + 8;
 /// Size of a buffer for all control messages that [`Socket`](super::Socket) requests, in bytes. They need
 /// at most 144 bytes on a machine with 64 bits.
@@ -17,7 +17,7 @@ const fn aligned(length: usize) -> usize {
     length.next_multiple_of(size_of::<usize>())
 }
 
-/// Data about a datagram from the kernel.
+/// Information of the kernel about a datagram.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Ancillary {
     /// TOS or traffic-class byte of the IP header.
@@ -26,14 +26,13 @@ pub struct Ancillary {
     pub to: Option<IpAddr>,
     /// Index of the interface where the datagram arrived. 0: unknown.
     pub interface: u32,
-    /// Time at which the kernel received the datagram, in nanoseconds since 1970. If no other
-    /// socket of the machine uses time stamps, the first stamps are the times of delivery to the
-    /// socket instead.
+    /// Time at which the kernel received the datagram, in nanoseconds since 1970. If no other socket of the machine
+    /// uses time stamps, the first stamps are the times of delivery to the socket.
     pub stamp: Option<u64>,
-    /// Number of datagrams that the kernel has dropped since the socket was opened, because its buffer was
-    /// full. `None`: it has dropped none.
+    /// Number of datagrams that the kernel has dropped since the socket was opened, because the socket's buffer was
+    /// full. `None`: no datagram was dropped.
     pub overflows: Option<u32>,
-    /// Bytes of each datagram except the last, if the kernel has merged several datagrams.
+    /// Bytes of each merged datagram. The last datagram may be shorter. `None`: the kernel has not merged datagrams.
     pub segment: Option<u16>,
 }
 
@@ -52,14 +51,14 @@ pub fn parse(bytes: &[u8]) -> Ancillary {
                 ancillary.class = class.map_or(ancillary.class, TrafficClass);
             }
             (libc::IPPROTO_IP, libc::IP_PKTINFO) => {
-                // struct in_pktinfo: interface, local address, destination in the header.
+                // `struct in_pktinfo` has the interface, the local address, and the destination in the IP header.
                 if let (Some(interface), Some(to)) = (i32_at(data, 0), chunk_at::<4>(data, 8)) {
                     ancillary.interface = interface.cast_unsigned();
                     ancillary.to = Some(Ipv4Addr::from(to).into());
                 }
             }
             (libc::IPPROTO_IPV6, libc::IPV6_PKTINFO) => {
-                // struct in6_pktinfo: destination in the header, interface.
+                // `struct in6_pktinfo` has the destination in the IP header and the interface.
                 if let (Some(to), Some(interface)) = (chunk_at::<16>(data, 0), i32_at(data, 16)) {
                     ancillary.interface = interface.cast_unsigned();
                     ancillary.to = Some(Ipv6Addr::from(to).into());
@@ -82,7 +81,7 @@ pub fn parse(bytes: &[u8]) -> Ancillary {
     ancillary
 }
 
-/// Returns the nanoseconds since 1970 of a `struct timespec`, or `None` for an earlier time.
+/// Converts a `struct timespec` to nanoseconds since 1970. Returns `None` for an earlier time.
 fn stamp(data: &[u8]) -> Option<u64> {
     const WORD: usize = size_of::<libc::time_t>();
     let word = |at| {
@@ -102,7 +101,7 @@ fn i32_at(data: &[u8], at: usize) -> Option<i32> {
     chunk_at(data, at).map(i32::from_ne_bytes)
 }
 
-/// Iterator over the messages of a buffer: level, type and data of each.
+/// Iterator over the control messages in a buffer. Each item has a level, a type and data.
 pub(super) struct Messages<'a> {
     rest: &'a [u8],
 }
@@ -121,14 +120,14 @@ impl<'a> Iterator for Messages<'a> {
         let length = usize::from_ne_bytes(chunk_at(self.rest, 0)?);
         let level = i32_at(self.rest, WORD)?;
         let kind = i32_at(self.rest, WORD + 4)?;
-        // This also ends the loop at a length below the header's, which would never advance.
+        // A length below `HEADER` is an error and ends the loop here. Otherwise the loop would never advance.
         let data = self.rest.get(HEADER..length)?;
         self.rest = self.rest.get(aligned(length)..).unwrap_or(&[]);
         Some((level, kind, data))
     }
 }
 
-/// Control messages of one outgoing message.
+/// Encoded control messages of one outgoing message.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(8))]
 pub(super) struct Control {
@@ -142,7 +141,7 @@ impl Control {
         length: 0,
     };
 
-    /// Returns the encoded messages.
+    /// Returns the encoded control messages.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes[..self.length]
     }
@@ -156,7 +155,7 @@ impl Control {
         }
     }
 
-    /// Adds the request to split the bytes into datagrams of `segment` bytes.
+    /// Adds the request to split the message into datagrams of `segment` bytes.
     pub(super) fn put_segment(&mut self, segment: u16) {
         self.put(libc::SOL_UDP, libc::UDP_SEGMENT, &segment.to_ne_bytes());
     }
@@ -165,7 +164,7 @@ impl Control {
     pub(super) fn put_from(&mut self, from: IpAddr) {
         match from {
             IpAddr::V4(from) => {
-                // struct in_pktinfo: interface, source address, and a field for received datagrams only.
+                // `struct in_pktinfo` has the interface, the source address, and a field for received datagrams only.
                 let mut info = [0; 12];
                 info[4..8].copy_from_slice(&from.octets());
                 self.put(libc::IPPROTO_IP, libc::IP_PKTINFO, &info);
@@ -178,7 +177,7 @@ impl Control {
         }
     }
 
-    /// Adds a control message. Each kind is added at most once, so the buffer has space for all of them.
+    /// Adds a control message. Each kind of message is added at most once, so the buffer never becomes full.
     fn put(&mut self, level: i32, kind: i32, data: &[u8]) {
         let length = HEADER + data.len();
         let message = &mut self.bytes[self.length..];
@@ -246,7 +245,8 @@ mod tests {
         let mut control = Control::EMPTY;
         control.put_from(from.into());
         control.put_class(true, TrafficClass(5));
-        // The kernel reads the source address from one field, and writes the destination address to another.
+        // The kernel reads the source address of an outgoing message from one field. It writes the destination address
+        // of a received datagram to another field.
         let ancillary = parse(control.bytes());
         assert_eq!(ancillary.to, Some(Ipv4Addr::UNSPECIFIED.into()));
         assert_eq!(ancillary.class, TrafficClass(5));
@@ -275,7 +275,7 @@ mod tests {
             parse(&bytes);
         }
 
-        /// Decodes messages with plausible lengths, levels and types, and with data of any length.
+        /// Any control messages can be decoded: the lengths, levels and types are plausible, and the data is random.
         #[test]
         fn any_messages_are_read(messages in proptest::collection::vec(
             (0usize..64, prop_oneof![Just(0), Just(1), Just(17), Just(41)], 0i32..110, any::<[u8; 40]>()),

@@ -1,4 +1,4 @@
-//! Receiving of datagrams.
+//! Receives datagrams, many with one system call.
 
 use super::control;
 use super::message::{Datagrams, Incoming, Outgoing};
@@ -8,13 +8,13 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::Ordering;
 
-/// Largest number of messages that one system call receives. With a smaller number, each system call
-/// returns fewer datagrams. With a larger number, each endpoint needs more memory: 64 KiB for each message.
+/// Largest number of messages in one system call. With a smaller number, each call returns fewer datagrams. With a
+/// larger number, each endpoint needs more memory: 64 KiB for each message.
 const MOST_RECEIVED: usize = 32;
-/// Largest size of a message of merged datagrams, in bytes.
+/// Largest size of a message with merged datagrams, in bytes.
 const MERGED: usize = 65_536;
 
-/// Memory for the messages of one system call.
+/// Memory for the messages that one system call returns.
 #[derive(Debug)]
 pub struct Inbox {
     bytes: Box<[u8]>,
@@ -36,15 +36,15 @@ impl Inbox {
         }
     }
 
-    /// Creates memory for as much as the kernel can return in one call: 32 messages of 64 KiB.
+    /// Creates memory for the most that the kernel can return in one call: 32 messages of 64 KiB.
     pub fn full() -> Self {
         Self::new(MOST_RECEIVED, MERGED)
     }
 }
 
 impl Socket {
-    /// Receives as many messages as `inbox` has room for with one system call, and passes each to `take`.
-    /// Returns the number of messages. It is 0 if no message was waiting.
+    /// Receives messages with one system call, at most as many as `inbox` has memory for. Passes each message to
+    /// `take`. Returns the number of messages, which is 0 if no message has arrived.
     ///
     /// # Errors
     /// The system reports an error.
@@ -102,7 +102,7 @@ impl Socket {
             let length = (header.msg_len as usize).min(room.len());
             let written_bytes = as_bytes(words);
             let written: usize = header.msg_hdr.msg_controllen as _;
-            // A socket of IPv4 or IPv6 receives no other addresses.
+            // A socket for IPv4 or IPv6 receives only addresses of this kind.
             let Some(from) = name.address() else {
                 continue;
             };
@@ -121,7 +121,7 @@ impl Socket {
     }
 }
 
-/// Converts words to their bytes, without a copy.
+/// Converts words to bytes without a copy.
 fn as_bytes(words: &[u64; control::RECEIVED / 8]) -> &[u8; control::RECEIVED] {
     // SAFETY: both arrays have the same number of bytes. Integers have no padding, and bytes need
     // no alignment.
@@ -131,13 +131,13 @@ fn as_bytes(words: &[u64; control::RECEIVED / 8]) -> &[u8; control::RECEIVED] {
 /// Kernel socket with memory for received messages, for a driver.
 #[derive(Debug)]
 pub struct Port {
-    /// Socket that the port sends and receives with.
+    /// Socket for sending and receiving.
     pub socket: Socket,
     inbox: Inbox,
 }
 
 impl Port {
-    /// Creates a port with memory for full batches.
+    /// Creates a port whose memory is large enough for full batches.
     pub fn new(socket: Socket) -> Self {
         Self {
             socket,

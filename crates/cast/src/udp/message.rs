@@ -5,36 +5,35 @@ use super::control::Ancillary;
 use std::io::{self, IoSlice};
 use std::net::{IpAddr, SocketAddr};
 
-/// Largest payload of a UDP datagram over IPv4, in bytes. A message has the same limit.
+/// Largest payload of a UDP datagram over IPv4, in bytes. It is also the limit for a message.
 pub const MOST_BYTES: usize = 65_507;
-/// Largest number of datagrams that the kernel splits one message into (UDP_MAX_SEGMENTS of Linux before
-/// 6.9).
+/// Largest number of datagrams in one message (UDP_MAX_SEGMENTS of Linux before 6.9).
 pub const MOST_SEGMENTS: usize = 64;
 
-/// One message to a socket: a datagram, or several datagrams of one size to one address, which the
-/// kernel splits.
+/// Outgoing message to one address: one datagram, or several datagrams of the same size. The kernel splits the message
+/// into datagrams.
 #[derive(Clone, Copy, Debug)]
 pub struct Outgoing<'a> {
     /// Destination address.
     pub to: SocketAddr,
-    /// Local source address. `None`: the routing table selects it.
+    /// Source address of the datagrams. `None`: the routing table selects it.
     pub from: Option<IpAddr>,
     /// TOS or traffic-class byte.
     pub class: TrafficClass,
-    /// Bytes of each datagram except the last, which may be shorter. The message has at most
-    /// [`Datagrams::segments`] datagrams. `None`: all bytes are one datagram.
+    /// Bytes of each datagram. The last datagram may be shorter. A message has at most [`Datagrams::segments`]
+    /// datagrams. `None`: the message is one datagram.
     pub segment: Option<u16>,
-    /// Bytes in slices, which the kernel joins: at most 1,024 slices and 65,507 bytes.
+    /// Slices whose bytes the kernel joins, at most 1,024 slices and 65,507 bytes.
     pub parts: &'a [IoSlice<'a>],
 }
 
 impl Outgoing<'_> {
-    /// Returns the number of bytes of all datagrams.
+    /// Returns the number of bytes of the message.
     pub fn bytes(&self) -> usize {
         self.parts.iter().map(|part| part.len()).sum()
     }
 
-    /// Returns the bytes of all slices, joined.
+    /// Returns the bytes of all slices in one buffer.
     pub(super) fn gathered(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.bytes());
         self.parts
@@ -44,26 +43,26 @@ impl Outgoing<'_> {
     }
 }
 
-/// Incoming message from one address: a datagram, or several that the kernel has merged.
+/// Incoming message from one address: one datagram, or several datagrams that the kernel has merged.
 #[derive(Clone, Copy, Debug)]
 pub struct Incoming<'a> {
     /// Source address.
     pub from: SocketAddr,
-    /// Data about the datagram from the kernel.
+    /// Information of the kernel about the datagram.
     pub ancillary: Ancillary,
-    /// Whether bytes are missing at the end, because the inbox was too small.
+    /// Whether the end of the message is missing, because the inbox was too small.
     pub is_cut: bool,
     /// Bytes of all datagrams.
     pub bytes: &'a [u8],
 }
 
 impl<'a> Incoming<'a> {
-    /// Returns the single datagrams. All have the same size, except the last one, which may be shorter.
+    /// Returns the datagrams of the message. All have the same size, except the last one, which may be shorter.
     pub fn datagrams(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
-        // `chunks` panics for a size of 0.
+        // The size is at least 1, because `chunks` panics for 0.
         let whole = self.bytes.len().max(1);
         let size = self.ancillary.segment.map_or(whole, usize::from).max(1);
-        // `chunks` yields nothing for an empty datagram, so it is added here.
+        // `chunks` returns nothing for an empty datagram, so the datagram is added here.
         let empty = self.bytes.is_empty().then_some(self.bytes);
         self.bytes.chunks(size).chain(empty)
     }
@@ -74,24 +73,23 @@ impl<'a> Incoming<'a> {
     }
 }
 
-/// Socket for a driver. [`Port`](super::Port) is a kernel socket. Tests use sockets in memory.
+/// Socket of a driver. [`Port`](super::Port) is a socket of the kernel. Tests use sockets in memory.
 pub trait Datagrams {
-    /// Sends messages in order. Returns the number of messages that were sent. The caller offers
-    /// the rest again when the socket's buffer has space.
+    /// Sends messages in order. Returns how many messages were sent. The caller passes the others again when the
+    /// socket's buffer has space.
     ///
     /// # Errors
-    /// The first message cannot be sent. [`io::ErrorKind::WouldBlock`]: the buffer is full. Any
-    /// other error concerns this message only.
+    /// The first message cannot be sent. [`io::ErrorKind::WouldBlock`] means that the buffer is full. Any other error
+    /// concerns only this message.
     fn send(&mut self, messages: &[Outgoing<'_>]) -> io::Result<usize>;
 
-    /// Receives messages and passes each to `take`. Returns the number of messages. 0: none is
-    /// waiting.
+    /// Receives messages and passes each to `take`. Returns the number of messages, which is 0 if no message has
+    /// arrived.
     ///
     /// # Errors
     /// The system reports an error.
     fn receive(&mut self, take: &mut dyn FnMut(&Incoming<'_>)) -> io::Result<usize>;
 
-    /// Returns the number of datagrams that one message may be split into. 1: the kernel does not
-    /// split.
+    /// Returns the largest number of datagrams in one message. 1: the kernel cannot split messages.
     fn segments(&self) -> usize;
 }

@@ -1,16 +1,16 @@
-//! UDP sockets for SCDP: batches of datagrams with the whole TOS byte, the kernel's time stamps,
-//! its count of dropped datagrams, and segmentation offload in both directions.
+//! UDP sockets for SCDP. They send and receive batches of datagrams with the whole TOS byte. They use the kernel's time
+//! stamps, its count of dropped datagrams, and segmentation offload in both directions.
 //!
 //! - [`Socket`]: a bound socket with its options, also for multicast.
 //! - [`Inbox`] and [`Socket::receive`]: reception of many datagrams per call.
 //! - [`Outgoing`] and [`Socket::send`]: sending of many datagrams per call, without a copy of their bytes
 //!   to one buffer.
-//! - [`Datagrams`]: both calls as a trait, so that a driver can run in memory too.
+//! - [`Datagrams`]: a trait for sending and receiving, so that a driver can also run in memory.
 //!
-//! This module handles no packet headers and no sessions.
+//! This module does not handle packet headers or sessions.
 //!
-//! Linux only. The crate `quinn-udp` 0.6 is not used, because it sends a DSCP of zero, does not
-//! return the DSCP of received datagrams, and does not report datagrams that the kernel dropped.
+//! The module works on Linux only. It does not use the crate `quinn-udp` 0.6. That crate sends a DSCP of zero, does not
+//! return the DSCP of received datagrams, and does not report datagrams that the kernel has dropped.
 
 mod batch;
 mod class;

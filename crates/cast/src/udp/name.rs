@@ -7,14 +7,14 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 #[repr(align(8))]
 pub(super) struct Name(pub(super) [u8; 28]);
 
-/// The code depends on Linux's layout of these structures.
+/// The address structures must have Linux's layout, because the code below depends on it.
 const _: () =
     assert!(size_of::<libc::sockaddr_in6>() == 28 && size_of::<libc::sockaddr_in>() == 16);
 
 impl Name {
     pub(super) const EMPTY: Self = Self([0; 28]);
 
-    /// Encodes an address. Returns it with the number of bytes that it uses.
+    /// Encodes an address. Returns the bytes, and the number of bytes that are used.
     pub(super) fn of(address: SocketAddr) -> (Self, u32) {
         let mut name = Self::EMPTY;
         let mut put = |at: usize, bytes: &[u8]| name.0[at..at + bytes.len()].copy_from_slice(bytes);

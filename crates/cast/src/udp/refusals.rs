@@ -1,4 +1,4 @@
-//! ICMP errors about datagrams that did not arrive, from the error queue of a socket (`ip(7)`,
+//! ICMP errors about datagrams that could not be delivered. They come from the error queue of a socket (`ip(7)`,
 //! IP_RECVERR).
 
 use super::control::Messages;
@@ -11,45 +11,44 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 /// Size of a buffer for the control messages of one error, in bytes. An error with an address needs 64
 /// bytes, and the kernel may add the control messages of received datagrams.
 const CONTROL: usize = 256;
-/// Bytes of the kernel's `struct sock_extended_err`. The address of the ICMP message's sender
-/// follows.
+/// Size of the kernel's `struct sock_extended_err` in bytes. The address of the host that sent the ICMP message follows
+/// the structure.
 const ERROR: usize = 16;
-/// Origin of an error: this machine.
+/// Value of `ee_origin` for an error of this machine.
 const LOCAL: u8 = 1;
-/// Origin of an error: an ICMP message.
+/// Value of `ee_origin` for an ICMP message.
 const ICMP: u8 = 2;
-/// Origin of an error: an ICMPv6 message.
+/// Value of `ee_origin` for an ICMPv6 message.
 const ICMP6: u8 = 3;
 
-/// Reason why a datagram did not arrive, as reported by a router or host.
+/// Reason why a datagram could not be delivered, as a router or a host reports it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cause {
     /// No socket is bound to the port. A firewall of the host may send the same answer.
     Port,
     /// A firewall rejects the datagram.
     Prohibited,
-    /// There is no route to the host, or the host is off.
+    /// There is no route to the host, or the host is switched off.
     Unreachable,
-    /// The datagram is too long for the path, which carries IP packets of this many bytes.
+    /// The datagram is too long. The path carries IP packets of at most this number of bytes.
     TooLong(u32),
-    /// Another reason: type and code of the ICMP message.
+    /// Another reason. The fields are the type and the code of the ICMP message.
     Other(u8, u8),
 }
 
-/// Datagram that did not arrive.
+/// Datagram that could not be delivered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Refusal {
-    /// Destination address.
+    /// Destination address of the datagram.
     pub to: SocketAddr,
     /// Router or host that reports the error. `None`: this machine.
     pub by: Option<IpAddr>,
-    /// Reason why the datagram did not arrive.
+    /// Reason why the datagram could not be delivered.
     pub cause: Cause,
 }
 
 impl Socket {
-    /// Enables [`Self::refusal`]: the kernel keeps the errors about datagrams that did not arrive.
-    /// Each error may make one call to send or receive fail.
+    /// Makes the kernel keep errors for [`Self::refusal`]. Each error may also make one send or receive call fail.
     ///
     /// # Errors
     /// The system reports an error.
@@ -60,13 +59,14 @@ impl Socket {
         }
     }
 
-    /// Returns the next error about a datagram that did not arrive, if there is one.
+    /// Returns the next error about a datagram that could not be delivered, or `None` if there is no error.
     ///
     /// # Errors
     /// The system reports an error.
     pub fn refusal(&self) -> io::Result<Option<Refusal>> {
         loop {
-            // The kernel overwrites this address. It has the size of an address of the socket's family.
+            // The kernel overwrites this address. Only its size matters, which is the size of the socket's address
+            // family.
             let mut name = SockAddr::from(self.local());
             let mut bytes = [MaybeUninit::new(0u8); 64];
             let mut control = [MaybeUninit::new(0u8); CONTROL];
@@ -89,7 +89,7 @@ impl Socket {
             let refusal = name
                 .as_socket()
                 .and_then(|to| parse(to, &control[..written]));
-            // The kernel may have written no usable error. Then the loop reads the next one.
+            // The entry may contain no usable error. In this case, the loop reads the next entry.
             if refusal.is_some() {
                 return Ok(refusal);
             }
@@ -97,7 +97,7 @@ impl Socket {
     }
 }
 
-/// Decodes the control messages of an error about a datagram to `to`.
+/// Decodes the control messages of an error about a datagram that was sent to `to`.
 fn parse(to: SocketAddr, control: &[u8]) -> Option<Refusal> {
     let is_error = |level: i32, kind: i32| {
         (level, kind) == (libc::IPPROTO_IP, libc::IP_RECVERR)
@@ -111,7 +111,7 @@ fn parse(to: SocketAddr, control: &[u8]) -> Option<Refusal> {
     let info = u32::from_ne_bytes([i0, i1, i2, i3]);
     let cause = match (origin, kind, code) {
         _ if errno == libc::EMSGSIZE => Cause::TooLong(info),
-        // RFC 792 and RFC 1122, section 3.2.2.1; RFC 4443, section 3.1.
+        // The types and codes are from RFC 792, RFC 1122 (section 3.2.2.1) and RFC 4443 (section 3.1).
         (ICMP, 3, 3) | (ICMP6, 1, 4) => Cause::Port,
         (ICMP, 3, 9 | 10 | 13) | (ICMP6, 1, 1 | 5 | 6) => Cause::Prohibited,
         (ICMP, 3, _) | (ICMP6, 1, _) => Cause::Unreachable,

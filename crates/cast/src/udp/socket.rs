@@ -1,4 +1,4 @@
-//! Bound UDP socket and its options.
+//! Bound UDP socket with its options.
 
 use super::message::MOST_SEGMENTS;
 use socket2::{Domain, InterfaceIndexOrAddress, Protocol, Type};
@@ -10,15 +10,15 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 /// Options of a socket.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SocketOptions {
-    /// Size of the kernel's receive buffer in bytes, limited by the system (`net.core.rmem_max`). A
-    /// process that may administer the network can exceed the limit. Default 8 MiB.
+    /// Size of the kernel's receive buffer in bytes. The system has a limit (`net.core.rmem_max`), which a process with
+    /// the right to administer the network can exceed. Default 8 MiB.
     pub receive_buffer: usize,
-    /// Size of the kernel's send buffer in bytes (limit: `net.core.wmem_max`). Default 2 MiB.
+    /// Size of the kernel's send buffer in bytes. The limit is `net.core.wmem_max`. Default 2 MiB.
     pub send_buffer: usize,
-    /// Code point (DSCP) of datagrams that do not set one, 0 to 63. Default 0.
+    /// DSCP of datagrams that have no other DSCP, 0 to 63. Default 0.
     pub dscp: u8,
-    /// Whether other sockets of this user may use the same address (SO_REUSEPORT). The kernel then
-    /// distributes senders over the sockets. Default false.
+    /// Whether other sockets of the same user may bind to the same address (SO_REUSEPORT). The kernel then distributes
+    /// the senders over these sockets. Default false.
     pub shares_address: bool,
     /// Whether the kernel merges received datagrams (UDP_GRO). Default true.
     pub merges: bool,
@@ -41,10 +41,10 @@ impl Default for SocketOptions {
 pub struct Multicast {
     /// Index of the outgoing interface. 0: the routing table selects the interface.
     pub interface: u32,
-    /// Number of routers that may forward a datagram, plus one (TTL): 1 stays in the local network.
+    /// TTL of multicast datagrams: the number of routers that may forward a datagram, plus one. 1: local network only.
     /// Default 1.
     pub hops: u8,
-    /// Whether sockets of this machine that have joined the group receive it too. Default true.
+    /// Whether the members of the group on this machine receive the datagrams too. Default true.
     pub loops: bool,
 }
 
@@ -58,16 +58,15 @@ impl Default for Multicast {
     }
 }
 
-/// UDP socket for either IPv4 or IPv6, which never blocks. Datagrams have the "don't fragment" bit.
-/// The kernel refuses a datagram that is larger than the interface's MTU. A datagram that is larger
-/// than the path's MTU is lost.
+/// Non-blocking UDP socket for either IPv4 or IPv6. Its datagrams have the "don't fragment" bit. The kernel refuses a
+/// datagram that is larger than the MTU of the interface. A datagram that is larger than the MTU of the path is lost.
 #[derive(Debug)]
 pub struct Socket {
     inner: socket2::Socket,
     local: SocketAddr,
-    /// Code point of datagrams that do not set one.
+    /// DSCP of datagrams that have no other DSCP.
     pub(super) dscp: u8,
-    /// Number of datagrams that one message may be split into.
+    /// Largest number of datagrams in one message.
     pub(super) segments: AtomicUsize,
     /// Number of datagrams that the kernel has dropped because its buffer was full.
     pub(super) overflows: AtomicU32,
@@ -95,24 +94,23 @@ impl Socket {
             options.send_buffer,
             [libc::SO_SNDBUFFORCE, libc::SO_SNDBUF],
         )?;
-        // All options are set before the call of `bind`, so that no datagram arrives without its control
-        // messages.
+        // All options are set before the call of `bind`, so that every datagram arrives with its control messages.
         set(&inner, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)?;
         set(&inner, libc::SOL_SOCKET, libc::SO_RXQ_OVFL, 1)?;
         match local {
             SocketAddr::V4(_) => {
                 inner.set_recv_tos_v4(true)?;
-                // The socket receives only from groups that it has joined itself.
+                // The kernel must not deliver packets of groups that other sockets of this machine have joined.
                 inner.set_multicast_all_v4(false)?;
                 set(&inner, libc::IPPROTO_IP, libc::IP_PKTINFO, 1)?;
-                // This sets the "don't fragment" bit, and the kernel ignores the path MTU that it
-                // knows, so that probes of any size are sent.
+                // With this mode, datagrams have the "don't fragment" bit, and the kernel ignores its known path MTU.
+                // So probes of any size are sent.
                 let probe = libc::IP_PMTUDISC_PROBE;
                 set(&inner, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, probe)?;
             }
             SocketAddr::V6(_) => {
-                // The code for sending depends on the IP version of the socket, so an IPv6 socket has no
-                // mapped addresses.
+                // The control messages for sending depend on the IP version of the socket. So an IPv6 socket must not
+                // have IPv4 peers with mapped addresses.
                 inner.set_only_v6(true)?;
                 inner.set_recv_tclass_v6(true)?;
                 inner.set_multicast_all_v6(false)?;
@@ -122,17 +120,17 @@ impl Socket {
             }
         }
         if options.merges {
-            // Linux before 5.0 does not merge. The socket works without it.
+            // Linux before 5.0 cannot merge datagrams. The socket works without this option.
             let _ = set(&inner, libc::SOL_UDP, libc::UDP_GRO, 1);
         }
-        // Linux before 4.18 does not split. Zero means that messages are not split by default.
+        // Linux before 4.18 cannot split messages. The value 0 means that messages are not split by default.
         let cuts = set(&inner, libc::SOL_UDP, libc::UDP_SEGMENT, 0).is_ok();
         inner.bind(&local.into())?;
         let bound = inner.local_addr()?.as_socket();
         Ok(Self {
             inner,
             local: bound.unwrap_or(local),
-            // A code point has six bits.
+            // A DSCP has six bits.
             dscp: options.dscp & 63,
             segments: AtomicUsize::new(if cuts { MOST_SEGMENTS } else { 1 }),
             overflows: AtomicU32::new(0),
@@ -144,20 +142,20 @@ impl Socket {
         self.local
     }
 
-    /// Returns the number of datagrams that one message may be split into. It is 1 if the kernel,
-    /// or an interface that was used, cannot split.
+    /// Returns the largest number of datagrams in one message. It is 1 if the kernel cannot split messages, or if an
+    /// interface has refused to split one.
     pub fn segments(&self) -> usize {
         self.segments.load(Ordering::Relaxed)
     }
 
-    /// Returns the number of datagrams that the kernel has dropped because its buffer was full. The value is
-    /// updated with each received datagram.
+    /// Returns the number of datagrams that the kernel has dropped because the socket's buffer was full. Each received
+    /// datagram updates the value.
     pub fn overflows(&self) -> u32 {
         self.overflows.load(Ordering::Relaxed)
     }
 
-    /// Returns the size of the kernel's receive buffer in bytes. Linux returns twice the requested
-    /// size, because it includes its data structures.
+    /// Returns the size of the kernel's receive buffer in bytes. Linux returns twice the requested size, because the
+    /// size includes the kernel's data structures.
     ///
     /// # Errors
     /// The system reports an error.
@@ -165,8 +163,8 @@ impl Socket {
         self.inner.recv_buffer_size()
     }
 
-    /// Joins a multicast group at the interface with this index. With 0, the routing table selects
-    /// the interface.
+    /// Joins a multicast group at the interface with the index `interface`. With 0, the routing table selects the
+    /// interface.
     ///
     /// # Errors
     /// The system refuses the request, the address is not a multicast address, or the address and the
@@ -181,7 +179,7 @@ impl Socket {
         }
     }
 
-    /// Leaves a multicast group.
+    /// Leaves a multicast group that was joined at the interface.
     ///
     /// # Errors
     /// The system refuses the request, or the group was not joined at this interface.
@@ -233,8 +231,7 @@ impl AsFd for Socket {
     }
 }
 
-/// Sets the size of a buffer. The first attempt may exceed the system's limit, which only a network
-/// administrator is allowed to do.
+/// Sets the size of a buffer. The first attempt ignores the system's limit. Only a network administrator may do this.
 fn set_buffer(socket: &impl AsFd, bytes: usize, names: [libc::c_int; 2]) -> io::Result<()> {
     let bytes = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX);
     let [forced, plain] = names;
@@ -251,7 +248,7 @@ pub(super) fn set(
     set_value(socket, level, name, value.to_ne_bytes())
 }
 
-/// Sets the outgoing interface of multicast by its index: `struct ip_mreqn` with zero addresses.
+/// Sets the outgoing interface of multicast by its index. The call needs a `struct ip_mreqn` with zero addresses.
 fn set_interface_v4(socket: &impl AsFd, interface: u32) -> io::Result<()> {
     let mut request = [0; 12];
     request[8..].copy_from_slice(&interface.to_ne_bytes());

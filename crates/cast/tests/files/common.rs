@@ -1,4 +1,4 @@
-//! Transfer from a source to a sink without a network, and comparison of folders.
+//! Helpers: transfer from a source to a sink without a network, and comparison of directories.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,14 +11,14 @@ use tailcut_cast::files::{
 };
 use tempfile::TempDir;
 
-/// Size of a slab in bytes. It is small, so that a small file has many slabs.
+/// Size of a slab in bytes. It is small, so that small files have many slabs.
 pub const SLAB: usize = 1 << 20;
 
 pub fn folder() -> TempDir {
     tempfile::tempdir().expect("a folder")
 }
 
-/// Returns bytes with a long period.
+/// Returns pseudo-random bytes for a file.
 pub fn bytes(length: usize, seed: u64) -> Vec<u8> {
     let mut state = seed.wrapping_mul(2).wrapping_add(1);
     let word = |_| {
@@ -48,14 +48,14 @@ pub fn sink(path: &Path) -> FileSink {
     FileSink::new(path, SinkOptions::default()).expect("a sink")
 }
 
-/// Numbers of a transfer: bytes kept from an earlier transfer, and slabs fetched.
+/// Numbers of a transfer: bytes that were kept from an earlier transfer, and slabs that were fetched.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Moved {
     pub kept: u64,
     pub fetched: u32,
 }
 
-/// Moves up to `most` slabs from the source to the sink. Returns the root if these were all slabs.
+/// Moves up to `most` slabs from the source to the sink. Returns the root if no slab is left.
 pub fn some(
     source: &mut dyn Source,
     sink: &mut dyn Sink,
@@ -88,18 +88,18 @@ pub fn all(source: &mut dyn Source, sink: &mut dyn Sink) -> Result<Moved, Error>
     Ok(moved)
 }
 
-/// Visible properties of an entry of a tree.
+/// Properties of an entry in a tree that a user can see.
 #[derive(PartialEq, Eq, Debug)]
 pub struct FileState {
     mode: u32,
     modified: (i64, i64),
     contents: Option<Hash>,
     target: Option<PathBuf>,
-    /// First path with the same inode.
+    /// First path of the same file (inode), if the file has several paths.
     same_as: Option<Vec<u8>>,
 }
 
-/// Returns all entries of a folder, by path.
+/// Returns all entries below a directory, by path.
 pub fn look(root: &Path) -> BTreeMap<Vec<u8>, FileState> {
     let mut seen = BTreeMap::new();
     let mut paths = vec![root.to_owned()];
@@ -136,7 +136,7 @@ pub fn look(root: &Path) -> BTreeMap<Vec<u8>, FileState> {
     seen
 }
 
-/// Returns the names in a folder.
+/// Returns the names of the entries in a directory.
 pub fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("a folder");
     let mut names: Vec<String> = entries

@@ -1,4 +1,4 @@
-//! Golden vectors: the bytes of manifests, in hex.
+//! Test vectors: the expected bytes of manifests in hexadecimal.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ fn entry<'a>(level: u16, name: &'a [u8], what: What<'a>) -> Entry<'a> {
     Entry { level, name, what }
 }
 
-/// Returns manifests with their names.
+/// Returns the names of the test vectors and the manifests.
 fn manifests() -> Vec<(&'static str, Vec<u8>)> {
     let mut attributes = Vec::new();
     Xattrs::push(&mut attributes, b"user.a", b"");

@@ -1,4 +1,4 @@
-//! Tests with malicious manifests.
+//! Tests of malicious manifests.
 
 use super::common::{folder, names, sink};
 use proptest::prelude::*;
@@ -40,9 +40,9 @@ fn link(level: u16, name: &[u8], of: u64) -> Entry<'_> {
     Entry { level, name, what }
 }
 
-/// Encodes entries without a check.
+/// Encodes entries as a manifest. The entries are not checked.
 fn raw(entries: &[Entry<'_>]) -> Vec<u8> {
-    // `Writer` refuses entries in the wrong order, so this function does not use it.
+    // `Writer` would refuse entries in a wrong order.
     let mut page = vec![0; 24];
     let mut data = 0;
     for entry in entries {
@@ -104,7 +104,7 @@ fn offer(sink: &mut FileSink, slab: u32, bytes: &[u8]) -> Result<(), Error> {
     sink.deliver(label, buffer).map(drop)
 }
 
-/// Receives a tree of these entries. All contents are `x`.
+/// Receives a tree with these entries. All bytes of the contents are `x`.
 fn receive(to: &Path, entries: &[Entry<'_>]) -> Result<(), Error> {
     let mut sink = sink(to);
     let manifest = raw(entries);
@@ -149,7 +149,7 @@ fn nothing_leaves_the_directory() {
         ("byte 0x2f", vec![directory(0, b"/etc"), file(1, b"a", 1)]),
         ("byte 0x00", vec![tree(), file(1, b"a\0", 1)]),
         ("a name of 0 bytes", vec![tree(), file(1, b"", 1)]),
-        // The file is below a link that leads out of the tree.
+        // The path of the file contains a link that leads out of the tree.
         (
             "2 directories above it; allowed: at most 1",
             vec![tree(), symlink_to(1, b"out", b"/tmp"), file(2, b"a", 1)],
@@ -160,8 +160,7 @@ fn nothing_leaves_the_directory() {
         ),
         ("a second root", vec![tree(), directory(0, b"up")]),
         ("1 directories above it", vec![directory(1, b"tree")]),
-        // The same name occurs twice: first as a link, then as a file that would be written through
-        // the link.
+        // One name occurs twice, for a link and for a file. The file must not be written through the link.
         (
             "each name once, in the order of their bytes",
             vec![
@@ -256,7 +255,7 @@ fn counts_that_cannot_be_are_refused_before_any_memory_is_taken() {
     }
 }
 
-/// Receives a manifest of any bytes.
+/// Receives a manifest that consists of arbitrary bytes.
 fn receive_bytes(to: &Path, manifest: &[u8]) -> Result<(), Error> {
     offer(&mut sink(to), 0, manifest)
 }
@@ -273,7 +272,7 @@ fn a_manifest_whose_hash_does_not_agree_is_refused() {
     );
 }
 
-/// Generates a random tree. Each entry has the number of levels to go up, its kind, and its size.
+/// Generates random trees. Each entry consists of the number of levels to go up, a kind, and a size.
 fn trees() -> impl Strategy<Value = Vec<(u8, u8, u16)>> {
     prop::collection::vec((0u8..5, 0u8..4, any::<u16>()), 0..3_000)
 }

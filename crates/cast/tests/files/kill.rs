@@ -1,4 +1,4 @@
-//! Tests with full disks, and with killed processes. Source and sink run in a child process.
+//! Tests of full disks and killed processes. Source and sink run in a child process.
 
 use super::common::{SLAB, bytes, folder, look, names, sink, source};
 use std::fs;
@@ -7,16 +7,16 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use tailcut_cast::files::{Delivered, Error, Next, Pool, Sink, Source};
 
-/// Environment variable of the child: path of the source.
+/// Environment variable of the child process: path of the source.
 const FROM: &str = "TAILCUT_TEST_FROM";
-/// Environment variable of the child: path of the destination.
+/// Environment variable of the child process: path of the destination.
 const TO: &str = "TAILCUT_TEST_TO";
-/// Environment variable of the child: largest file size in bytes, if it is limited.
+/// Environment variable of the child process: largest file size in bytes. Not set: no limit.
 const FILE_SIZE: &str = "TAILCUT_TEST_FILE_SIZE";
-/// Environment variable with the number of kills.
+/// Environment variable of the test: number of kills.
 const KILLS: &str = "TAILCUT_CAST_KILLS";
 
-/// Copies files and prints a line for each slab. The other tests run it as a child process.
+/// Copies files and prints a line for each slab. Other tests run this test as a child process.
 #[test]
 fn child() {
     let (Some(from), Some(to)) = (std::env::var_os(FROM), std::env::var_os(TO)) else {
@@ -59,10 +59,10 @@ fn copy(source: &mut dyn Source, sink: &mut dyn Sink) -> Result<u64, Error> {
     Ok(sink.amount().kept)
 }
 
-/// Runs the child, and kills it after some lines. Returns its last line if it was not killed.
+/// Runs the child process, and kills it after it has printed `lines` lines. Returns the last line that it printed.
 fn run(from: &Path, to: &Path, file_size: Option<usize>, lines: usize) -> Option<String> {
-    // The signal about a file that is too large would end the child. If it is ignored, the write
-    // returns an error.
+    // A file above the limit causes a signal, which would end the child. If the signal is ignored, the write returns an
+    // error.
     let mut command = Command::new("sh");
     command
         .args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\""])
@@ -83,7 +83,7 @@ fn run(from: &Path, to: &Path, file_size: Option<usize>, lines: usize) -> Option
         .map_while(Result::ok)
         .filter(|line| words.iter().any(|word| line.starts_with(word)));
     let mut last = said.by_ref().take(lines).last();
-    // After this line, the child may have done more, or may have ended.
+    // After its last line, the child may have done more work, or may have ended. So the result is ignored.
     let _ = child.kill();
     last = said.last().or(last);
     child.wait().expect("an end");
@@ -119,7 +119,7 @@ fn a_copy_that_is_killed_again_and_again_ends_with_the_same_bytes() {
             }
         }
         if to.path().join("tree.part.slabs").exists() {
-            // The child was killed after it had renamed the tree, but before it had removed the other files.
+            // The child was killed after it had renamed the tree, and before it had removed the other files.
             assert!(to.path().join("tree").exists());
         }
         assert_eq!(look(&root), look(&to.path().join("tree")));

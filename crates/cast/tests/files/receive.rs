@@ -1,4 +1,4 @@
-//! Tests of the changes that a sink makes in its directory.
+//! Tests of a sink: which entries it creates, replaces and removes in its directory.
 
 use super::common::{SLAB, all, bytes, folder, names, sink, some, source};
 use std::fs;

@@ -1,4 +1,4 @@
-//! Tests of transfers that continue an earlier transfer.
+//! Tests of transfers that continue an earlier, unfinished transfer.
 
 use super::common::{Moved, SLAB, all, bytes, folder, look, names, sink, some, source};
 use std::fs::{self, OpenOptions};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tailcut_cast::files::{Error, FileSink, SinkOptions};
 use tempfile::TempDir;
 
-/// Creates a file of four slabs, and a transfer of which the manifest and two slabs have arrived.
+/// Creates a file of four slabs, and an unfinished transfer: the manifest and two slabs have arrived.
 fn half() -> (TempDir, TempDir, PathBuf) {
     let (from, to) = (folder(), folder());
     let file = from.path().join("file");
@@ -28,7 +28,7 @@ fn kept(to: &Path, file: &Path) -> Moved {
 fn slabs_that_are_verified_do_not_travel_again() {
     let (_from, to, file) = half();
     let moved = kept(to.path(), &file);
-    // The manifest is sent again, because it identifies the transfer.
+    // The manifest is always sent again, because it identifies the transfer.
     assert_eq!((moved.kept, moved.fetched), (2 * SLAB as u64, 1 + 2));
 }
 
@@ -127,7 +127,7 @@ fn a_tree_goes_on_where_it_ended_even_within_its_last_steps() {
     symlink("nowhere", root.join("link")).expect("a link");
     fs::hard_link(root.join("a/0"), root.join("same")).expect("a link");
     some(&mut source(&root), &mut sink(to.path()), 2).expect("moved");
-    // These entries exist as if the last steps had begun.
+    // These entries would exist if the last steps of the transfer had begun.
     let part = to.path().join("tree.part");
     symlink("elsewhere", part.join("link")).expect("a link");
     fs::write(part.join("same"), "other").expect("a file");

@@ -1,4 +1,4 @@
-//! Tests of a source whose files change.
+//! Tests of sources whose files change during the transfer.
 
 use super::common::{SLAB, bytes, folder, source};
 use std::fs;
@@ -19,7 +19,7 @@ fn the_root_of_a_file_is_what_b3sum_prints() {
     }
 }
 
-/// Creates a tree with the files `a` and `b`. Changes `b` after its first slab was read. Then reads the rest.
+/// Creates a tree with the files `a` and `b`. Reads the first slab of `b`, changes `b`, and then reads the other slabs.
 fn changed(change: impl FnOnce(&Path)) -> Result<Hash, Error> {
     let folder = folder();
     let root = folder.path().join("tree");

@@ -1,4 +1,4 @@
-//! Tests of streams, whose length is unknown before their end.
+//! Tests of streams. The length of a stream is unknown before its end.
 
 use super::common::{SLAB, all, bytes, folder, sink, some, source};
 use std::fs;
@@ -69,7 +69,7 @@ fn a_stream_that_is_cut_off_leaves_no_file_behind_its_name() {
     assert!(!to.path().join("dump").exists());
     assert!(matches!(source.root(), Err(Error::Incomplete { slab: 3 })));
     drop(cut);
-    // The next transfer starts again.
+    // A stream cannot be continued. So the next transfer starts from the beginning.
     let mut source = StreamSource::new(&contents[..], b"dump").expect("a source");
     let moved = all(&mut source, &mut sink(to.path())).expect("moved");
     assert_eq!(moved.kept, 0);

@@ -1,4 +1,4 @@
-//! Tests of trees.
+//! Tests of trees: directories with all their entries.
 
 use super::common::{SLAB, all, bytes, folder, look, small_slabs, source};
 use std::ffi::OsStr;
@@ -76,7 +76,7 @@ fn slabs_may_come_in_any_order() {
         }
         assert!(!first || slabs == [0], "the manifest comes first");
         first = false;
-        // The slabs arrive in reverse order, each twice.
+        // The slabs arrive in reverse order, and each slab arrives twice.
         slabs.reverse();
         for slab in slabs.iter().chain(&slabs) {
             let mut buffer = pool.take();
@@ -133,7 +133,7 @@ fn what_is_excluded_does_not_arrive_nor_what_is_in_it() {
     for gone in ["a/deep/er/again", "again", "zz-last"] {
         expected.remove(gone.as_bytes()).expect("it was there");
     }
-    // `a/large` has three names, but the other two are excluded. So only the paths are compared.
+    // `a/large` has two more names, which are excluded. So only the paths are compared.
     let found = look(&to.path().join("tree"));
     let keys =
         |seen: &std::collections::BTreeMap<Vec<u8>, _>| seen.keys().cloned().collect::<Vec<_>>();
@@ -196,7 +196,7 @@ fn owners_and_attributes_travel_if_both_sides_say_so() {
         let found = rustix::fs::getxattr(&copy, "user.tailcut", &mut value[..]);
         assert_eq!(found.ok().map(|length| &value[..length]), expected);
         let mode = fs::metadata(&copy).expect("a file").permissions().mode() & 0o7777;
-        // The setuid bit is applied only together with the owner.
+        // The setuid bit is set only if the owner is set too.
         assert_eq!(mode, if expected.is_some() { 0o4755 } else { 0o755 });
     }
 }

@@ -1,4 +1,4 @@
-//! Packets of unknown hosts.
+//! Packets of hosts that the endpoint does not know.
 
 use std::io;
 use std::net::SocketAddr;
@@ -34,10 +34,10 @@ fn offer(number: u64, token: Option<[u8; 32]>) -> Vec<u8> {
     packet(number, &Message::Offer(offer), 0)
 }
 
-/// Constructor of packet number `n`.
+/// Function that creates the packet with a given number.
 type Make = fn(u64) -> Vec<u8>;
 
-/// Kinds of packets. Each packet belongs to another session.
+/// Packets of all kinds. Each packet belongs to a different session.
 pub const PACKETS: [(&str, Make); 10] = [
     ("bytes of another protocol", |number| {
         [&number.to_be_bytes()[..], &[0xff; 200]].concat()
@@ -91,7 +91,7 @@ fn check(number: u64) -> Vec<u8> {
     packet(number, &Message::Check(check), 0)
 }
 
-/// Sink of answers that counts their bytes.
+/// Socket that drops the answers and counts their bytes.
 struct Sink(usize);
 
 impl Datagrams for Sink {
@@ -109,7 +109,7 @@ impl Datagrams for Sink {
     }
 }
 
-/// Endpoint to which only unknown hosts send packets.
+/// Endpoint that receives packets only from unknown hosts.
 pub struct Stranger {
     driver: Detached,
     answers: Sink,
@@ -130,7 +130,7 @@ impl Stranger {
         }
     }
 
-    /// Delivers a packet. One packet arrives per microsecond.
+    /// Delivers a packet and sends the answers. The time advances by one microsecond per packet.
     pub fn speak(&mut self, bytes: &[u8]) {
         self.now += 1_000;
         let from = SocketAddr::from(([198, 51, 100, 7], 9));
@@ -145,7 +145,7 @@ impl Stranger {
         self.driver.transmit(now, &mut self.answers);
     }
 
-    /// Returns the bytes of all answers.
+    /// Returns the number of bytes of all answers.
     pub fn answered(&self) -> usize {
         self.answers.0
     }

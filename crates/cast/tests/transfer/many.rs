@@ -12,7 +12,7 @@ fn a_file_goes_to_three_and_each_slab_is_read_once() {
     let from = folder();
     let (file, contents) = file_of(from.path(), 5 * SLAB + 7);
     let to = [folder(), folder(), folder()];
-    // One receiver has some slabs already.
+    // The second receiver already has some slabs of an earlier transfer.
     some(&mut source(&file), &mut sink(to[1].path()), 3).expect("a part");
     let receivers = to.each_ref().map(|to| {
         let into = to.path().to_owned();
@@ -39,7 +39,7 @@ fn a_stream_goes_to_those_that_answer_and_the_others_are_listed() {
     let to = folder();
     let into = to.path().to_owned();
     let (at, receiver) = receiver(move || Box::new(sink(&into)));
-    // The endpoint is dropped, so nothing listens at this address.
+    // The endpoint is dropped at once, so no program listens at this address.
     let nobody = bind().local();
     let source = StreamSource::new(std::io::Cursor::new(contents.clone()), b"dump");
     let source = Box::new(source.expect("a source"));
@@ -70,7 +70,7 @@ fn a_receiver_that_keeps_the_others_waiting_is_dropped_when_told_so() {
     let to = folder();
     let into = to.path().to_owned();
     let (at, receiver) = receiver(move || Box::new(sink(&into)));
-    // This endpoint is open and never answers.
+    // This endpoint is open, but no program answers the messages.
     let silent = bind();
     let options = SendOptions {
         drop_after: Some(Duration::from_millis(200)),

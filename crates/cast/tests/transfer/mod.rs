@@ -12,7 +12,7 @@ use tailcut_cast::driver::{Endpoint, Options};
 use tailcut_cast::files::Sink;
 use tailcut_cast::transfer::{Error, Listener, Taken};
 
-/// Stop flag that is never set.
+/// Stop flag that is never set, so that transfers run to their end.
 pub static GOES_ON: AtomicBool = AtomicBool::new(false);
 
 pub fn bind() -> Endpoint {
@@ -20,7 +20,7 @@ pub fn bind() -> Endpoint {
     Endpoint::bind(local, &Options::default()).expect("a port")
 }
 
-/// Receives one transfer on a separate thread.
+/// Receives one transfer in a separate thread.
 pub fn receiver(
     make: impl FnOnce() -> Box<dyn Sink> + Send + 'static,
 ) -> (SocketAddr, JoinHandle<Result<Taken, Error>>) {
@@ -34,7 +34,7 @@ pub fn receiver(
     (at, thread)
 }
 
-/// Creates a file named `file` of `length` bytes in a folder. Returns its path and its contents.
+/// Creates a file named `file` with `length` bytes in a directory. Returns its path and its contents.
 fn file_of(folder: &Path, length: usize) -> (PathBuf, Vec<u8>) {
     let (file, contents) = (folder.join("file"), bytes(length, 1));
     fs::write(&file, &contents).expect("a file");

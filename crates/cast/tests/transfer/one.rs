@@ -51,7 +51,7 @@ fn a_tree_arrives_as_it_is() {
     assert_eq!(look(&tree), look(&to.path().join("tree")));
 }
 
-/// Output that the test can read.
+/// Output whose bytes the test can read.
 #[derive(Clone, Default)]
 struct Shared(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
 
@@ -213,7 +213,7 @@ fn a_sender_that_is_interrupted_while_its_pipe_waits_tells_the_receiver() {
     );
 }
 
-/// Source whose slabs do not match their hashes, for a limited number of slabs.
+/// Source that returns a limited number of slabs with wrong bytes.
 struct Spoils(FileSource, u32);
 
 impl Source for Spoils {

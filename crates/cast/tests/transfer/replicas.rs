@@ -12,7 +12,7 @@ use tailcut_cast::driver::Endpoint;
 use tailcut_cast::files::{Hash, Source, StreamSink};
 use tailcut_cast::transfer::{Error, Event, get, serve};
 
-/// Replica that runs until it is dropped.
+/// Replica that runs until this value is dropped.
 struct Replica {
     at: SocketAddr,
     root: Hash,
@@ -117,7 +117,7 @@ fn a_replica_that_leaves_meanwhile_is_replaced_by_the_others() {
     let at = [stays.at, leaves.as_ref().expect("a replica").at];
     let mut sink = sink(to.path());
     let mut on_event = |_| {
-        // The replica leaves at the first event, before it has sent all requested slabs.
+        // The replica leaves at the first event. At this time, it has not sent all requested slabs.
         drop(leaves.take());
     };
     let taken = get(&bind(), stays.root, &at, &mut sink, &GOES_ON, &mut on_event);
@@ -129,7 +129,7 @@ fn a_replica_that_answers_when_the_only_other_one_has_left_is_used() {
     let (from, to) = (folder(), folder());
     let (file, contents) = file_of(from.path(), 30 * SLAB);
     let mut leaves = Some(Replica::of(&file));
-    // This replica gets a request, but does not answer before the other one has left.
+    // This replica gets a request, but it answers only after the other replica has left.
     let mut later = Some(bind());
     let mut answers = None;
     let first = leaves.as_ref().expect("a replica");

@@ -1,19 +1,19 @@
-//! Measures how often the report's 95 % intervals hold: `make coverage`.
+//! Program that measures how often the report's 95 % intervals contain the true value: `make coverage`.
 //!
 //! The program runs the comparison of the demo with 4,000 seeds (about 2 CPU-hours; existing runs are reused) and draws
 //! 1,000 sets of 20 seeds. It computes the report's intervals from the first 3, 6 and 10 seeds of each set, and from
 //! all 20. It prints how often an interval contains the value over all seeds, and the width of the intervals. The exit
 //! code is 1 if a cell is out of its bounds.
 //!
-//! 200 disjoint sets would give a coverage with a standard error of 1.5 points, so one or two of fifty cells would be
-//! out of bounds by chance. With 1,000 sets the standard error is 0.7 points.
+//! 200 disjoint sets would give a coverage with a standard error of 1.5 points. One or two of fifty cells would then be
+//! out of bounds by chance. With 1,000 sets, the standard error is 0.7 points.
 //!
 //! `coverage simulate` only executes the runs, `coverage measure` only evaluates existing runs, and `coverage summary
 //! FILE` writes the first 40 sets for the test.
 
 mod measure;
 mod seeds;
-// Only the test uses the reading part of this module.
+// This program only writes summaries. A test reads them with functions that are unused here.
 #[allow(dead_code)]
 mod summary;
 
@@ -22,7 +22,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use tailcut_units::mix64;
 
-/// Number of sets.
+/// Number of sets of seeds.
 const SETS: u64 = 1_000;
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -46,12 +46,12 @@ fn main() -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the estimates from the first `size` seeds of each set.
+/// Returns the estimates that each set gives when only its first `size` seeds are used.
 fn of_sets(sets: &[Vec<Seed>], size: usize) -> Vec<Figures> {
     sets.iter().map(|set| figures(&set[..size])).collect()
 }
 
-/// Returns random sets. The seeds within a set differ.
+/// Returns random sets of seeds. The seeds within a set differ.
 fn sets(seeds: &[Seed]) -> Vec<Vec<Seed>> {
     let drawn = |set: u64| {
         let mut order: Vec<usize> = (0..seeds.len()).collect();

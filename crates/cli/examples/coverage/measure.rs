@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use tailcut_report::{Gap, Measured, Ratio, Sample, Statistic};
 
-/// Designs. The distributions of TCP and RepFlow have a gap before the retransmission timeout of 10 ms. The p99 of
-/// RepFlow lies on this gap; the p99 of DCTCP does not.
+/// Compared designs. The distributions of TCP and RepFlow have a gap before the retransmission timeout of 10 ms. The
+/// p99 of RepFlow lies on this gap. The p99 of DCTCP does not.
 pub const DESIGNS: [&str; 3] = ["tcp", "dctcp", "repflow"];
 
 /// Number of seeds of the nested sets: the first 3, 6 and 10 of 20, and all 20.
@@ -14,10 +14,10 @@ pub const SIZES: [usize; 4] = [3, 6, 10, 20];
 /// Number of seeds of a complete set.
 pub const SET: usize = 20;
 
-/// A value within the gap before the timeout, in microseconds.
+/// Time in microseconds within the gap before the retransmission timeout.
 const IN_THE_GAP: f64 = 5_000.0;
 
-/// Completion times of the mice of one run, in microseconds; infinite for unfinished mice.
+/// Completion times of the mice of one run, in microseconds. The time is infinite for unfinished mice.
 pub type Mice = Vec<f64>;
 
 /// Mice of one seed, for each design in the order of [`DESIGNS`].
@@ -32,19 +32,19 @@ pub struct Found {
     marked: bool,
 }
 
-/// Estimates by name; `None`: the report gives no estimate.
+/// Estimates by the name of the metric; `None`: the report gives no estimate.
 pub type Figures = BTreeMap<String, Option<Found>>;
 
-/// True value of a metric, and whether it lies on a gap.
+/// True value of a metric, and whether the metric lies on a gap.
 #[derive(Clone, Copy, Debug)]
 pub struct Truth {
-    /// Value over all seeds.
+    /// Value that results from all seeds.
     pub value: f64,
     /// Whether the estimates of the sets lie on both sides of a gap.
     pub on_gap: bool,
 }
 
-/// Returns all estimates from one set of seeds.
+/// Returns the estimates of all metrics from one set of seeds.
 pub fn figures(seeds: &[Seed]) -> Figures {
     let measured = measured(seeds);
     let [base, others @ ..] = &measured;
@@ -65,7 +65,7 @@ pub fn figures(seeds: &[Seed]) -> Figures {
                 format!("{design} over tcp, {}", statistic.name()),
                 ratio.map(of_ratio),
             );
-            // The headline picks the better of two designs, so it uses this corrected interval.
+            // The headline chooses the better of two designs, so its interval is corrected for two comparisons.
             let corrected = ratio.map(|ratio| ratio.corrected(others.len()));
             figures.insert(
                 format!("{design} over tcp, {}{CORRECTED}", statistic.name()),
@@ -109,7 +109,7 @@ const STATISTICS: [Statistic; 4] = [
     Statistic::P999,
 ];
 
-/// Suffix of names of metrics whose intervals hold for two comparisons together.
+/// Suffix of the names of metrics whose intervals are corrected for two comparisons.
 const CORRECTED: &str = ", of two";
 
 fn measured(seeds: &[Seed]) -> [Measured; 3] {
@@ -119,8 +119,8 @@ fn measured(seeds: &[Seed]) -> [Measured; 3] {
     })
 }
 
-/// Returns the true values: the values over all seeds. Whether a metric lies on a gap depends on the middle 99 % of the
-/// estimates of `of_sets`.
+/// Returns the true values of all metrics: the values that result from all seeds. A metric lies on a gap if the middle
+/// 99 % of the estimates in `of_sets` span the gap.
 pub fn truths(seeds: &[Seed], of_sets: &[Figures]) -> BTreeMap<String, Truth> {
     let all = measured(seeds);
     let mut truths: BTreeMap<String, Truth> = BTreeMap::new();
@@ -152,13 +152,13 @@ pub fn truths(seeds: &[Seed], of_sets: &[Figures]) -> BTreeMap<String, Truth> {
     truths
 }
 
-/// Returns the estimates of one metric from all sets that have one.
+/// Returns the estimates of one metric, from all sets that have an estimate.
 fn found_of(of_sets: &[Figures], name: &str) -> Vec<Found> {
     let found = of_sets.iter().filter_map(|figures| *figures.get(name)?);
     found.collect()
 }
 
-/// Returns the ends of the middle `share` of the estimates.
+/// Returns the ends of the range that contains the middle `share` of the estimates.
 fn middle(found: &[Found], share: f64) -> Option<(f64, f64)> {
     let mut sorted: Vec<f64> = found.iter().map(|found| found.value).collect();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -188,7 +188,7 @@ pub struct Cell {
     pub on_gap: bool,
 }
 
-/// Returns the results for sets of `seeds` seeds.
+/// Returns the results of all metrics for sets of `seeds` seeds.
 pub fn cells(seeds: usize, of_sets: &[Figures], truths: &BTreeMap<String, Truth>) -> Vec<Cell> {
     let cell = |(name, truth): (&String, &Truth)| {
         let found = found_of(of_sets, name);
@@ -222,9 +222,10 @@ impl Cell {
         self.held as f64 / self.sets.max(1) as f64
     }
 
-    /// Whether the result is within its bounds. The coverage must be at least 92 %. For a metric away from gaps it must
-    /// also be at most 98 %, and the width at most 1.5 times the middle 95 %, within the standard error of the
-    /// measurement. With three seeds, and for intervals of two comparisons together, only the lower bound applies.
+    /// Returns whether the result is within its bounds. The coverage must be at least 92 %. For a metric that does not
+    /// lie on a gap, the coverage must also be at most 98 %, and the width at most 1.5 times the middle 95 %. The
+    /// standard error of the measurement is allowed in addition. With three seeds, and for intervals of two
+    /// comparisons, only the lower bound applies.
     pub fn is_as_wanted(&self) -> bool {
         let only_floor = self.on_gap || self.seeds < 6 || self.figure.ends_with(CORRECTED);
         let error = (0.98 * 0.02 / self.sets.max(1) as f64).sqrt();
@@ -233,8 +234,8 @@ impl Cell {
     }
 }
 
-/// Returns the results as a Markdown table with a row for each metric. A metric on a gap has a mark. A third number is
-/// the share of sets whose interval spans a gap.
+/// Returns the results as a Markdown table with a row for each metric. Metrics on a gap have a mark. The third number
+/// in a cell is the share of sets whose interval spans a gap.
 pub fn table(cells: &[Cell]) -> String {
     let mut text = String::from("| figure |");
     for size in SIZES {

@@ -1,4 +1,5 @@
-//! Runs of all seeds. A seed has one run of each design with the same arrivals. A run is stored as a line of text.
+//! Runs of all seeds. Each seed has one run of each design, all with the same arrivals. A run is stored as one line of
+//! text.
 
 use crate::measure::{DESIGNS, Mice, Seed};
 use std::collections::{BTreeMap, HashSet};
@@ -11,11 +12,11 @@ use tailcut_record::SizeGroup;
 use tailcut_scenario::{Location, Scenario, Study};
 use tailcut_sim::{RunConfig, Unattended};
 
-/// Number of seeds of all sets together.
+/// Number of seeds from which the sets are drawn.
 pub const SEEDS: u64 = 4_000;
 
-/// Simulates the runs that are missing in `file`, on `threads` threads, and appends them. A run is one line, so a
-/// killed program loses at most the line that it was writing.
+/// Simulates the runs that are missing in `file`, on `threads` threads, and appends them to the file. A run is one
+/// line. If the program is killed, only the line that it was writing is lost.
 pub fn simulate(file: &Path, seeds: u64, threads: usize) -> anyhow::Result<()> {
     let done: HashSet<(String, u64)> = match File::open(file) {
         Ok(opened) => lines(opened)?
@@ -82,7 +83,7 @@ fn line(run: &RunConfig) -> anyhow::Result<String> {
     Ok(format!("{} {} {}\n", run.stack, run.seed, times.join(",")))
 }
 
-/// Opens the file for appending, after removing an incomplete last line.
+/// Removes an incomplete last line from the file, and opens the file for appending.
 fn appendable(path: &Path) -> anyhow::Result<File> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
@@ -104,7 +105,7 @@ fn appendable(path: &Path) -> anyhow::Result<File> {
     Ok(file)
 }
 
-/// Returns the seeds in `file` that have a run of each design, in order.
+/// Returns the seeds in `file` that have a run of each design, in ascending order.
 pub fn read(file: &Path) -> anyhow::Result<Vec<Seed>> {
     let mut kept: BTreeMap<u64, [Option<Mice>; 3]> = BTreeMap::new();
     for (design, seed, mice) in lines(File::open(file)?)? {
@@ -116,7 +117,7 @@ pub fn read(file: &Path) -> anyhow::Result<Vec<Seed>> {
     Ok(kept.into_values().filter_map(whole).collect())
 }
 
-/// Parses the complete lines of `file`.
+/// Returns the runs in the complete lines of `file`.
 fn lines(file: File) -> anyhow::Result<impl Iterator<Item = (String, u64, Mice)>> {
     let mut texts = Vec::new();
     let mut reader = BufReader::new(file);

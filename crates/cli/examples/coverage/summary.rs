@@ -1,5 +1,5 @@
-//! Short form of sets of seeds. For each run it contains the number of mice, the sum of their times, and the times of
-//! the slowest mice. This is enough for means and tail percentiles.
+//! Short form of sets of seeds. For each run, the short form contains the number of mice, the sum of their times, and
+//! the times of the slowest mice. These numbers are sufficient for means and tail percentiles.
 
 use crate::measure::{Mice, SET, Seed, Truth};
 use std::collections::BTreeMap;
@@ -9,10 +9,10 @@ use std::path::Path;
 /// Number of sets in the short form.
 const SETS: usize = 40;
 
-/// Share of the mice of a run whose times are stored, in per cent.
+/// Percentage of the mice of a run whose times are stored.
 const SLOWEST: usize = 4;
 
-/// Writes the first sets of `seeds` with the true values.
+/// Writes the short form of the first sets of `seeds`, with the true values.
 pub fn write(file: &Path, seeds: &[Seed], truths: &BTreeMap<String, Truth>) -> anyhow::Result<()> {
     let mut text = String::new();
     for (name, truth) in truths.iter().filter(|(name, _)| !name.contains("p50")) {
@@ -33,7 +33,7 @@ pub fn write(file: &Path, seeds: &[Seed], truths: &BTreeMap<String, Truth>) -> a
     Ok(())
 }
 
-/// Reads the sets of a short form, with the true values. All mice except the slowest get their mean time.
+/// Reads the sets and the true values from a short form. All mice except the slowest ones get their mean time.
 pub fn read(text: &str) -> Option<(Vec<Seed>, BTreeMap<String, Truth>)> {
     let mut truths = BTreeMap::new();
     let mut runs: Vec<Mice> = Vec::new();

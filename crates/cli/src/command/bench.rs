@@ -1,5 +1,5 @@
-//! `tailcut bench`: speed of the simulator on one core of this machine. Each workload runs in a separate process, so
-//! that its peak memory can be measured.
+//! `tailcut bench`: measures the speed of the simulator on one core of this machine. Each workload runs in a separate
+//! process, so that the workload's peak memory can be measured.
 
 use crate::args::Bench;
 use crate::command::lab;
@@ -11,7 +11,7 @@ use std::process::Command;
 use tailcut_scenario::sim::{self, Unattended};
 use tailcut_scenario::{Location, Scenario, Study, did_you_mean};
 
-/// Names of the workloads with the texts of their scenarios.
+/// Names of the workloads, each with the text of its scenario.
 const WORKLOADS: [(&str, &str); 10] = [
     (
         "dctcp-permutation-k8",
@@ -55,7 +55,7 @@ const WORKLOADS: [(&str, &str); 10] = [
     ),
 ];
 
-/// Measurement of a workload.
+/// Measured values of one workload.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 struct Measurement {
     workload: String,
@@ -112,7 +112,7 @@ fn chosen(name: Option<&str>) -> anyhow::Result<Vec<&'static str>> {
     )
 }
 
-/// Returns the measurement with the median speed. For an even number of measurements it returns the slower of the two
+/// Returns the measurement with the median speed. For an even number of measurements, returns the slower one of the two
 /// in the middle.
 fn middle(mut measured: Vec<Measurement>) -> Option<Measurement> {
     measured.sort_by(|a, b| {

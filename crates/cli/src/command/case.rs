@@ -16,7 +16,7 @@ use std::thread;
 use std::time::Duration;
 use tailcut_study::{CaseOutcome, StudyDir, Tally, Watch, as_argument, in_a_line, in_words};
 
-/// Prefix of the line that reports the error of a process.
+/// Prefix of the line in which a process reports its error.
 const COMPLAINT: &str = "tailcut: ";
 
 /// Runs the command.
@@ -80,7 +80,7 @@ pub fn execute(arguments: &Case) -> Result<(), Failure> {
     verdict(&now)
 }
 
-/// Converts the error of a process that runs a case.
+/// Converts the error of a process that was started for a case.
 fn complaint(error: tailcut_study::Error) -> Failure {
     match error {
         tailcut_study::Error::Process(said) => {
@@ -107,8 +107,8 @@ fn verdict(tally: &Tally) -> Result<(), Failure> {
     }
 }
 
-/// Runs cases in this process, which a parent process monitors. Stops when standard input ends, because the parent has
-/// then ended.
+/// Runs cases in this process, which a parent process monitors. Stops when standard input ends, because the parent
+/// process has then ended.
 fn within(study: &StudyDir, places: &[usize], stop: &Arc<AtomicBool>) -> Result<(), Failure> {
     let orphaned = Arc::clone(stop);
     let until_it_ends = move || {

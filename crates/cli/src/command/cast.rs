@@ -9,13 +9,13 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 use tailcut_cast::command::{CommandEvent, Moment, execute as run};
 
-/// Interval between two progress lines without a terminal.
+/// Interval between two progress lines if standard error is not a terminal.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Runs the command.
 ///
 /// # Errors
-/// The failure, with the exit code that the help of the command describes.
+/// The transfer fails. The failure contains the exit code that the help of the command describes.
 pub fn execute(CastOf { json, command }: &CastOf) -> Result<(), Failure> {
     let stop = interrupt::listen()?;
     let mut output = Output::new(json.json);
@@ -30,13 +30,13 @@ pub fn execute(CastOf { json, command }: &CastOf) -> Result<(), Failure> {
     })
 }
 
-/// Output of the command.
+/// Writer of the command's output.
 struct Output {
     is_json: bool,
     is_terminal: bool,
     bar: Option<ProgressBar>,
     printed_at: Instant,
-    /// First error of writing to standard output.
+    /// First error that occurred when the command wrote to standard output.
     failed: Option<Failure>,
 }
 
@@ -143,7 +143,7 @@ fn rate(moment: &Moment) -> String {
     format!("{}/s", BinaryBytes(moment.rate as u64))
 }
 
-/// Describes the progress: rate, time left, loss, repair symbols, and the slowest receiver.
+/// Returns a text about the progress: rate, time left, loss, repair symbols, and the slowest receiver.
 fn words(moment: &Moment) -> String {
     let mut words = rate(moment);
     let left = moment

@@ -23,7 +23,7 @@ pub fn execute(command: &tailcut_lab::command::LabCommand) -> Result<(), Failure
     }
 }
 
-/// Writes the flows that programs sent over a lab as a study of one run, with a report.
+/// Writes the flows that programs have sent over a lab, as a study of one run with a report.
 #[cfg(all(feature = "lab", target_os = "linux"))]
 fn keep(arguments: &flows::Flows) -> Result<(), Failure> {
     let (record, notes) = flows::record(arguments)?;
@@ -38,7 +38,7 @@ fn keep(arguments: &flows::Flows) -> Result<(), Failure> {
         serde_json::Value::Null,
         [record.key.clone()],
     );
-    // The record contains all flows since the lab started, so it replaces an earlier record.
+    // The new record contains all flows since the lab started, so it can replace an earlier record.
     let output = OutputDir::open(&dir, manifest, TableFormat::default(), Earlier::Remove)?;
     output.write_run(0, &record)?;
     output.conclude()?;
@@ -55,7 +55,7 @@ fn keep(arguments: &flows::Flows) -> Result<(), Failure> {
     print_exactly(&format!("{table}\n{shown}\n"))
 }
 
-/// Runs a benchmark of the lab. Returns `None` if `name` is not one.
+/// Runs a benchmark of the lab. Returns `None` if `name` is not a benchmark of the lab.
 pub fn bench(name: &str, times: usize, json: Json) -> Option<Result<(), Failure>> {
     #[cfg(all(feature = "lab", target_os = "linux"))]
     if tailcut_lab::bench::names().any(|known| known == name) {

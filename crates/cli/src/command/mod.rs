@@ -1,4 +1,4 @@
-//! Commands, one file for each.
+//! Commands of the program, one file for each command.
 
 pub mod bench;
 pub mod case;

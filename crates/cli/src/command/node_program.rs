@@ -16,7 +16,7 @@ use std::time::Duration;
 use tailcut_reproduce::{PartRuns, Program, Times};
 use tailcut_scenario::record::{self, Fingerprint};
 
-/// Line of a program's output.
+/// Parsed line of a program's output.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum OutputLine {
@@ -85,10 +85,10 @@ pub fn run(
     read(program, &words, &printed)
 }
 
-/// Interval between two checks for an interruption while a program prints nothing.
+/// Interval between two checks for an interruption while the program prints nothing.
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Returns the output of a program until it ends. After an interruption the program gets one SIGTERM, and it then
+/// Waits until a program ends, and returns its output. After an interruption, the program gets one SIGTERM. It then
 /// removes its lab.
 fn run_to_end(child: &Child, out: ChildStdout, stop: &AtomicBool) -> Result<String, Failure> {
     let (sender, lines) = mpsc::channel();
@@ -120,11 +120,11 @@ fn run_to_end(child: &Child, out: ChildStdout, stop: &AtomicBool) -> Result<Stri
 #[cfg(unix)]
 fn terminate(child: &Child) {
     let pid = rustix::process::Pid::from_child(child);
-    // An error means that the program has already ended.
+    // The error is ignored: it means that the program has already ended.
     let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
 }
 
-/// The lab of a program exists only on Linux, so there is nothing to end.
+/// Does nothing. Only Linux has labs, so no other system has a lab to end.
 #[cfg(not(unix))]
 fn terminate(_: &Child) {}
 
@@ -210,7 +210,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn a_program_that_is_interrupted_is_asked_to_end_and_what_it_printed_is_kept() {
-        // The script ends at SIGTERM.
+        // The script exits when it receives SIGTERM.
         let script = "trap 'kill $!; echo asked; exit 1' TERM; sleep 1000 & echo ready; wait";
         let mut child = Command::new("sh")
             .args(["-c", script])
@@ -218,7 +218,7 @@ mod tests {
             .spawn()
             .unwrap();
         let mut out = child.stdout.take().unwrap();
-        // The script has installed its handler when it prints "ready".
+        // When the script prints "ready", it has already installed its handler.
         let mut ready = [0; 6];
         std::io::Read::read_exact(&mut out, &mut ready).unwrap();
         let printed = run_to_end(&child, out, &AtomicBool::new(true)).unwrap();

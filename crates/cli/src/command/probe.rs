@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use tailcut_probe::command::{Progress, run};
 use tailcut_probe::net::Trouble;
 
-/// Interval between two progress lines without a terminal.
+/// Interval between two progress lines if standard error is not a terminal.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Runs the command. If the user interrupts it, the results so far are printed.
+/// Runs the command. If the user interrupts the command, it prints the results so far.
 ///
 /// # Errors
 /// The input is wrong, or a measurement fails.

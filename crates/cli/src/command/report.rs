@@ -28,7 +28,7 @@ pub fn execute(arguments: &Report) -> Result<(), Failure> {
         )
         .into());
     }
-    // A report of several studies goes to a separate directory.
+    // The report of several studies is written to its own directory.
     let usual = match others.is_empty() {
         true => first.as_path(),
         false => Path::new(JOINED),

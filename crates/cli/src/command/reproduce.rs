@@ -1,4 +1,4 @@
-//! `tailcut reproduce`: reproduces published figures and shows them next to ours.
+//! `tailcut reproduce`: reproduces published figures, and shows them next to the published values.
 
 use crate::args::{Reproduce, ReproduceOn};
 use crate::command::node_program;
@@ -22,8 +22,8 @@ use tailcut_scenario::{Location, Study, did_you_mean};
 /// Runs the command.
 ///
 /// # Errors
-/// An unknown name, a page that cannot be read or that names an unknown reproduction, a failure of a study, or with
-/// `--check` a row outside of its band.
+/// Possible errors are an unknown name, a page that cannot be read or that names an unknown reproduction, and the
+/// failure of a study. With `--check`, a row outside of its band is also an error.
 pub fn execute(arguments: &Reproduce) -> Result<(), Failure> {
     let chosen = chosen(arguments)?;
     let mut page = arguments.page.as_deref().map(Page::open).transpose()?;
@@ -59,7 +59,7 @@ pub fn execute(arguments: &Reproduce) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Page whose tables are filled, and the list of its runs.
+/// Markdown page whose tables the command fills, and the list of the page's runs.
 struct Page<'a> {
     path: &'a Path,
     text: String,
@@ -93,7 +93,7 @@ impl<'a> Page<'a> {
         })
     }
 
-    /// Writes the tables of a reproduction to the page, and its runs to the list.
+    /// Writes the tables of a reproduction to the page, and adds its runs to the list.
     fn put(
         &mut self,
         name: &str,
@@ -169,7 +169,7 @@ fn reproduce(
             ));
             return Err(Failure::Interrupted);
         }
-        // Results are read from files, so that new runs and reused runs have the same precision.
+        // Results of both new and reused runs are read from files, so that all have the same precision.
         let stored = StoredStudy::open(executed.output.path())?;
         let records = stored.runs().map(|run| run?.record());
         let records = records.collect::<Result<_, record::Error>>()?;
@@ -197,7 +197,7 @@ fn reproduce(
     Ok((comparison, runs))
 }
 
-/// Returns a message if runs of a part on real hosts are not valid because their packets were late.
+/// Returns a message if the runs of a part on real hosts are not valid because packets arrived too late.
 fn late(part: &str, finished: &[&RunSummary]) -> Option<String> {
     let walls = finished.iter().filter_map(|run| run.wall.as_ref());
     let (invalid, valid): (Vec<_>, Vec<_>) = walls.partition(|wall| !wall.is_valid);
@@ -213,7 +213,7 @@ fn late(part: &str, finished: &[&RunSummary]) -> Option<String> {
     ))
 }
 
-/// Returns the study of a part. On real hosts the settings follow the kernels.
+/// Returns the study of a part. On real hosts, the settings are adapted to the kernels.
 fn study(part: &Part, arguments: &Reproduce) -> Result<Study, Failure> {
     let seeds = &arguments.shared.seeds;
     let mut scenario = part.scenario(arguments.quick, seeds.first.seed, seeds.seeds)?;
@@ -228,7 +228,7 @@ fn study(part: &Part, arguments: &Reproduce) -> Result<Study, Failure> {
     Ok(Study::of(&scenario)?)
 }
 
-/// Returns the parts for the selected clock.
+/// Returns the parts of a reproduction for the selected clock.
 fn parts(reproduction: &Reproduction, arguments: &Reproduce) -> Vec<Part> {
     match arguments.clock {
         ReproduceOn::Simulated => (reproduction.parts)(),
@@ -236,7 +236,7 @@ fn parts(reproduction: &Reproduction, arguments: &Reproduce) -> Vec<Part> {
     }
 }
 
-/// Returns the programs for the selected clock.
+/// Returns the programs of a reproduction for the selected clock.
 fn programs(reproduction: &Reproduction, arguments: &Reproduce) -> Vec<Program> {
     match arguments.clock {
         ReproduceOn::Simulated => Vec::new(),
@@ -244,7 +244,7 @@ fn programs(reproduction: &Reproduction, arguments: &Reproduce) -> Vec<Program> 
     }
 }
 
-/// Returns the name of the reproduction's directory and of its tables in a page.
+/// Returns the name that the reproduction's directory and its tables in a page have.
 fn called(reproduction: &Reproduction, arguments: &Reproduce) -> String {
     match arguments.clock {
         ReproduceOn::Simulated => reproduction.name.to_owned(),
@@ -252,7 +252,7 @@ fn called(reproduction: &Reproduction, arguments: &Reproduce) -> String {
     }
 }
 
-/// Writes the report of one part, including the comparison.
+/// Writes the report of one part. The report includes the comparison with the published figures.
 fn write_report(dir: &Path, comparison: &Comparison) -> Result<(), Failure> {
     tailcut_report::write_comparisons(dir, std::slice::from_ref(comparison))?;
     let study = tailcut_report::load(dir)?;

@@ -34,7 +34,7 @@ pub fn execute(StudyOf { json, command }: &StudyOf) -> Result<(), Failure> {
     }
 }
 
-/// CPU time in seconds above which the user must confirm a plan.
+/// CPU time in seconds above which a plan needs the user's confirmation.
 const MUCH: f64 = 86_400.0;
 
 fn plan(arguments: &Plan, is_json: bool) -> Result<(), Failure> {
@@ -87,7 +87,7 @@ fn plan(arguments: &Plan, is_json: bool) -> Result<(), Failure> {
     }
 }
 
-/// Requests the user's confirmation of a long plan.
+/// Asks the user to confirm a long plan.
 fn confirm(cpu: f64) -> Result<(), Failure> {
     let long = rounded_time(cpu);
     if !io::stdin().is_terminal() {

@@ -1,4 +1,4 @@
-//! Output of the limits that were found, as text and as JSON.
+//! Output of `--find-limit` as text and as JSON: the limits that were found.
 
 use super::args::Limit;
 use super::{Design, EvaluatedPoint, SearchRuns};
@@ -12,7 +12,7 @@ use tailcut_scenario::record::{ParameterUnit, ParameterValue};
 #[derive(Serialize)]
 pub struct Answer {
     key: String,
-    /// Unit of the key's values.
+    /// Unit of the key's values; `None` if they have no unit.
     unit: Option<ParameterUnit>,
     low: ParameterValue,
     high: ParameterValue,
@@ -22,17 +22,17 @@ pub struct Answer {
     designs: Vec<DesignLimit>,
 }
 
-/// Limit of one design.
+/// Limit that was found for one design.
 #[derive(Serialize)]
 struct DesignLimit {
     design: String,
-    /// Population of the metric, such as `mice`.
+    /// Population to which the metric applies, such as `mice`.
     of: &'static str,
-    /// `passes`, `stays_below`, `stays_above` or `undecided`.
+    /// Result of the search: `passes`, `stays_below`, `stays_above` or `undecided`.
     outcome: &'static str,
-    /// Whether the metric rises with the key; `None` if it does not pass the limit.
+    /// Whether the metric rises when the key rises; `None` if the metric does not pass the limit.
     rises: Option<bool>,
-    /// Values between which the metric passes the limit.
+    /// Two values of the key between which the metric passes the limit.
     between: Option<[ParameterValue; 2]>,
     /// Number of runs that the search needed.
     runs: u64,
@@ -41,18 +41,18 @@ struct DesignLimit {
     sentence: String,
 }
 
-/// Evaluated value of the key.
+/// Value of the key at which the metric was evaluated.
 #[derive(Serialize)]
 struct Point {
     value: ParameterValue,
     seeds: u64,
-    /// `below`, `above` or `open`.
+    /// Side of the limit on which the metric is: `below`, `above` or `open`.
     side: &'static str,
     estimate_us: Option<f64>,
     interval_us: Option<(f64, f64)>,
-    /// Reason why the network is overloaded.
+    /// Reason why the network is overloaded; `None` if it is not.
     overload: Option<String>,
-    /// Sufficient number of seeds, if there are too few.
+    /// Number of seeds that would be sufficient; `None` if there are enough seeds.
     seeds_that_would_do: Option<usize>,
 }
 
@@ -97,7 +97,7 @@ impl DesignLimit {
     fn new(limit: &Limit, design: &Design) -> Result<Self, Failure> {
         let outcome = match design.next(limit) {
             SearchNext::Done(outcome) => outcome,
-            // Never reached, because a finished search has an outcome.
+            // A finished search always has an outcome, so this case never occurs.
             SearchNext::Probe(open) => {
                 let [from, to] = limit.key.ends();
                 SearchOutcome::Undecided { from, to, open }
@@ -146,7 +146,7 @@ impl DesignLimit {
     }
 }
 
-/// Returns the outcome in one line.
+/// Returns the outcome of a search as one line of text.
 fn sentence(
     limit: &Limit,
     design: &Design,
@@ -194,7 +194,7 @@ fn sentence(
     Ok(format!("{name}: {of} {metric} {what} ({runs} runs)"))
 }
 
-/// Explains why a point is undecided.
+/// Returns a text that explains why a point is undecided.
 fn explain_open(point: &EvaluatedPoint, value: &str, of: &str) -> String {
     let (seeds, judged) = (point.seeds, &point.judged);
     if let Some((low, high)) = judged.estimate.and_then(|one| one.interval) {

@@ -12,7 +12,7 @@ use tailcut_scenario::{
 const MOST_SEEDS: u64 = 24;
 const FEWEST_SEEDS: u64 = SEEDS_FOR_QUANTILES as u64;
 
-/// Limit to search for.
+/// Limit that `--find-limit` searches for.
 pub struct Limit {
     pub key: SearchedKey,
     pub statistic: Statistic,
@@ -64,7 +64,7 @@ impl Limit {
         FEWEST_SEEDS
     }
 
-    /// Returns the next number of seeds after `seeds`, or `None` at the maximum.
+    /// Returns the number of seeds for the next attempt after `seeds` seeds, or `None` if `seeds` is the maximum.
     pub fn more_seeds(&self, seeds: u64) -> Option<u64> {
         (seeds < self.most_seeds).then(|| (2 * seeds).min(self.most_seeds))
     }

@@ -18,10 +18,10 @@ use tailcut_report::{Judged, Run, SearchNext, Side, judge};
 use tailcut_scenario::record::{Earlier, OutputDir, StoredStudy};
 use tailcut_scenario::{Location, Scenario, ScenarioError, Study};
 
-/// Finds and prints the limit of each design. The runs stay in the study's directory.
+/// Finds and prints the limit of each design. All runs of the search stay in the study's directory.
 ///
 /// # Errors
-/// Wrong input, a run that cannot be executed or written, or [`Failure::Interrupted`].
+/// Wrong input, a run that cannot be executed or written, or an interruption ([`Failure::Interrupted`]).
 pub fn find_and_print(
     scenario: &Scenario,
     flag: &[String],
@@ -101,14 +101,14 @@ fn study_at(scenario: &Scenario, limit: &Limit, value: f64, seeds: u64) -> Resul
     Ok(Study::of(&scenario)?)
 }
 
-/// Evaluated point of a design.
+/// Point of a design's search that was evaluated.
 struct EvaluatedPoint {
     value: f64,
     seeds: u64,
     judged: Judged,
 }
 
-/// Search for one design.
+/// State of the search for one design.
 struct Design {
     name: String,
     points: Vec<EvaluatedPoint>,
@@ -131,7 +131,7 @@ impl Design {
         limit.range().next(&seen)
     }
 
-    /// Evaluates a point: either its side of the limit is recorded, or the point is repeated with more seeds.
+    /// Handles the result of a point: records its side of the limit, or has the point repeated with more seeds.
     fn take(&mut self, value: f64, judged: Judged, limit: &Limit) {
         let needed = judged
             .too_few
@@ -157,19 +157,19 @@ impl Design {
     }
 }
 
-/// Runs of all points so far, in one directory.
+/// Runs of all points that the search has evaluated so far, in one directory.
 struct SearchRuns {
     study: Study,
     dir: PathBuf,
     earlier: Earlier,
-    /// Number of reused runs.
+    /// Number of runs that already existed and were reused.
     found: usize,
-    /// Number of executed runs.
+    /// Number of runs that the search executed.
     run: usize,
 }
 
 impl SearchRuns {
-    /// Adds the runs of a point.
+    /// Adds the runs of a point to the plan.
     fn plan(&mut self, point: Study, design: &str) {
         for run in point.runs {
             let key = run.key();
@@ -179,7 +179,7 @@ impl SearchRuns {
         }
     }
 
-    /// Executes the missing runs.
+    /// Executes the planned runs that are missing.
     fn run(&mut self, pool: Pool<'_>) -> Result<(), Failure> {
         let output = open(&self.study, &self.dir, self.earlier)?;
         // Existing runs are removed only before the first point. Later points must keep the runs of the search.
@@ -195,7 +195,7 @@ impl SearchRuns {
         Ok(())
     }
 
-    /// Prints which existing runs are reused or damaged. Runs of this search are not counted.
+    /// Prints which existing runs are reused or damaged. Runs that this search has executed are not counted.
     fn report_existing_runs(&self, output: &OutputDir, before: usize) {
         let found = output.found();
         for reason in &found.damaged {

@@ -1,4 +1,4 @@
-//! SCDP over UDP on real hosts, in studies.
+//! Tests of SCDP over UDP on real hosts, in studies.
 
 use crate::harness::{books_hold, run, summaries, text};
 use serde_json::Value;
@@ -20,7 +20,7 @@ fn runs_of(directory: &Path, head: &str, workload: &str) -> Vec<Value> {
     summaries(directory, &format!("{head}{NETWORK}{workload}"), "wall")
 }
 
-/// Checks that all flows have arrived and that packets are conserved.
+/// Checks that all flows have arrived and that no packet is lost without a record or counted twice.
 fn hold(run: &Value) {
     assert_eq!(run["unfinished"], 0, "{run}");
     books_hold(run);
@@ -49,7 +49,7 @@ fn an_incast_of_scdp_is_trimmed_and_nothing_is_dropped() {
         panic!("one run");
     };
     hold(run);
-    // Five windows of 12 symbols are larger than the buffer of 20 KB for the highest class at a port.
+    // Five windows of 12 symbols need more space than a port's buffer of 20 KB for the highest class.
     assert!(run["trimmed"]["packets"].as_u64() > Some(0), "{run}");
     assert_eq!(run["dropped"]["packets"], 0, "{run}");
 }

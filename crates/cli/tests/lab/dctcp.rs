@@ -1,4 +1,4 @@
-//! DCTCP on real hosts: tailcut's kernel implementation is compared with the simulator's DCTCP.
+//! Tests of DCTCP on real hosts. The tests compare tailcut's implementation in the kernel with the simulator's DCTCP.
 
 use crate::harness::{Lab, TAILCUT, text, wait_until};
 use crate::user::Nobody;
@@ -11,26 +11,26 @@ use tailcut_sim::transport::tcp::congestion::{
 };
 use tailcut_units::{Duration, Time};
 
-/// Two senders and one receiver, h2, on one switch.
+/// Topology of two senders and one receiver, h2, on one switch.
 const THREE: [&str; 2] = [
     "--topology",
     "leaf-spine:hosts=3,leaves=1,spines=1,rate=100Mbps",
 ];
-/// Gain that differs from the gain of the DCTCP in any kernel.
+/// Design with a gain that no kernel's own DCTCP has.
 const ODD: [&str; 4] = ["--design", "dctcp", "--set", "tcp.dctcp_gain=0.3"];
 /// Payload of a full segment in bytes: 1,500 bytes minus headers and timestamps.
 const SEGMENT: f64 = 1_448.0;
-/// Scale of windows in the BPF programs: 65,536 stand for one segment.
+/// Number that represents one segment in the windows of the BPF programs.
 const UNIT: f64 = 65_536.0;
 
-/// Server on port 7000 that reads each connection to its end and then sends one byte.
+/// Server program on port 7000 that reads each connection to its end and then sends one byte.
 const SINK: &str = "import socket, threading\n\
                     def serve(c):\n  while c.recv(65536): pass\n  c.sendall(b'x')\n  c.close()\n\
                     s = socket.create_server(('', 7000))\nprint('ready')\n\
                     while True: threading.Thread(target=serve, args=s.accept()[:1]).start()";
 
-/// Returns a program that sends this number of bytes to h2, optionally with another congestion control, and waits until
-/// they have arrived.
+/// Returns a program that sends `bytes` bytes to h2, optionally with another congestion control. The program waits
+/// until the bytes have arrived.
 fn source(bytes: u32, congestion: Option<&str>) -> String {
     let choose = congestion.map_or(String::new(), |name| {
         format!("c.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b'{name}')\n")
@@ -41,7 +41,7 @@ fn source(bytes: u32, congestion: Option<&str>) -> String {
     )
 }
 
-/// Starts a lab with the three hosts and a link of 20 Mb/s to the receiver.
+/// Starts a lab of two senders and one receiver, with a link of 20 Mb/s to the receiver.
 fn bottleneck(design: &[&str]) -> Lab {
     let lab = Lab::up(&[&THREE[..], design].concat());
     change_link(&lab, &["leaf-h2", "--rate", "20Mbps"]);
@@ -61,7 +61,7 @@ fn link_to_receiver(status: &Value) -> &Value {
     link.expect("the link")
 }
 
-/// Starts both senders and returns samples of the queue length before the receiver, in packets.
+/// Sends from both senders. Returns samples of the length of the queue before the receiver, in packets.
 fn send(lab: &Lab, bytes: u32, congestion: Option<&str>) -> Vec<f64> {
     let _sink = lab.python("h2", SINK);
     let script = source(bytes, congestion);
@@ -96,14 +96,14 @@ fn the_queue_stays_near_the_threshold_where_tcp_fills_it() {
     let tcp = bottleneck(&["--design", "tcp"]);
     let full = mean(&send(&tcp, 2_000_000, None));
     assert!(count(&tcp, "dropped") > 0);
-    // The marking threshold is 20 packets, the buffer 100 packets.
+    // The marking threshold is 20 packets, and the buffer holds 100 packets.
     assert!(near < 40.0 && near < full, "dctcp {near}, tcp {full}");
 }
 
-/// Compares connections with the simulator's DCTCP, which receives the same ACKs. Returns the numbers of marks and
-/// losses to which it reacted.
+/// Checks connections against the simulator's DCTCP, which receives the same ACKs. Returns the number of marks and the
+/// number of losses to which the connections reacted.
 fn hold_to_simulated(samples: &[Sample], gain: f64, first_alpha: f64) -> (u32, u32) {
-    // Each window rounds alpha and the marked fraction. The gain is rounded, too.
+    // In each window, alpha and the marked fraction are rounded. The gain is rounded once.
     let resolution = 1.0 / 2f64.powi(31);
     let tolerance = (2.0 / gain + 2.0) * resolution;
     let mut connections: BTreeMap<u32, (Simulated, u64)> = BTreeMap::new();
@@ -212,8 +212,8 @@ fn a_loss_halves_the_window_whatever_alpha_is() {
 
 #[test]
 fn a_timeout_halves_the_window_too() {
-    // The queue neither marks nor drops. A kernel that reacts to a mark would not reduce its window again at
-    // a timeout.
+    // The queue neither marks nor drops packets. After a mark, the kernel would not reduce its window again at a
+    // timeout.
     let roomy = ["--set", "queue.limit=10000 packets"];
     let unmarked = ["--set", "queue.mark_above=off"];
     let lab = bottleneck(&[&["--design", "dctcp"], &roomy[..], &unmarked].concat());
@@ -224,7 +224,7 @@ fn a_timeout_halves_the_window_too() {
     let mut source = lab.python("h0", &source(8_000_000, Some(dctcp.name())));
     wait_until("ACKs come", || samples().len() > 50);
     change_link(&lab, &["h0-leaf", "down"]);
-    // No more ACKs arrive, so only the timer can detect a loss.
+    // No more ACKs arrive, so only the retransmission timer can detect a loss.
     let is_loss = |sample: &Sample| matches!(sample.event, SampleEvent::Loss { .. });
     wait_until("the timer expires", || samples().iter().any(is_loss));
     change_link(&lab, &["h0-leaf", "up"]);
@@ -233,9 +233,9 @@ fn a_timeout_halves_the_window_too() {
     assert!(losses > 0);
 }
 
-/// Program that prints a line for each packet to and from port 7000, until both connections have ended: the peer's
-/// port, the direction, the sequence number after the payload or the acknowledgement number, and the congestion mark or
-/// its echo.
+/// Program that prints a line for each packet to and from port 7000, until both connections have ended. A line contains
+/// the peer's port, the direction, and the sequence number after the payload or the acknowledgement number. The last
+/// number is the congestion mark or its echo.
 const WATCH: &str = "import socket, struct\n\
                      s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))\n\
                      s.setsockopt(socket.SOL_SOCKET, 33, 64 << 20)\nprint('ready')\nends = 0\n\
@@ -253,7 +253,8 @@ fn an_ack_says_marked_for_marked_segments_and_for_no_others() {
     let lab = bottleneck(&["--design", "dctcp"]);
     let mut watch = lab.python("h2", WATCH);
     send(&lab, 1_000_000, None);
-    // Packets that have arrived but are not acknowledged yet, by connection, and whether the latest ACK echoed a mark.
+    // For each connection: packets that have arrived but are not acknowledged yet, and whether the latest ACK echoed a
+    // mark.
     let mut held: BTreeMap<u64, (Vec<(u32, bool)>, bool)> = BTreeMap::new();
     let mut changes = 0;
     loop {
@@ -296,7 +297,7 @@ fn available() -> Vec<String> {
     available.split_whitespace().map(str::to_owned).collect()
 }
 
-/// Returns the name of the congestion control that a lab has loaded.
+/// Returns the name under which a lab has registered its congestion control.
 fn own_name(lab: &Lab) -> String {
     let status = lab.status();
     let mut notes = status["notes"].as_array().expect("notes").iter();

@@ -1,4 +1,4 @@
-//! Lab for a test. The lab ends when the test ends.
+//! Lab that a test starts. The lab ends when the test ends.
 
 use serde_json::Value;
 use std::fs;
@@ -8,7 +8,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// Path of the program.
+/// Path of the program `tailcut`.
 pub const TAILCUT: &str = env!("CARGO_BIN_EXE_tailcut");
 
 /// Time limit for operations that are normally fast.
@@ -20,18 +20,18 @@ pub struct Lab {
     pub name: String,
     /// Command that started the lab.
     pub up: Child,
-    /// Output of the command up to the start of the lab.
+    /// Text that the command printed before the lab was ready.
     pub said: String,
 }
 
-/// Returns a name that no other test uses.
+/// Returns a lab name that no other test uses.
 pub fn own_name() -> String {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     format!("test-{}-{number}", std::process::id())
 }
 
-/// Four hosts in two racks over two spines.
+/// Topology of four hosts in two racks over two spines.
 pub const SMALL: &[&str] = &[
     "--topology",
     "leaf-spine:hosts=2,leaves=2,spines=2,rate=100Mbps",
@@ -45,7 +45,7 @@ impl Lab {
         Self::up_as(&mut Command::new(TAILCUT), arguments)
     }
 
-    /// Starts a lab with a command that runs the program, possibly as another user.
+    /// Starts a lab with a command that runs `tailcut`, possibly as another user.
     pub fn up_as(command: &mut Command, arguments: &[&str]) -> Self {
         assert!(
             rustix::process::geteuid().is_root(),
@@ -71,7 +71,7 @@ impl Lab {
         panic!("no lab: {}", lab.said);
     }
 
-    /// Returns a command for this lab, such as `exec`.
+    /// Returns a command that acts on this lab, such as `exec`.
     pub fn command(&self, command: &str) -> Command {
         let mut program = Command::new(TAILCUT);
         program.args(["lab", command, "--lab", &self.name]);
@@ -127,7 +127,7 @@ impl Drop for Lab {
     }
 }
 
-/// Running program.
+/// Program that runs on a host of the lab.
 pub struct Server {
     /// Command that runs the program.
     pub child: Child,
@@ -135,7 +135,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Reads the program's next line.
+    /// Reads the next line that the program prints.
     pub fn line(&mut self) -> String {
         let mut line = String::new();
         self.out.read_line(&mut line).expect("text");
@@ -150,7 +150,7 @@ impl Drop for Server {
     }
 }
 
-/// Writes a scenario to a directory and returns the command that runs it with `out` as its output directory.
+/// Writes a scenario to a directory. Returns the command that runs the scenario with `out` as its output directory.
 pub fn run(directory: &Path, scenario: &str, out: &Path, more: &[&str]) -> Command {
     let file = directory.join("small.toml");
     fs::write(&file, scenario).expect("written");
@@ -160,7 +160,7 @@ pub fn run(directory: &Path, scenario: &str, out: &Path, more: &[&str]) -> Comma
     command
 }
 
-/// Runs a scenario with a clock and returns the JSON summaries of its runs. Their files are in `out` in the directory.
+/// Runs a scenario on a clock. Returns the JSON summaries of its runs, whose files are in `out` below the directory.
 pub fn summaries(directory: &Path, scenario: &str, clock: &str) -> Vec<Value> {
     let out = directory.join("out");
     let more = ["--clock", clock, "--json"];
@@ -170,20 +170,21 @@ pub fn summaries(directory: &Path, scenario: &str, clock: &str) -> Vec<Value> {
     serde_json::from_slice(&output.stdout).expect("JSON")
 }
 
-/// Checks that the packets of a run are conserved.
+/// Checks the counters of a run: each packet that was sent or copied was also delivered, dropped or is still on its
+/// way.
 pub fn books_hold(run: &Value) {
     let count = |what: &str| run[what]["packets"].as_u64().expect("a count");
     let seen = count("delivered") + count("dropped") + count("remaining");
-    // Switches copy packets to multicast groups.
+    // Switches make additional copies of packets to multicast groups.
     assert_eq!(count("sent") + count("copied"), seen, "{run}");
 }
 
-/// Bytes as text.
+/// Returns bytes as text.
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Waits until a condition is true.
+/// Waits until a condition is true. `what` names the condition in the error.
 pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     let began = Instant::now();
     while !holds() {

@@ -1,4 +1,4 @@
-//! Programs on hosts.
+//! Tests of programs that run on hosts of a lab.
 
 use crate::harness::{Lab, SMALL, text};
 use std::io::Write;

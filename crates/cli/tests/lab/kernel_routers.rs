@@ -1,10 +1,12 @@
-//! Network of Linux routers in network namespaces. The kernel's routes are an independent check of the probe's results.
+//! Tests of the probe over Linux routers in network namespaces. The kernel's routes are an independent check of the
+//! probe's results.
 //!
-//! The topology is h - r0 - a0.. - (b0..) - r1 - t, and all routers of a stage are connected to all of the next. Routes
-//! have equal cost and are chosen by a hash of the five-tuple: policy 3 with these fields. Policy 1 is not usable:
-//! packets over veth keep the hash of their sending socket, which differs between connections with the same ports.
+//! The topology is h - r0 - a0.. - (b0..) - r1 - t. Each router of a stage is connected to all routers of the next
+//! stage. Routes have equal cost, and a hash of the five-tuple chooses among them (policy 3 with these fields). Policy
+//! 1 is not usable: packets over veth keep the hash of their sending socket, and this hash differs between connections
+//! with the same ports.
 //!
-//! `TAILCUT_PROBE_RUNS=38 cargo test --release -p tailcut --test lab kernel_routers` executes 304 runs instead of 8.
+//! `TAILCUT_PROBE_RUNS=38 cargo test --release -p tailcut --test lab kernel_routers` makes 304 runs instead of 8.
 
 use crate::harness::{TAILCUT, text};
 use serde_json::Value;
@@ -12,19 +14,19 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 
-/// Accepts connections on port 7000 until they end.
+/// Server program that accepts connections on port 7000 and holds them until they end.
 const SERVER: &str = "import socket\n\
                       s = socket.create_server(('', 7000), family=socket.AF_INET6, dualstack_ipv6=True, \
                       backlog=4096)\n\
                       print('ready')\n\
                       while True:\n  try: s.accept()[0].close()\n  except OSError: pass";
 
-/// Routers in namespaces, which are removed when this value is dropped.
+/// Routers in network namespaces. The namespaces are removed when this value is dropped.
 struct Routers {
     prefix: String,
     /// Names of the nodes of each stage, up to the target t.
     stages: Vec<Vec<String>>,
-    /// Address of each end of a link, by the names of its router and of the peer.
+    /// Addresses of the ends of links, by the name of the node at the end and the name of its peer.
     addresses: BTreeMap<(String, String), String>,
     is_v6: bool,
     server: Option<Child>,
@@ -86,7 +88,8 @@ impl Routers {
         let nodes: Vec<String> = self.stages.concat();
         for node in &nodes {
             run("ip", &["netns", "add", &self.name(node)], "");
-            // All routers run in one kernel, so policy 1 would use the hash that a packet keeps from its socket.
+            // All routers run in one kernel, so policy 1 would use the hash that a packet keeps from its sending
+            // socket.
             let keys = "net.ipv6.conf.all.forwarding=1\nnet.ipv6.fib_multipath_hash_policy=3\n\
                         net.ipv6.fib_multipath_hash_fields=55\nnet.ipv6.icmp.ratelimit=0\n\
                         net.ipv4.ip_forward=1\nnet.ipv4.fib_multipath_hash_policy=3\n\
@@ -206,7 +209,7 @@ impl Routers {
         self.address("t", "r1")
     }
 
-    /// Sets a different hash seed for each router and run. Otherwise all routers of a kernel make the same choice.
+    /// Sets a different hash seed for each router and run. Without it, all routers of a kernel make the same choice.
     fn seed(&self, run: usize) {
         for (number, node) in self.stages.concat().iter().enumerate() {
             let seed = run * 1_000 + number + 1;
@@ -215,7 +218,7 @@ impl Routers {
         }
     }
 
-    /// Returns the routers on the path of each port according to the kernel.
+    /// Returns, for each port, the routers on its path according to the kernel.
     fn ways(&self, ports: &[u64]) -> Vec<String> {
         let mut at: Vec<(String, String)> = vec![("r0".to_owned(), "h".to_owned()); ports.len()];
         let mut ways = vec![self.address("r0", "h").to_owned(); ports.len()];
@@ -287,7 +290,7 @@ impl Drop for Routers {
     }
 }
 
-/// Whether the probe has found all nodes of each hop and all their next hops.
+/// Returns whether the probe has found all nodes of each hop and all their next hops.
 fn is_exact(found: &Value, widths: &[usize]) -> bool {
     let paths: usize = widths.iter().product();
     let hops = found["paths"]["hops"].as_array().expect("hops");
@@ -302,8 +305,8 @@ fn is_exact(found: &Value, widths: &[usize]) -> bool {
     stages && found["paths"]["paths"] == paths && found["paths"]["doubts"] == serde_json::json!([])
 }
 
-/// Probes a network with these widths and counts the ports for which kernel and probe report the same path. Returns the
-/// results that are not exact.
+/// Probes a network whose stages have these widths, and counts the ports for which kernel and probe report the same
+/// path. Returns the results that are not exact.
 fn compare(routers: &Routers, widths: &[usize], runs: usize, agree: &mut usize) -> Vec<String> {
     let mut inexact = Vec::new();
     for run in 0..runs {
@@ -313,7 +316,7 @@ fn compare(routers: &Routers, widths: &[usize], runs: usize, agree: &mut usize) 
             inexact.push(format!("{widths:?}: {}", found["paths"]));
         }
         if routers.is_v6 {
-            // For IPv6, `ip route get` uses another hash than packets, so it is not a valid check.
+            // For IPv6, `ip route get` uses another hash than real packets, so it cannot check the paths.
             continue;
         }
         for group in found["by_path"].as_array().expect("paths") {
@@ -350,7 +353,7 @@ fn kernel_routers_and_a_probe_agree_on_next_hops_and_on_the_way_of_every_port() 
     assert!(inexact.len() * 100 <= 8 * runs, "{inexact:#?}");
 }
 
-/// This test checks only next hops. With policy 3, `ip route get` computes another hash for IPv6 than the kernel uses
+/// For IPv6, this test checks only next hops. With policy 3, `ip route get` computes another hash than the kernel uses
 /// for packets.
 #[test]
 fn a_probe_finds_all_next_hops_of_ipv6_kernel_routers() {

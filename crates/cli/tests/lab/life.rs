@@ -1,12 +1,12 @@
-//! End of a lab, and removal of all its parts.
+//! Tests of the end of a lab: all its parts are removed.
 
 use crate::harness::{Lab, SMALL, TAILCUT, own_name, processes_with, text, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 use std::process::{Command, Stdio};
 
-/// Starts a program that would run for days. Returns a word in its command line that identifies it.
+/// Starts a program that would run for days. Returns a word in the program's command line that identifies it.
 fn start_something(lab: &Lab) -> String {
-    // Duration of `sleep` in seconds. No other process has this duration in its command line.
+    // The word is the duration of `sleep` in seconds. No other process has this number in its command line.
     let mark = format!("9{:0>8}", lab.name.replace(['-', 't', 'e', 's'], ""));
     let mut command = lab.command("exec");
     command.args(["h0", "--", "sleep", &mark]);
@@ -20,7 +20,7 @@ fn start_something(lab: &Lab) -> String {
     mark
 }
 
-/// Whether this user has a lab with this name.
+/// Returns whether this user has a running lab with this name.
 fn runs(name: &str) -> bool {
     let table = std::fs::read_to_string("/proc/net/unix").expect("the kernel's table");
     table
@@ -83,7 +83,7 @@ fn a_detached_lab_goes_on_until_it_is_ended() {
     let name = own_name();
     let tailcut = |arguments: &[&str]| {
         let mut command = Command::new(TAILCUT);
-        // A lab in the background must not keep the pipes of its command open.
+        // The command ends only if the background lab does not keep the command's pipes open.
         let output = command
             .arg("lab")
             .args(arguments)

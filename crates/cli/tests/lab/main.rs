@@ -1,4 +1,4 @@
-//! End-to-end tests of the lab: its commands, real programs on its hosts, and the cleanup after a kill.
+//! End-to-end tests of the lab: its commands, real programs on its hosts, and the cleanup after a lab is killed.
 //!
 //! The tests run as root. Some of them switch to an ordinary user.
 

@@ -1,4 +1,4 @@
-//! Studies on real hosts. The measured times depend on the machine, so the tests check counters instead.
+//! Tests of studies on real hosts. The measured times depend on the machine, so the tests check counters instead.
 
 use crate::harness::{books_hold, run, summaries, text};
 use std::fs;
@@ -40,7 +40,7 @@ fn a_study_runs_on_real_hosts_and_beside_the_simulator() {
             panic!("an even number");
         };
         assert!(simulated["wall"].is_null() && measured["wall"]["packets"].as_u64() > Some(0));
-        // Both clocks must transfer the same flows with the same sizes.
+        // On both clocks, the same flows with the same sizes must be transferred.
         for same in ["flows", "application_bytes"] {
             assert_eq!(simulated[same], measured[same], "{same}");
         }
@@ -105,7 +105,7 @@ fn no_more_than_the_largest_window_is_on_its_way() {
     let study = StoredStudy::open(&out).expect("a study");
     let stored = study.runs().next().expect("a run").expect("tables");
     for flow in stored.record().expect("tables").flows {
-        // Each direction has at least two links. Without the limit, 1 MB takes 0.4 s.
+        // Each direction of the path has at least two links. Without the limit, 1 MB would take 0.4 s.
         let windows = flow.bytes.0 as f64 / 64_000.0;
         let least = (windows - 1.0) * 0.04;
         let took = flow.fct.expect("it has ended").as_secs_f64();
@@ -170,7 +170,7 @@ fn a_disk_that_fills_during_a_capture_is_told_and_the_run_is_not_kept() {
     let directory = tempfile::tempdir().expect("a directory");
     let small = directory.path().join("small");
     fs::create_dir(&small).expect("a directory");
-    // Separate small disk, which disappears with the command's mount namespace.
+    // The directory is a small disk. It disappears together with the command's mount namespace.
     let mount = "mount -t tmpfs -o size=200k small \"$0\" || exit 9\n\"$@\"\ncode=$?\n\
                  find \"$0\" -name '*.partial'\nexit $code";
     let more = [

@@ -1,9 +1,9 @@
-//! Wrong arguments, and hosts that send invalid packets.
+//! Tests with wrong arguments, and with hosts that send invalid packets.
 
 use crate::harness::{Lab, SMALL, TAILCUT, own_name, text};
 use std::process::Command;
 
-/// Runs a command that must fail and returns its error.
+/// Runs a command that must fail, and returns its error message.
 fn refused(command: &mut Command) -> String {
     let output = command.output().expect("the program runs");
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));

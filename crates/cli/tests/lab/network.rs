@@ -1,14 +1,14 @@
-//! Emulated network between the hosts.
+//! Tests of the emulated network between the hosts.
 
 use crate::harness::{Lab, SMALL, text, wait_until};
 use tailcut_record::StoredStudy;
 
-/// Server on port 7000 that prints the number of bytes of each connection.
+/// Server program on port 7000 that prints the number of bytes of each connection.
 const SINK: &str = "import socket\ns = socket.create_server(('', 7000))\nprint('ready')\n\
                     while True:\n  c, _ = s.accept()\n  n = 0\n  while d := c.recv(65536): n += len(d)\n  \
                     print(n)";
 
-/// Client that sends 200,000 bytes to port 7000 of h0.
+/// Client program that sends 200,000 bytes to port 7000 of h0.
 const SOURCE: &str = "import socket\nc = socket.create_connection(('h0', 7000))\n\
                       c.sendall(bytes(200000))";
 
@@ -76,7 +76,7 @@ fn a_link_loses_the_share_of_packets_that_it_is_told_to() {
     assert_eq!(lab.sum("links", "lost"), 3);
     assert!(link(&["--loss", "0.25"]).status.success());
     ping("400");
-    // Either the ping or its reply is lost.
+    // Each loss is the loss of either a ping or its reply.
     let lost = lab.sum("links", "lost") - 3;
     assert!(
         (110..=240).contains(&lost),
@@ -135,7 +135,7 @@ fn flows_of_programs_are_told_apart_and_make_a_report() {
         refused.contains("has sent anything over TCP yet"),
         "{refused}"
     );
-    // Server that responds twice to a request of 5,000 bytes with 70,000 bytes.
+    // On each connection, the server reads a request of 5,000 bytes and responds with 70,000 bytes.
     let serve = "import socket\ns = socket.create_server(('', 7002))\nprint('ready')\n\
                  while True:\n  c = s.accept()[0]\n  n = 0\n  \
                  while n < 5000: n += len(c.recv(65536))\n  c.sendall(bytes(70000))\n  c.close()";
@@ -179,7 +179,7 @@ fn purged_by_a_reset(more: &[&str]) -> u64 {
         .args(["h1-s0", "--rate", "1Mbps"])
         .output();
     assert!(slow.expect("it runs").status.success());
-    // The receiver resets the connection when the file exists.
+    // The receiver resets the connection as soon as the file exists.
     let sink = "import os, socket, struct\ns = socket.create_server(('', 7000))\nprint('ready')\n\
                 c = s.accept()[0]\nwhile not os.path.exists('/tmp/go'): pass\n\
                 c.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))\nc.close()\n\

@@ -1,9 +1,9 @@
-//! NIC functions of designs: packet tags and pacing. These tests require DCTCP: in the kernel, or loaded with Linux 6.4
-//! and root.
+//! Tests of NIC functions of designs: packet tags and pacing. The tests need DCTCP, either in the kernel, or loaded by
+//! tailcut, which needs Linux 6.4 and root.
 
 use crate::harness::{Lab, books_hold, summaries, text, wait_until};
 
-/// Two hosts. The priority of a flow decreases at 20 KB and at 60 KB.
+/// Two hosts with PIAS. The priority of a flow decreases after 20 KB and after 60 KB.
 const PIAS: &[&str] = &[
     "--topology",
     "single-switch:hosts=2,rate=100Mbps",
@@ -13,8 +13,8 @@ const PIAS: &[&str] = &[
     "pias.thresholds=20KB,60KB",
 ];
 
-/// Program that prints the DSCPs of a connection until it ends: of all segments from port 7000 and of segments with
-/// payload to it. Repeated values are omitted.
+/// Program that prints the DSCPs of a connection until the connection ends: of all segments from port 7000, and of
+/// segments with payload to port 7000. Repeated values are omitted.
 const WATCH: &str = "import socket, struct\n\
     s = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_TCP)\n\
     print('ready')\nlast = None\nseen = []\n\
@@ -38,7 +38,7 @@ fn a_flow_of_a_real_program_goes_down_in_class_and_its_packets_say_so() {
     let sent = lab.exec("h0", &["python3", "-c", source]);
     assert!(sent.status.success(), "{}", text(&sent.stderr));
     assert_eq!(sink.line(), "100000");
-    // Class selectors 6, 5 and 4 stand for the classes 0, 1 and 2.
+    // Class selectors 6, 5 and 4 represent the priority classes 0, 1 and 2.
     assert_eq!(watch.line(), "[48, 40, 32]");
 }
 
@@ -53,7 +53,7 @@ fn a_nic_drops_what_its_queue_has_no_room_for() {
     let burst = "import socket\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n\
                  for _ in range(200): s.sendto(bytes(1400), ('h1', 9))";
     assert!(lab.exec("h0", &["python3", "-c", burst]).status.success());
-    // The transmission of a packet takes 11.6 ms.
+    // The transmission of one packet takes 11.6 ms.
     wait_until("all are sent or dropped", || {
         let status = lab.status();
         let mut links = status["links"].as_array().expect("links").iter();

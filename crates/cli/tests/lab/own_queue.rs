@@ -1,5 +1,5 @@
-//! Queue disciplines in the lab's switches with TCP of the hosts' kernels: a custom discipline in Rust, and built-in
-//! disciplines.
+//! Tests of queue disciplines in the lab's switches, with the TCP of the hosts' kernels: a custom discipline in Rust,
+//! and built-in disciplines.
 
 use crate::harness::{books_hold, run, text};
 use serde_json::Value;
@@ -22,7 +22,7 @@ rate = "20Mbps"
 sizes = "uniform:1KB:60KB"
 "#;
 
-/// Returns the example program with custom parts, which Cargo builds with the tests.
+/// Returns a command for the example program with custom parts, which Cargo builds with the tests.
 fn own_command() -> Command {
     let test = std::env::current_exe().expect("this test");
     let built: PathBuf = test.ancestors().nth(2).expect("the build's folder").into();
@@ -57,7 +57,7 @@ fn a_users_own_discipline_in_rust_serves_tcp_of_real_hosts() {
         assert_eq!(run["unfinished"], 0, "{run}");
     }
     assert_eq!(thinned["design"], "cubic:queue.discipline=thinned");
-    // Each port drops every fiftieth packet.
+    // Each port with this discipline drops every fiftieth packet.
     assert!(dropped(thinned) > dropped(usual), "{thinned}");
 }
 

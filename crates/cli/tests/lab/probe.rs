@@ -1,4 +1,4 @@
-//! `tailcut probe` over the lab's routers, and on the loopback interface.
+//! Tests of `tailcut probe` over the lab's routers, and on the loopback interface.
 
 use crate::harness::{Lab, TAILCUT, text};
 use crate::user::Nobody;
@@ -8,12 +8,12 @@ use std::net::TcpListener;
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
-/// Server that accepts connections on port 7000.
+/// Server program that accepts connections on port 7000.
 const SERVER: &str = "import socket\ns = socket.create_server(('', 7000), backlog=4096)\n\
                       print('ready')\n\
                       while True:\n  try: s.accept()[0].close()\n  except OSError: pass";
 
-/// Probes the last host from the first host and returns the findings.
+/// Probes the path from the first host to host `last`, and returns the results.
 fn probe(topology: &str, last: &str, more: &[&str]) -> Value {
     let lab = Lab::up(&["--routed", "--topology", topology, "--design", "cubic"]);
     let _server = lab.python(last, SERVER);
@@ -88,7 +88,8 @@ fn one_path_is_told_as_one() {
     );
     assert_eq!(found["paths"]["paths"], 1);
     assert_eq!(found["paths"]["doubts"], serde_json::json!([]));
-    // In one of fifty runs the ports of a single path differ by chance, and the verdict is different.
+    // In one of fifty runs, the ports of a single path differ by chance. The verdict is then different and is not
+    // checked.
     if found["groups"]["p"].as_f64() > Some(0.02) {
         assert_eq!(found["verdict"]["sentence"], "one path: do not deploy");
     }
@@ -107,7 +108,7 @@ fn routers_that_answer_seldom_leave_a_lower_bound_or_are_asked_slowly() {
         "tcp",
     ]);
     let _server = lab.python("h1", SERVER);
-    // The number of ports is larger than the number of replies that the token bucket allows.
+    // There are more ports than the token bucket allows replies.
     let command = [
         TAILCUT,
         "probe",
@@ -208,7 +209,7 @@ fn an_ordinary_user_gets_a_page_a_report_and_a_table() {
     let read = |name: &str| std::fs::read_to_string(dir.join(name)).expect("a file");
     assert!(read("report.html").contains("Handshakes over time, by path"));
     let json: Value = serde_json::from_str(&read("probe.json")).expect("JSON");
-    // Another program may use a port between two volleys. Such a handshake is counted as failed and has no line.
+    // Another program may use a port between two volleys. The handshake of this port then fails and has no line.
     let count = |of: &str| json[of].as_u64().expect("a count");
     let lines = read("handshakes.csv").lines().count() as u64;
     assert_eq!(lines, 1 + count("answered") + count("unanswered"));

@@ -1,4 +1,4 @@
-//! Replicated flows on real hosts: two connections for each mouse, over the kernels' own TCP.
+//! Tests of replicated flows on real hosts: two connections for each mouse, over the TCP of the hosts' kernels.
 
 use crate::harness::{run, text};
 use tailcut_record::{RunRecord, StoredStudy};
@@ -20,7 +20,7 @@ rate = "20Mbps"
 sizes = "uniform:1KB:150KB"
 "#;
 
-/// Returns the runs of the scenario on real hosts, with additional arguments.
+/// Runs the scenario on real hosts with additional arguments, and returns the records of its runs.
 fn measured(more: &[&str]) -> Vec<RunRecord> {
     measured_of(SCENARIO, more)
 }
@@ -62,7 +62,7 @@ fn each_mouse_has_two_connections_and_each_elephant_one() {
             }
         }
         if design == "repflow+cubic" {
-            // The slower connection of a mouse is closed early, so it may not have sent all bytes.
+            // The slower connection of a mouse is closed early, so some mice do not send all bytes twice.
             let mice = || run.flows.iter().filter(|flow| flow.copies == 1);
             let twice = mice().filter(|flow| flow.payload_sent.0 >= 2 * flow.bytes.0);
             assert!(
@@ -106,7 +106,7 @@ fn a_flow_that_finds_no_way_fails_and_the_run_goes_on_without_it() {
             panic!("one flow: {:?}", run.flows);
         };
         assert!(flow.fct.is_none() && flow.copies == 1, "{flow:?}");
-        // The kernels give up after 3 s, so the run ends before the drain time.
+        // The kernels give up a connection after 3 s, so the run ends before the drain time.
         let ended = run.totals.simulated.as_secs_f64();
         assert!(ended < 30.0, "{ended} s by the network's clock");
     }

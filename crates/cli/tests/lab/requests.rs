@@ -1,5 +1,5 @@
-//! Requests and their copies on real hosts. Latencies depend on the machine. The tests check that each request gets a
-//! response, and they check bounds on the sent bytes.
+//! Tests of requests and their copies on real hosts. Latencies depend on the machine, so the tests check only that each
+//! request gets a response, and that the sent bytes are within bounds.
 
 use crate::harness::summaries;
 
@@ -42,7 +42,7 @@ fn requests_are_answered_by_two_servers_and_ranges_send_no_byte_twice() {
     let [one, all, purged, ranges] = shares[..] else {
         panic!("found {} pairs", shares.len());
     };
-    // Retransmitted segments are counted, headers are not.
+    // The count includes retransmitted segments, but no headers.
     assert!((1.0..1.2).contains(&one), "{shares:?}");
     assert!((1.9..2.3).contains(&all), "{shares:?}");
     assert!((1.0..2.3).contains(&purged), "{shares:?}");

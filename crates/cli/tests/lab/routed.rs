@@ -1,9 +1,9 @@
-//! Switches that act as routers, as hosts see them.
+//! Tests of switches that act as routers, from the view of the hosts.
 
 use crate::harness::{Lab, SMALL, TAILCUT, text};
 use std::process::Command;
 
-/// Returns the part of `ping`'s output that names the responding router, for this TTL.
+/// Returns the part of `ping`'s output that names the responding router, for a ping with this TTL.
 fn answered_by(lab: &Lab, ttl: &str) -> String {
     let output = lab.exec("h0", &["ping", "-n", "-c", "1", "-W", "5", "-t", ttl, "h3"]);
     let said = text(&output.stdout);
@@ -43,7 +43,7 @@ fn a_ping_with_a_short_ttl_is_answered_by_the_switch_where_it_ends() {
         assert_eq!(answered_by(&lab, "4"), "arrived 10.0.0.4", "{design}");
         let (_, ended, answered) = router(&lab, "leaf[0]");
         assert_eq!((ended, answered), (1, 1));
-        // The names of switches can also be resolved.
+        // A host can also resolve the name of a switch.
         assert_eq!(
             lab.sh("h1", "getent hosts leaf0 | cut -d' ' -f1").trim(),
             near
@@ -53,7 +53,7 @@ fn a_ping_with_a_short_ttl_is_answered_by_the_switch_where_it_ends() {
 
 #[test]
 fn each_router_takes_one_off_the_ttl_and_a_switch_that_is_none_takes_nothing() {
-    // A path between racks has three switches, a path within a rack has one. 12 is IP_RECVTTL.
+    // A path between racks has three switches, and a path within a rack has one. 12 is the number of IP_RECVTTL.
     for (more, arrives) in [(&["--routed"][..], [63, 61]), (&[], [64, 64])] {
         let lab = Lab::up(&[more, SMALL].concat());
         let receive = "import socket\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n\
@@ -79,7 +79,7 @@ fn a_router_answers_no_more_often_than_it_may_and_counts_what_it_leaves_out() {
                  s.setsockopt(socket.IPPROTO_IP, socket.IP_TTL, 1)\n\
                  for _ in range(500):\n  try: s.sendto(b'x', ('h3', 7000))\n  except OSError: pass";
     assert!(lab.exec("h0", &["python3", "-c", burst]).status.success());
-    // The token bucket has 50 tokens and gets one token per second.
+    // The token bucket holds 50 tokens and gains one token per second.
     assert!(lab.exec("h0", &["ping", "-c", "1", "h3"]).status.success());
     let (_, ended, answered) = router(&lab, "leaf[0]");
     assert_eq!(ended, 500);

@@ -1,8 +1,8 @@
-//! Trimming switches with real sockets that receive trimmed datagrams.
+//! Tests of trimming switches with real sockets that receive the trimmed datagrams.
 
 use crate::harness::{Lab, text};
 
-/// Network whose hosts send at 10 Mb/s.
+/// Topology whose hosts send at 10 Mb/s.
 const NETWORK: &[&str] = &[
     "--topology",
     "single-switch:hosts=3,rate=10Mbps",
@@ -12,8 +12,9 @@ const NETWORK: &[&str] = &[
     "35",
 ];
 
-/// Program that receives 240 datagrams at port 7000. It prints for each sender the numbers of complete and trimmed
-/// datagrams, whether trimmed datagrams have the trim flag, and the code points.
+/// Program that receives 240 datagrams at port 7000. For each sender, the program prints the number of complete
+/// datagrams, the number of trimmed datagrams, and the number of wrong payload bytes. A datagram counts only if its
+/// trim flag and its DSCP are right.
 const SINK: &str = r#"
 import socket
 s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
@@ -41,7 +42,7 @@ errors = [line for line in open('/proc/self/net/snmp') if line.startswith('Udp:'
 print(dict(zip(*[line.split() for line in errors]))['InCsumErrors'])
 "#;
 
-/// Program that sends 120 symbols of version 2 to h0.
+/// Program that sends 120 symbols of version 2 of SCDP to h0.
 const SOURCE: &str = r#"
 import socket, struct, sys
 def crc32c(data):
@@ -61,7 +62,8 @@ for number in range(120):
 #[test]
 fn a_symbol_that_finds_no_room_reaches_the_socket_as_its_header() {
     let lab = Lab::up(NETWORK);
-    // Each sender alone offers twice the rate of h0's link: on a busy machine the two may not send at the same time.
+    // Each sender alone offers twice the rate of h0's link, because on a busy machine the two senders may not send at
+    // the same time.
     let slow = ["h0-s0", "--rate", "5Mbps"];
     let changed = lab.command("link").args(slow).output().expect("it runs");
     assert!(changed.status.success(), "{}", text(&changed.stderr));

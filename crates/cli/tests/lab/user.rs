@@ -1,4 +1,4 @@
-//! Lab of an ordinary user.
+//! Tests of a lab that an ordinary user starts.
 
 use crate::harness::{Lab, SMALL, TAILCUT, text};
 use std::fs;
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 /// User and group number of an unprivileged account that exists on all systems.
 const NOBODY: u32 = 65_534;
 
-/// Ordinary user with a copy of the program that this user can execute.
+/// Ordinary user, with a copy of the program `tailcut` that this user may execute.
 pub struct Nobody {
     directory: TempDir,
 }
@@ -20,8 +20,8 @@ impl Nobody {
     pub fn new(program: &str) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).expect("ours");
-        // Another process copies. If this one wrote the file, a child that another test forks at the same time would
-        // hold it open for writing, and the kernel would not execute it ("Text file busy").
+        // The copy is made by another process. If this process wrote the file, a child that another test forks at the
+        // same time would keep the file open for writing. The kernel would then not execute it ("Text file busy").
         let copied = Command::new("cp")
             .arg(program)
             .arg(directory.path())
@@ -68,7 +68,7 @@ fn an_ordinary_user_has_a_lab_where_the_kernel_allows_user_namespaces() {
         said.contains("Permission denied"),
         "it is no root outside: {said}"
     );
-    // The user cannot see labs of root.
+    // A lab of root is not visible to the ordinary user.
     let other = lab.command("status").output().expect("it runs");
     assert!(!other.status.success());
 }

@@ -1,14 +1,15 @@
-//! Commands whose first answer would be confidently wrong. They give the right answer, or refuse with the reason.
+//! Tests of commands that could easily print a wrong answer with confidence. The commands must print the right answer,
+//! or an error with the reason.
 
 use crate::test_dir::{Ended, TestDir};
 
-/// Two leaves of four hosts at 1 Gb/s, three to one.
+/// Topology of two leaves with four hosts each at 1 Gb/s. The uplinks are oversubscribed three to one.
 const THIN: [&str; 2] = [
     "-t",
     "leaf-spine:leaves=2,spines=2,hosts=6,rate=1Gbps,oversubscription=3",
 ];
 
-/// The standard output of a command that succeeds.
+/// Runs a command that must succeed, and returns its standard output.
 fn answer(test_dir: &TestDir, arguments: &[&str]) -> String {
     let Ended {
         code,
@@ -19,7 +20,7 @@ fn answer(test_dir: &TestDir, arguments: &[&str]) -> String {
     stdout
 }
 
-/// Returns the text of a command that fails.
+/// Runs a command that must fail, and returns its error message.
 fn refused(test_dir: &TestDir, arguments: &[&str]) -> String {
     let ended = test_dir.run(arguments);
     assert_eq!(ended.code, Some(2), "{arguments:?}: {}", ended.stdout);
@@ -40,7 +41,7 @@ fn overload_is_no_gain_and_comes_with_the_load_that_would_be_none() {
         .concat()
     };
     let told_at_three = answer(&test_dir, &arguments("3"));
-    // 20,000 B are 14 packets with 78 B each in addition to the payload: 9 times 1.0546.
+    // A flow of 20,000 B is 14 packets, each with 78 B of headers and framing, so the load is 9 times 1.0546.
     let start = "Overload at load 3: the leaf uplinks are offered 949 %";
     assert!(told_at_three.starts_with(start), "{told_at_three}");
     assert!(
@@ -48,10 +49,10 @@ fn overload_is_no_gain_and_comes_with_the_load_that_would_be_none() {
         "{told_at_three}"
     );
     assert!(!told_at_three.contains(" cuts "), "{told_at_three}");
-    // `tailcut report` prints the same answer for the directory.
+    // `tailcut report` must print the same answer for the directory.
     let report = answer(&test_dir, &["report", "out/compare"]);
     assert!(report.starts_with(start), "{report}");
-    // The usual load refers to the links of hosts. The uplinks can carry about two thirds of it.
+    // By default, a load refers to the links of the hosts. The uplinks can transport about two thirds of it.
     let usual = answer(
         &test_dir,
         &[&["compare", "tcp", "dctcp"], &THIN[..], &small].concat(),
@@ -362,7 +363,7 @@ fn sensitivity_says_whether_the_order_holds_and_the_report_repeats_it() {
     }
     let report = answer(&test_dir, &["report", "out/compare"]);
     assert!(report.contains(said), "{report}");
-    // The output of a later study with the same name does not contain this sentence.
+    // A later study with the same name must not print this sentence.
     let plain = answer(
         &test_dir,
         &[&["compare", "tcp", "repflow"], &small[..]].concat(),

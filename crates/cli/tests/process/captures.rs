@@ -1,4 +1,4 @@
-//! `--capture`: tshark reads the captures, and its counts equal the counts in the tables.
+//! Tests of `--capture`. tshark reads the captures, and its counts must equal the counts in the tables.
 
 #[path = "../../../wire/tests/common/tshark.rs"]
 mod tshark;
@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use tailcut_record::{PortTotals, RunRecord, StoredStudy};
 
-/// Number of the severity "Note" in Wireshark.
+/// Number that represents the severity "Note" in Wireshark.
 const NOTE: u32 = 0x0040_0000;
 
-/// Two racks with a load that overflows queues of 15 KB.
+/// Scenario of two racks with a load that overflows queues of 15 KB.
 const SCENARIO: &str = r#"
 loads = 0.8
 flows = 100
@@ -26,7 +26,7 @@ rate = "1Gbps"
 sizes = "fixed:50KB"
 "#;
 
-/// Short queues, for designs with TCP's queue.
+/// Setting of short queues, for designs that use TCP's queue.
 const QUEUE: &str = "queue.limit=15KB";
 
 /// Record of a run, and the capture file of the run.
@@ -45,13 +45,13 @@ impl Run {
         self.capture.as_ref().expect("a capture")
     }
 
-    /// Returns the frames of the capture with these fields.
+    /// Returns the given fields of all frames in the capture.
     fn frames(&self, fields: &[&str]) -> Vec<Vec<String>> {
         tshark::read(self.file(), &["-X", &tshark::dissector()], fields)
     }
 }
 
-/// Runs a scenario with additional flags. Its results are in `out`.
+/// Runs a scenario with additional flags. The results are in the directory `out`.
 fn run(test_dir: &TestDir, text: &str, more: &[&str]) -> Ended {
     let path = test_dir.file("s.toml", text);
     let path = path.to_string_lossy();
@@ -60,7 +60,7 @@ fn run(test_dir: &TestDir, text: &str, more: &[&str]) -> Ended {
     ended
 }
 
-/// Returns the runs in `out`, by design and seed.
+/// Returns the runs in the directory `out`, by design and seed.
 fn runs(test_dir: &TestDir) -> BTreeMap<(String, u64), Run> {
     let dir = test_dir.path().join("out");
     let study = StoredStudy::open(&dir).expect("a study");
@@ -85,8 +85,8 @@ fn number(cell: &str) -> u64 {
     }
 }
 
-/// Returns Wireshark's messages with a severity above "Note", except messages about losses, retransmissions and resets,
-/// which really occurred.
+/// Returns Wireshark's messages with a severity above "Note". Messages about losses, retransmissions and resets are
+/// left out, because these events really occurred.
 fn remarks(run: &Run) -> Vec<String> {
     let fields = [
         "_ws.expert.severity",
@@ -101,7 +101,7 @@ fn remarks(run: &Run) -> Vec<String> {
     let others = above.filter(|row| {
         let happened = match row[2].as_str() {
             "1" => ["Connection reset"].as_slice(),
-            // A tail loss probe may repeat a segment that has arrived, which brings a D-SACK.
+            // A tail loss probe may repeat a segment that has arrived. The receiver then sends a D-SACK.
             _ => &[
                 "retransmission",
                 "out-of-order",
@@ -114,7 +114,7 @@ fn remarks(run: &Run) -> Vec<String> {
     others.map(|row| row[1].clone()).collect()
 }
 
-/// Returns the payload bytes that the flows of host 0 sent, according to the table.
+/// Returns the number of payload bytes that the flows of host 0 have sent, according to the table.
 fn sent_by_the_host(record: &RunRecord) -> u64 {
     let flows = record.flows.iter().filter(|flow| flow.src.0 == 0);
     flows.map(|flow| flow.payload_sent.0).sum()
@@ -157,13 +157,13 @@ fn tcp_on_a_host_link_is_what_the_flows_table_says() {
             assert!(!row[6].starts_with('-'), "time goes on: {row:?}");
         }
         let payload: u64 = out.iter().map(|row| number(&row[3])).sum();
-        // Packets of the host's responses have no payload.
+        // The packets with which the host responds to flows of other hosts have no payload.
         assert_eq!(payload, sent_by_the_host(&run.record), "{design}");
         let opened = out.iter().filter(|row| row[4] == "1" && row[5] == "0");
         let of_host = run.record.flows.iter().filter(|flow| flow.src.0 == 0);
         let connections: u32 = of_host.map(|flow| 1 + flow.copies).sum();
         assert!(opened.count() >= connections as usize, "{design}");
-        // Wireshark reports a fast retransmission as "out-of-order".
+        // Wireshark reports a fast retransmission as "out-of-order", so both are counted.
         let again = out
             .iter()
             .filter(|row| !row[8].is_empty() || !row[9].is_empty());
@@ -171,7 +171,7 @@ fn tcp_on_a_host_link_is_what_the_flows_table_says() {
         let retransmissions: u32 = of_host.map(|flow| flow.retransmissions).sum();
         assert!(retransmissions > 0, "a scenario with losses");
         let again = again.count() as u32;
-        // A connection may repeat its FIN, which has no payload, after the row of its flow was written.
+        // A connection may repeat its FIN after the row of its flow was written. A FIN has no payload.
         let of_host = run.record.flows.iter().filter(|flow| flow.src.0 == 0);
         let copies: u32 = of_host.map(|flow| flow.copies).sum();
         assert!(
@@ -209,7 +209,7 @@ fn datagrams_on_a_host_link_are_dissected_and_sum_up_to_what_the_flows_table_say
             let (length, captured) = (number(&row[1]), number(&row[2]));
             match number(&row[4]) {
                 0 => assert_eq!(captured, length.min(128), "{row:?}"),
-                // A trimmed packet ends after its header, but its IP length is unchanged.
+                // A trimmed packet ends after its header, but the length in its IP header is unchanged.
                 _ => assert_eq!(captured, length - number(&row[3]), "{row:?}"),
             }
         }
@@ -221,7 +221,7 @@ fn datagrams_on_a_host_link_are_dissected_and_sum_up_to_what_the_flows_table_say
 
 #[test]
 fn a_port_shows_what_it_has_sent_and_dropped_as_the_ports_table_counts_it() {
-    // A port can be given by the names or by the numbers of its ends.
+    // A flag can name a port by the names of its ends or by their numbers.
     for (name, designs) in [
         (
             "leaf[0]>spine[1]",
@@ -270,7 +270,7 @@ fn copies_of_requests_are_connections_or_messages_that_tshark_sees() {
         clients = 2
         servers = 6
     "#;
-    // Hosts with numbers after the servers are clients.
+    // Hosts with higher numbers than the servers are clients.
     run(&test_dir, text, &["--capture", "h6"]);
     for ((design, _), run) in runs(&test_dir) {
         let asked = run
@@ -295,7 +295,7 @@ fn copies_of_requests_are_connections_or_messages_that_tshark_sees() {
             let asked = rows
                 .iter()
                 .filter(|row| row[0] == "10.0.0.6" && number(&row[2]) > 0);
-            // The purge message of a copy is a separate flow.
+            // The message that purges a copy has its own flow number.
             let flows = asked.map(|row| number(&row[1]) & !(1 << 29));
             let mut flows: Vec<u64> = flows.collect();
             flows.sort();
@@ -332,7 +332,7 @@ fn all_hosts_are_captured_in_one_file_whatever_the_ports_and_the_threads() {
             assert_eq!(out, uplinks.sum::<u64>(), "{design}");
             let delivered = run.record.totals.delivered.packets;
             assert_eq!(frames.len() as u64 - out, delivered, "{design}");
-            // Events at the same time at different hosts have no order.
+            // Events at different hosts at the same time have no defined order.
             let mut sorted = frames;
             sorted.sort();
             (design, sorted)
@@ -400,7 +400,7 @@ fn runs_that_are_there_are_run_again_for_their_captures_only() {
         let (captured, sent) = packets(run);
         assert_eq!(captured, sent);
     }
-    // A study without `--capture` keeps the captures, and the manifest still names them.
+    // A study without `--capture` keeps existing captures, and its manifest still names them.
     run(&test_dir, SCENARIO, &designs);
     assert!(runs(&test_dir).values().all(|run| run.capture.is_some()));
 }

@@ -1,4 +1,4 @@
-//! Comparison of a collected study with the output of one command.
+//! Comparison of a collected study with the output of a single command.
 
 use crate::test_dir::Ended;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// Returns the files of all runs of a study's directory, by path. The cost is removed from `run.json`.
+/// Returns the files of all runs in a study's directory, by path. The `run.json` files are returned without their cost.
 fn runs(study: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     for run in fs::read_dir(study.join("runs")).expect("runs") {
@@ -28,7 +28,7 @@ fn runs(study: &Path) -> BTreeMap<String, Vec<u8>> {
     files
 }
 
-/// Returns the manifest without its writer and time.
+/// Returns the manifest of a study without its writer and time.
 fn manifest(study: &Path) -> Value {
     let bytes = fs::read(study.join("manifest.json")).expect("a manifest");
     let mut manifest: Value = serde_json::from_slice(&bytes).expect("JSON");
@@ -38,7 +38,7 @@ fn manifest(study: &Path) -> Value {
     manifest
 }
 
-/// Checks that two directories contain the same study: runs, manifest and report.
+/// Checks that two directories contain the same study: the same runs, manifest and report.
 pub fn assert_same(ours: &Path, theirs: &Path) {
     assert_eq!(manifest(ours), manifest(theirs));
     let (ours_runs, theirs_runs) = (runs(ours), runs(theirs));
@@ -50,7 +50,7 @@ pub fn assert_same(ours: &Path, theirs: &Path) {
     assert!(ours.join("report.html").exists());
 }
 
-/// Returns the standard output of a command that wrote a report, without the report's path.
+/// Returns the standard output of a command that has written a report, without the path of the report.
 pub fn answer(ended: &Ended) -> &str {
     let end = ended.stdout.find("Report: ").expect("a report");
     &ended.stdout[..end]

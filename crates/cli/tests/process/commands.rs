@@ -1,4 +1,4 @@
-//! All commands, with the behaviour that their help describes.
+//! Tests of all commands: each behaves as its help describes.
 
 use crate::test_dir::{Ended, TestDir, compare};
 use serde_json::Value;
@@ -379,7 +379,7 @@ fn every_name_that_is_listed_is_taken() {
             .collect()
     };
     for design in [named("replication"), named("transport")].concat() {
-        // Some designs transfer flows, others requests.
+        // Some designs transfer flows, and other designs transfer requests.
         let some = ["fixed:1KB", "requests:fixed:1KB"]
             .into_iter()
             .find(|workload| {
@@ -390,7 +390,7 @@ fn every_name_that_is_listed_is_taken() {
         assert!(some.is_some(), "{design} takes neither flows nor requests");
     }
     for routing in named("routing") {
-        // Not all transports support all kinds of routing.
+        // Not every transport supports every kind of routing.
         let some = named("transport").into_iter().find(|transport| {
             let design = format!("{transport}@{routing}");
             let arguments = [
@@ -515,7 +515,7 @@ fn completions_and_manual_know_every_command() {
 #[test]
 fn completions_know_designs_with_load_balancers_and_scenarios() {
     let test_dir = TestDir::new();
-    // clap writes no values of positional arguments for other shells.
+    // For other shells, clap writes no values of positional arguments.
     for shell in ["bash", "zsh"] {
         let ended = test_dir.run(&["completions", shell]);
         for name in ["dctcp@spray", "repflow", "incast"] {

@@ -1,5 +1,5 @@
-//! Guard, gateway and proxy with configuration files. The same keys have the same effect: listen, drain, admin, TLS,
-//! limits.
+//! Tests of guard, gateway and proxy with configuration files. The same keys have the same effect in all programs:
+//! listen, drain, admin, TLS, limits.
 
 use crate::test_dir::TestDir;
 use rustix::process::{Pid, Signal, kill_process};
@@ -9,10 +9,10 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-/// Top-level keys, the same for all programs.
+/// Top-level keys of the configuration, the same for all programs.
 const TOP: &str = "admin = \"127.0.0.1:0\"\ndrain_timeout = \"1s\"\n";
 
-/// Returns the keys of a listener, the same for all programs.
+/// Returns the keys of a listener, which are the same for all programs.
 fn listener(connections: u32) -> String {
     format!(
         "listen = \"127.0.0.1:0\"\ntls = {{ certificate = \"pem/cert.pem\", key = \"pem/key.pem\" }}\n\
@@ -20,7 +20,8 @@ fn listener(connections: u32) -> String {
     )
 }
 
-/// Program: its arguments, and a function that returns its configuration for a service.
+/// Program: its arguments, and a function that returns its configuration. The function's arguments are the port of the
+/// service and the maximum number of connections.
 type Program = (&'static [&'static str], fn(u16, u32) -> String);
 
 const PROGRAMS: [Program; 3] = [
@@ -74,7 +75,7 @@ impl Running {
         line
     }
 
-    /// Reads the addresses on which the program listens.
+    /// Reads the addresses on which the program listens from its output.
     fn learn(&mut self) {
         let mut port = || {
             let line = self.line();
@@ -96,14 +97,14 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // In a successful test the process has already ended.
+        // In a successful test, the process has already ended, so the error is ignored.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Starts a service that responds with "hello". A request for /never gets no response, and its connection is passed to
-/// the test.
+/// Starts a service that responds with "hello". A request for /never gets no response. Its connection is passed to the
+/// test instead.
 fn service() -> (u16, Receiver<TcpStream>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
@@ -122,7 +123,7 @@ fn service() -> (u16, Receiver<TcpStream>) {
                 }
                 let mut stream = stream.into_inner();
                 if head.starts_with("GET /never ") {
-                    // The test may have ended.
+                    // Sending fails if the test has already ended.
                     let _ = note.send(stream);
                     return;
                 }
@@ -135,7 +136,7 @@ fn service() -> (u16, Receiver<TcpStream>) {
     (port, noted)
 }
 
-/// Returns a request over TLS that checks the certificate.
+/// Returns a `curl` command that sends a request over TLS and checks the certificate.
 fn curl(test_dir: &TestDir, port: u16, path: &str, seconds: &str) -> Command {
     let mut curl = Command::new("curl");
     curl.current_dir(test_dir.path())
@@ -186,14 +187,14 @@ fn the_same_keys_mean_the_same_for_guard_gateway_and_proxy() {
         let mut running =
             Running::start(&test_dir, &[words, &["--config", "config.toml"]].concat());
 
-        // The listener uses TLS, and the admin address serves health.
+        // The listener uses TLS, and the admin address returns the health.
         assert_eq!(get(&test_dir, running.port), "hello", "{words:?}");
         assert!(
             plain(running.admin, "/healthz").ends_with("ok\n"),
             "{words:?}"
         );
 
-        // With two open connections, others wait.
+        // With two open connections, further connections must wait.
         let held = [(); 2].map(|()| TcpStream::connect(("127.0.0.1", running.port)));
         let beyond = curl(&test_dir, running.port, "/", "1")
             .status()
@@ -202,7 +203,7 @@ fn the_same_keys_mean_the_same_for_guard_gateway_and_proxy() {
         drop(held);
         assert_eq!(get(&test_dir, running.port), "hello", "{words:?}");
 
-        // A wrong file changes nothing. A changed file is reloaded automatically.
+        // A wrong file has no effect. A corrected file is reloaded automatically.
         test_dir.file("config.toml", "listen = 1\nlimits = { connections = 0 }\n");
         running.signal(Signal::HUP);
         let line = running.line();
@@ -218,7 +219,7 @@ fn the_same_keys_mean_the_same_for_guard_gateway_and_proxy() {
         assert_eq!(get(&test_dir, running.port), "hello", "{words:?}");
         drop(held);
 
-        // An open request may continue for the drain timeout. Then its connection is closed.
+        // An open request may continue until the drain timeout. After the timeout, its connection is closed.
         let mut open = curl(&test_dir, running.port, "/never", "60")
             .spawn()
             .expect("curl runs");

@@ -1,4 +1,4 @@
-//! Finished runs are never executed again, no matter how the command ended.
+//! Tests that finished runs are never executed again, no matter how the command ended.
 
 use crate::test_dir::{TestDir, compare};
 use serde_json::Value;
@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// Returns the finished runs in the subdirectory `folder` of a study: names and contents of `run.json`.
+/// Returns the finished runs in the subdirectory `folder` of a study: the name of each run and the text of its
+/// `run.json`.
 fn runs(study: &Path, folder: &str) -> BTreeMap<String, String> {
     let Ok(entries) = fs::read_dir(study.join(folder)) else {
         return BTreeMap::new();
@@ -22,7 +23,7 @@ fn runs(study: &Path, folder: &str) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Returns the hashes of the runs that `--json` printed, in order.
+/// Returns the hashes of the runs in the JSON output, in order.
 fn hashes(printed: &Value) -> Vec<&str> {
     let runs = printed.as_array().expect("a list").iter();
     let hashes = runs.map(|run| run["record_hash"].as_str().expect("a hash"));
@@ -49,7 +50,7 @@ mod ended_from_outside {
         (child, told)
     }
 
-    /// Returns the run that a line reports as finished: `[3/120] tcp at load 0.5, seed 2: ...`.
+    /// Returns the run that a progress line reports as finished, such as `[3/120] tcp at load 0.5, seed 2: ...`.
     fn finished(line: &str) -> Option<String> {
         let (_, run) = line.strip_prefix('[')?.split_once("] ")?;
         Some(run.split(':').next()?.to_owned())
@@ -64,7 +65,7 @@ mod ended_from_outside {
         let study = test_dir.path().join("study");
         let mut told: BTreeSet<String> = BTreeSet::new();
         let mut whole = BTreeMap::new();
-        // The signal arrives at an arbitrary moment: during a simulation, during a write, or between two runs.
+        // The signal may arrive at any moment: during a simulation, during a write, or between two runs.
         let ends = [
             (Some(Signal::KILL), 9),
             (Some(Signal::INT), 1),
@@ -165,7 +166,7 @@ fn a_study_that_grows_runs_only_what_is_new() {
     let stays = |(name, file)| after.get(name) == Some(file);
     assert!(files.iter().all(stays));
 
-    // The reused runs equal newly executed runs.
+    // The reused runs must equal newly executed runs.
     let whole = test_dir.run(&larger("elsewhere"));
     assert_eq!(hashes(&grown.json()), hashes(&whole.json()));
 }
@@ -215,7 +216,7 @@ fn runs_of_another_build_are_taken_where_that_is_accepted_and_said() {
     let study = test_dir.path().join("study");
     let arguments = compare(&["tcp"], &["--out", "study"]);
     assert_eq!(test_dir.run(&arguments).code, Some(0));
-    // The edited files look as if another executable had written them.
+    // The files are edited so that another executable seems to have written them.
     for name in runs(&study, "runs").into_keys() {
         let path = study.join("runs").join(name).join("run.json");
         let text = fs::read_to_string(&path).expect("a run");

@@ -32,7 +32,7 @@ impl Running {
         line.trim_end().to_owned()
     }
 
-    /// Returns the port in the next line.
+    /// Returns the port in the next line of the output.
     fn port(&mut self) -> u16 {
         let line = self.line();
         let (_, after) = line.split_once("127.0.0.1:").expect("an address");
@@ -41,7 +41,7 @@ impl Running {
         port.unwrap_or_else(|| panic!("no port in {line:?}"))
     }
 
-    /// Reads lines up to this one.
+    /// Reads lines of the output up to this line.
     fn until(&mut self, what: &str) {
         while self.line() != what {}
     }
@@ -49,13 +49,13 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // In a successful test the process has already ended.
+        // In a successful test, the process has already ended, so the error is ignored.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Starts a service that responds to one request after another with its name.
+/// Starts a service that answers each request with its name, one request after the other.
 fn service(name: &'static str) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
@@ -73,7 +73,7 @@ fn service(name: &'static str) -> u16 {
             let answer = format!(
                 "HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{name}"
             );
-            // The gateway may have closed the connection.
+            // Writing fails if the gateway has already closed the connection.
             let _ = stream.get_mut().write_all(answer.as_bytes());
         }
     });
@@ -107,7 +107,7 @@ fn a_file_that_changes_is_read_again_and_one_that_is_wrong_changes_nothing() {
     let line = "tailcut_gateway_requests_total{route=\"shop\",status=\"2xx\"} 1\n";
     assert!(page.contains(line), "{page}");
 
-    // The gateway detects the change without a signal.
+    // The gateway detects a change of the file without a signal.
     test_dir.file("gateway.toml", "routes = 7\n");
     gateway.until("gateway.toml has changed: not reloaded");
     assert!(get(port, "/").ends_with("first"));

@@ -1,6 +1,6 @@
-//! Grid of cases that all engines run, with a tenth of the flows of `make demo`.
+//! Grid of cases that the tests run on all engines. The flows are a tenth of the flows of `make demo`.
 
-/// Three keys with four values each, and ten seeds. Each case takes less than a second.
+/// Arguments of the grid: three keys with four values each, and ten seeds. Each case takes less than a second.
 pub const GRID: [&str; 15] = [
     "tcp",
     "--topology",

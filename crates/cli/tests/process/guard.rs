@@ -1,4 +1,4 @@
-//! End-to-end tests of `tailcut guard`: a service behind it, clients that disconnect, metrics, signals.
+//! End-to-end tests of `tailcut guard`: a service behind the guard, clients that disconnect, metrics, signals.
 
 use crate::test_dir::TestDir;
 use rustix::process::{Pid, Signal, kill_process};
@@ -40,7 +40,7 @@ impl Running {
         }
     }
 
-    /// Sends a request and does not wait for the response.
+    /// Sends a request without waiting for the response.
     fn send(&self, path: &str, urgency: u8) -> TcpStream {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("the guard");
         let request = format!(
@@ -70,13 +70,13 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // In a successful test the process has already ended.
+        // In a successful test, the process has already ended, so the error is ignored.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Accepts a connection of the service and reads the head of its request.
+/// Accepts a connection from the guard to the service, and reads the head of its request.
 fn request(service: &TcpListener) -> (BufReader<TcpStream>, String) {
     let (stream, _) = service.accept().expect("a connection");
     let mut stream = BufReader::new(stream);
@@ -118,7 +118,7 @@ fn a_guard_runs_primaries_first_and_drops_the_work_of_clients_that_leave() {
     assert!(refused.starts_with("HTTP/1.1 503 "), "{refused}");
     assert!(refused.contains("retry-after: 1\r\n"), "{refused}");
 
-    // The client disconnects, and then the guard closes its connection to the service.
+    // When the client disconnects, the guard closes its connection to the service.
     drop(first);
     assert_eq!(working.read(&mut [0; 1]).expect("an end"), 0);
     let (next, head) = request(&service);
@@ -142,7 +142,7 @@ fn a_guard_runs_primaries_first_and_drops_the_work_of_clients_that_leave() {
         assert!(page.contains(line), "{page}");
     }
 
-    // The guard ends only after the open request has got its response.
+    // The guard must not end before the open request has got its response.
     let last = guard.send("/last", 3);
     let (working, _) = request(&service);
     kill_process(Pid::from_child(&guard.child), Signal::TERM).expect("a signal");

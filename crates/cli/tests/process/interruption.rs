@@ -1,4 +1,4 @@
-//! Interruptions: finished runs are kept, and a reader may close standard output at any time.
+//! Tests of interruptions: finished runs are kept, and the reader of standard output may close it at any time.
 
 use crate::test_dir::{SMALL, TestDir};
 use std::io::{BufRead, BufReader, Read};
@@ -48,7 +48,7 @@ fn an_interrupted_study_keeps_what_had_finished_and_says_so() {
     }
     let pid = Pid::from_child(&child);
     kill_process(pid, Signal::INT).expect("a signal");
-    // Both pipes must be read to their ends. Otherwise the command would block.
+    // The test must read both pipes to their ends, or the command would block.
     let mut out = child.stdout.take().expect("standard output");
     let reader = std::thread::spawn(move || {
         let mut text = String::new();

@@ -1,5 +1,5 @@
-//! Commands of `docs/services/README.md`: services and clients in Node, Python and Go, with guards and the gateway
-//! between them.
+//! Tests of the commands in `docs/services/README.md`: services and clients in Node, Python and Go, with guards and the
+//! gateway between them.
 
 use crate::test_dir::TestDir;
 use std::collections::HashMap;
@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// Process that is killed when this value is dropped.
+/// Background process that is killed when this value is dropped.
 struct Background(Child);
 
 impl Drop for Background {
     fn drop(&mut self) {
-        // The process may already have ended.
+        // The call fails if the process has already ended.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -24,7 +24,7 @@ fn docs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/services")
 }
 
-/// Ports in the page's commands, with the free ports that replace them.
+/// Ports in the page's commands, each with the free port that replaces it.
 struct Ports(HashMap<&'static str, u16>);
 
 impl Ports {
@@ -32,14 +32,14 @@ impl Ports {
         let all = [
             "9001", "9002", "8001", "8002", "9465", "9466", "9467", "8080",
         ];
-        // All listeners are open at the same time, so their ports differ.
+        // All listeners are open at the same time, so their ports cannot be equal.
         let listeners = all.map(|_| TcpListener::bind("127.0.0.1:0").expect("a port"));
         let ports = listeners.map(|one| one.local_addr().expect("an address").port());
         Self(all.into_iter().zip(ports).collect())
     }
 
     fn of(&self, text: &str) -> String {
-        // Only whole numbers are replaced, because the digits of one port may occur in another.
+        // Only whole numbers are replaced, because the digits of one port may be part of another number.
         let parts = text.split_inclusive(|letter: char| !letter.is_ascii_digit());
         parts
             .map(|part| {
@@ -62,7 +62,7 @@ fn metrics(port: u16) -> String {
     page
 }
 
-/// Runs the commands in the page's section about a language.
+/// Runs the commands in the section of the page about a language.
 fn follow(language: &str, names: [&str; 2]) {
     let page = std::fs::read_to_string(docs().join("README.md")).expect("the page");
     let (_, section) = page
@@ -126,7 +126,8 @@ fn follow(language: &str, names: [&str; 2]) {
         let (_, count) = line.split_once("tailcut_gateway_copies_total{")?;
         count.split(' ').next_back()?.parse::<u32>().ok()
     });
-    // All requests have a copy except the first few, with which the gateway checks whether the replicas can purge.
+    // All requests have a copy, except the first few requests. With these, the gateway checks whether the replicas can
+    // purge.
     assert!(copies.is_some_and(|copies| copies >= 20), "{page}");
 }
 

@@ -1,10 +1,11 @@
-//! `--find-limit`: the load at which a metric passes a limit, compared with queueing theory.
+//! Tests of `--find-limit`: the load at which a metric passes a limit is compared with queueing theory.
 
 use crate::test_dir::{Ended, TestDir};
 use serde_json::Value;
 use tailcut_oracle::queueing::md1;
 
-/// M/D/1 queue: one server that needs one millisecond of CPU for each request. All other delays are negligible.
+/// Scenario of an M/D/1 queue: one server that needs one millisecond of CPU for each request. All other delays are
+/// negligible.
 const SERVER: &str = "designs = [\"stations\"]\nloads = 0.5\nduration = \"10000s\"\nflows = 4000\n\
                       [servers]\ncpu = \"1ms\"\nlink = \"10Tbps\"\ndelay = \"0s\"\n\
                       [[workload]]\nkind = \"requests\"\nsizes = \"fixed:1\"\nclients = 4\nservers = 1\n";
@@ -12,12 +13,12 @@ const SERVER: &str = "designs = [\"stations\"]\nloads = 0.5\nduration = \"10000s
 /// Service time in milliseconds.
 const SERVICE: f64 = 1.0;
 
-/// Returns the mean latency of a request in milliseconds.
+/// Returns the theoretical mean latency of a request in milliseconds.
 fn latency(load: f64) -> f64 {
     md1::mean_wait(load / SERVICE, SERVICE) + SERVICE
 }
 
-/// Returns the load at which the mean latency has this value in milliseconds.
+/// Returns the load at which the mean latency, in milliseconds, is `wanted`.
 fn load_of(wanted: f64) -> f64 {
     let (mut low, mut high) = (0.0, 0.999_999);
     for _ in 0..60 {
@@ -42,7 +43,7 @@ fn number(value: &Value) -> f64 {
     value.as_f64().expect("a number")
 }
 
-/// Returns the values between which the metric of a design passes the limit.
+/// Returns the two values between which the metric of a design passes the limit.
 fn between(design: &Value) -> (f64, f64) {
     (number(&design["between"][0]), number(&design["between"][1]))
 }
@@ -76,7 +77,7 @@ fn the_load_at_which_the_mean_latency_of_md1_passes_a_value_is_in_the_bracket() 
                 _ => assert!(low <= wanted * 1e3 && wanted * 1e3 <= high, "{point}"),
             }
         }
-        // The bracket must be narrow even if random variation leaves the result undecided.
+        // The range must be narrow, even if random variation leaves a point undecided.
         assert!(to - from < 0.25 * to, "{design:#}");
     }
 }
@@ -88,7 +89,7 @@ fn a_value_that_is_never_passed_is_told_as_such() {
     let below = find(&test_dir, &["loads=0.1..0.5", "mean=20ms"]);
     let told = "stations: requests mean stays below 20 ms up to load 0.5 (12 runs)\n";
     assert_eq!(below.stdout, told);
-    // No response is faster than the service.
+    // No response is faster than the service time of 1 ms.
     let above = find(&test_dir, &["loads=0.1..0.5", "mean=0.9ms"]);
     let told = "stations: requests mean stays above 900 µs from load 0.1 (12 runs)\n";
     assert_eq!(above.stdout, told);
@@ -103,7 +104,7 @@ fn a_value_that_is_never_passed_is_told_as_such() {
 fn a_network_that_does_not_keep_up_is_above_whatever_its_figure() {
     let test_dir = TestDir::new();
     test_dir.file("server.toml", SERVER);
-    // At load 4 each request waits 0.75 ms longer than the previous one, and the last waits 3 s.
+    // At load 4, each request waits 0.75 ms longer than the previous request, and the last request waits 3 s.
     let ended = find(&test_dir, &["loads=0.5..4", "p50=1000s", "--json"]);
     let printed = ended.json();
     let design = &printed["designs"][0];
@@ -118,7 +119,7 @@ fn a_network_that_does_not_keep_up_is_above_whatever_its_figure() {
 #[test]
 fn a_figure_that_falls_over_the_key_is_found_too() {
     let test_dir = TestDir::new();
-    // The link replaces the processor as the server: a megabit takes a millisecond at 1 Gb/s.
+    // In this scenario, the link is the server in place of the processor: one megabit takes a millisecond at 1 Gb/s.
     let link = SERVER
         .replace("cpu = \"1ms\"\nlink = \"10Tbps\"\n", "")
         .replace("loads = 0.5\n", "")
@@ -137,7 +138,7 @@ fn a_figure_that_falls_over_the_key_is_found_too() {
         (Some("above"), Some("below")),
         "{design:#}"
     );
-    // At 1 Gb/s the load is 0.5, and the latency is 1.5 service times.
+    // At 1 Gb/s, the load is 0.5, and the mean latency is 1.5 service times.
     assert!((latency(0.5) - 1.5).abs() < 1e-9);
     let (from, to) = between(design);
     assert!(from <= 1e9 && 1e9 <= to && to < 1.25 * from, "{design:#}");
@@ -191,7 +192,7 @@ fn a_search_that_is_interrupted_runs_only_what_is_missing() {
     let ((all, none), (rest, found)) = (runs(&whole), runs(&second));
     assert_eq!((none, rest + found), (0, all));
     assert!((14..18).contains(&found), "{}", second.stderr);
-    // The third search reuses all runs.
+    // The third search reuses all runs of the first two.
     let third = test_dir.run(&search("halves"));
     assert_eq!(runs(&third), (0, all));
     assert_eq!(third.json(), whole.json());

@@ -1,4 +1,4 @@
-//! Seeds that give the same run, and the part of a run that the answer measures.
+//! Tests of seeds that give the same run, and of the part of a run that the answer measures.
 
 use crate::test_dir::TestDir;
 
@@ -31,7 +31,7 @@ fn six_identical_runs_have_no_interval_and_the_answer_says_why() {
     let why = "Same runs: all 6 seeds gave the same run, so there is no interval.";
     assert!(text.contains(why), "{text}");
     assert!(!text.contains("95 % CI"), "{text}");
-    // With random starts of two flows, every seed is another run.
+    // With random start times of two flows, every seed gives a different run.
     let two = LONE.replace("senders = 1", "senders = 2\njitter = \"100us\"");
     let text = answer(&test_dir, &two, &[]);
     assert!(!text.contains("gave the same run"), "{text}");
@@ -41,14 +41,14 @@ fn six_identical_runs_have_no_interval_and_the_answer_says_why() {
 #[test]
 fn equal_runs_need_no_further_seeds() {
     let test_dir = TestDir::new();
-    // One flow is too few for a p99, unless every seed gives this flow the same time.
+    // One flow is too few for a p99, unless the flow has the same time with every seed.
     let sizes = "workload.sizes=fixed:1MB,fixed:2MB,fixed:4MB";
     let text = answer(&test_dir, LONE, &["--sweep", sizes]);
     assert!(!text.contains("too few") && !text.contains(" CI"), "{text}");
     let delay = ["--find-limit", "topology.delay=1us..1ms", "p99=2ms"];
     let text = answer(&test_dir, LONE, &delay);
     assert!(!text.contains("undecided"), "{text}");
-    // The intervals of a trace are not explained where none is.
+    // The answer for a trace contains no intervals, so it must not explain them.
     test_dir.file(
         "t.csv",
         "start_ns,src,dst,bytes\n0,0,2,100000\n1000,1,2,200000\n",
@@ -64,7 +64,7 @@ fn equal_runs_need_no_further_seeds() {
 #[test]
 fn seeds_with_equal_runs_all_count_and_the_answer_says_how_many_differ() {
     let test_dir = TestDir::new();
-    // Most seeds lose no packet, and their runs are equal.
+    // With most seeds, no packet is lost, and the runs are equal.
     let lossy = LONE.replace("seeds = 6", "seeds = 40").replace(
         "[[workload]]",
         "[[failures]]\na = \"h1\"\nb = \"s0\"\nloss = 0.0004\n[[workload]]",
@@ -75,7 +75,7 @@ fn seeds_with_equal_runs_all_count_and_the_answer_says_how_many_differ() {
         "{text}"
     );
     assert!(text.contains(" different runs with tcp"), "{text}");
-    // 40 flows of each design are in the mean.
+    // The mean includes 40 flows of each design.
     let row = text.lines().find(|line| line.starts_with("tcp  "));
     let row = row.expect("a row of tcp");
     assert!(row.split_whitespace().any(|word| word == "40"), "{row}");
@@ -109,7 +109,7 @@ fn the_answer_measures_the_flows_after_the_warm_up_and_says_how_many() {
     assert!(half.contains(part), "{half}");
     let row = half.lines().find(|line| line.starts_with("tcp  "));
     assert!(row.expect("a row of tcp").ends_with(" 50 %"), "{half}");
-    // The stored runs are the same for every measured part, so the last study found all of its runs.
+    // All measured parts use the same stored runs, so the last study found all of its runs.
     let hashes = |text: &str| text.lines().filter(|line| line.contains("found")).count();
     assert_eq!(hashes(&all), hashes(&half));
 }

@@ -1,4 +1,4 @@
-//! Names of switches, hosts and links: outputs use the names that a scenario sets.
+//! Tests of the names of switches, hosts and links: outputs use the names that a scenario sets.
 
 use crate::test_dir::TestDir;
 use std::fs;
@@ -50,7 +50,7 @@ fn a_failure_is_told_by_the_names_that_it_was_given_by() {
     let failures = fs::read_to_string(run.join("failures.csv")).expect("a table");
     assert_eq!(failures.matches("aggregation[0.1]>core[2]").count(), 1);
     assert_eq!(failures.matches("core[3]>aggregation[0.1]").count(), 1);
-    // Ports keep their labels. The table of nodes maps them to names.
+    // Ports keep their labels. The table of nodes contains the name for each label.
     let port = record.ports.iter().find(|port| port.name == "s9>s18");
     let link = &record.topology[port.expect("a port").port as usize];
     let name_of = |label: &str| {
@@ -115,8 +115,8 @@ fn groups_of_hosts_send_and_receive_by_their_weights() {
         let flows = record.flows.iter().filter(|f| of(f.src.0, f.dst.0));
         flows.count() as f64 / record.flows.len() as f64
     };
-    // Two hosts have weight 3 and six have weight 1. The receiver's share is then 18 of 23 for web senders and 9 of 15
-    // for storage senders. Four standard deviations of a share of 4,000 flows are at most 0.032.
+    // Two hosts have weight 3, and six hosts have weight 1. The receiver's share is then 18 of 23 for web senders, and
+    // 9 of 15 for storage senders. With 4,000 flows, four standard deviations of the share are at most 0.032.
     let sent = share(&|src, _| is_storage(src));
     assert!((sent - 0.5).abs() < 0.032, "{sent}");
     let received = share(&|_, dst| is_storage(dst));

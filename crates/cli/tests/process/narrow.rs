@@ -1,11 +1,11 @@
-//! Output at 80 columns: it fits, and no word is broken.
+//! Tests of the output at 80 columns: all lines fit, and no word is broken.
 
 use crate::test_dir::{TestDir, compare};
 use std::collections::BTreeSet;
 
 const WIDTH: usize = 80;
 
-/// Returns standard output and standard error of a command with this width.
+/// Returns the standard output and the standard error of a command at this width in columns.
 fn outputs(test_dir: &TestDir, arguments: &[&str], columns: usize) -> [String; 2] {
     let mut command = test_dir.command(arguments);
     let ended = command
@@ -20,7 +20,7 @@ fn words(text: &str) -> BTreeSet<&str> {
     text.split_whitespace().collect()
 }
 
-/// Returns the lines of an output that do not fit, although they have several words.
+/// Returns the lines of an output that are too long although they could be broken between words.
 fn too_long(text: &str) -> Vec<&str> {
     let lines = text.lines().filter(|line| line.chars().count() > WIDTH);
     lines
@@ -28,7 +28,8 @@ fn too_long(text: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Checks the output of a command at 80 columns against its output at 100 columns.
+/// Checks that the output of a command fits at 80 columns, and contains only words that it also contains at 100
+/// columns.
 fn check(test_dir: &TestDir, arguments: &[&str]) {
     let [narrow, narrow_notes] = outputs(test_dir, arguments, WIDTH);
     let [wide, _] = outputs(test_dir, arguments, 100);
@@ -70,7 +71,7 @@ fn help_of_every_command_fits() {
             arguments.push(flag);
             let [narrow, _] = outputs(&test_dir, &arguments, WIDTH);
             let [wide, _] = outputs(&test_dir, &arguments, 100);
-            // Examples are commands to copy. They have their own line breaks.
+            // Examples are left out, because users copy them. They have their own line breaks.
             let prose = narrow.split("Examples:").next().unwrap_or_default();
             assert!(
                 too_long(prose).is_empty(),

@@ -31,7 +31,7 @@ impl Running {
         line["tailcut proxy: ".len()..].trim_end().to_owned()
     }
 
-    /// Returns the port in the next line.
+    /// Returns the port in the next line of the output.
     fn port(&mut self) -> u16 {
         let line = self.line();
         let address = line
@@ -48,13 +48,13 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // In a successful test the process has already ended.
+        // In a successful test, the process has already ended, so the error is ignored.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Sends a message through the proxy and returns both ends of the connection.
+/// Opens a connection through the proxy and sends a message. Returns both ends of the connection.
 fn through(port: u16, target: &TcpListener) -> (TcpStream, TcpStream) {
     let mut client = TcpStream::connect(("127.0.0.1", port)).expect("the proxy");
     let (mut server, _) = target.accept().expect("a connection");
@@ -82,7 +82,7 @@ fn a_file_is_read_again_at_sighup_and_sigterm_lets_open_flows_finish() {
     let first = proxy.port();
     let (mut client, mut server) = through(first, &target);
 
-    // A wrong file changes nothing.
+    // A wrong file has no effect.
     test_dir.file("proxy.json", "{}");
     proxy.signal(Signal::HUP);
     assert_eq!(proxy.line(), "SIGHUP: not reloaded");
@@ -97,7 +97,7 @@ fn a_file_is_read_again_at_sighup_and_sigterm_lets_open_flows_finish() {
 
     proxy.signal(Signal::TERM);
     assert_eq!(proxy.line(), "SIGTERM: draining");
-    // The flow of the removed route still transfers bytes until it ends.
+    // The route is removed, but its open flow still transfers bytes until it ends.
     server.write_all(b"answer").expect("sent");
     drop(server);
     let mut answer = String::new();
@@ -134,13 +134,14 @@ fn a_reload_that_cannot_listen_leaves_every_route_as_it_was() {
         drop(through(first, &target));
     };
 
-    // A new route uses a port of another process, and the old route is changed.
+    // The new configuration changes the old route and adds a route. Another process uses the port of the added route.
     refused(&mut proxy, &[("first", first, out), ("second", taken, out)]);
-    // Another route takes over the port of the old route, but another process uses its replica port.
+    // Another route takes over the port of the old route. The proxy refuses it, because another process uses its
+    // replica port.
     let inwards = format!(r#","replicate":"in","replicaPort":{taken}"#);
     refused(&mut proxy, &[("second", first, &inwards)]);
 
-    // Without a conflict the other route takes over the port.
+    // Without a conflict, the other route takes over the port of the old route.
     test_dir.file("proxy.json", &config(&[("second", first, out)]));
     proxy.signal(Signal::HUP);
     assert_eq!(proxy.line(), "SIGHUP: reloaded");

@@ -1,9 +1,9 @@
-//! Wrong input: a one-line error, exit code 2, and no panic.
+//! Tests with wrong input: each command prints a one-line error, exits with code 2, and does not panic.
 
 use crate::test_dir::{TestDir, compare};
 use std::fs;
 
-/// Runs a command that must fail and returns its error.
+/// Runs a command that must fail, and returns its error message.
 fn refused(test_dir: &TestDir, arguments: &[&str]) -> String {
     let ended = test_dir.run(arguments);
     assert_eq!(ended.code, Some(2), "{arguments:?}: {}", ended.stderr);
@@ -346,7 +346,7 @@ mod full_disks {
         let test_dir = TestDir::new();
         let first = test_dir.run(&compare(&["tcp"], &["--out", "study"]));
         assert_eq!(first.code, Some(0), "{}", first.stderr);
-        // The temporary file of the manifest is on a full disk.
+        // The temporary file of the manifest is a link to a full disk.
         std::os::unix::fs::symlink(
             "/dev/full",
             test_dir.path().join("study/manifest.json.partial"),

@@ -1,4 +1,4 @@
-//! Sweeps over keys of a scenario, from the command line and from a file.
+//! Tests of sweeps over keys of a scenario, from the command line and from a file.
 
 use crate::test_dir::{TestDir, compare};
 use serde_json::{Value, json};
@@ -25,13 +25,13 @@ fn grid<'a>(more: &[&'a str]) -> Vec<&'a str> {
     arguments
 }
 
-/// Returns the values of a run's parameters, in the order of the sweep.
+/// Returns the parameters of a run as values, in the order of the sweep.
 fn values(run: &Value) -> Vec<Value> {
     let parameters = run["parameters"].as_array().expect("a swept run").iter();
     parameters.map(|one| one["value"].clone()).collect()
 }
 
-/// Returns the results of a run that do not depend on the machine.
+/// Returns the results of a run without those that depend on the machine.
 fn outcome(run: &Value) -> Value {
     json!([
         run["design"],
@@ -66,7 +66,7 @@ fn two_keys_make_a_grid_that_every_design_runs() {
     let columns: Vec<Value> = vec![json!({"key": "queue.limit", "value": 5, "unit": "packets"})];
     assert_eq!(runs[0]["parameters"][0], columns[0]);
     assert_eq!(values(&runs[0]), [json!(5), json!(1000.0)]);
-    // All tables of all runs contain the key of their run.
+    // All tables of a run contain the key of the run.
     for entry in fs::read_dir(test_dir.path().join("study/runs")).expect("runs") {
         let run = entry.expect("an entry").path();
         let summary: Value = read(&run.join("run.json"));
@@ -82,7 +82,7 @@ fn two_keys_make_a_grid_that_every_design_runs() {
             name.contains(&format!("-queue.limit{limit}packets-topology.delay")),
             "{name}"
         );
-        // Queues that were always empty have no table.
+        // Queues that were always empty have no such table.
         for table in ["flows", "ports", "topology", "links"] {
             let path = run.join(format!("{table}.csv"));
             let text = fs::read_to_string(&path).expect("a table");
@@ -167,7 +167,7 @@ fn a_sweep_that_grows_runs_only_its_new_points() {
         "{}",
         grown.stderr
     );
-    // Runs without a sweep do not have these columns, and they are different runs.
+    // Runs without a sweep do not have these columns, and they count as different runs.
     let plain = compare(
         &["tcp"],
         &["--out", "study", "--set", "queue.limit=5 packets"],
@@ -177,7 +177,7 @@ fn a_sweep_that_grows_runs_only_its_new_points() {
     assert!(!plain.stderr.contains("already"), "{}", plain.stderr);
 }
 
-/// First four lines of a scenario's file.
+/// First four lines of a scenario file.
 const FILE: &str = "designs = [\"tcp\"]\nflows = 20\n[topology]\nkind = \"single-switch\"\n";
 
 #[test]
@@ -206,7 +206,7 @@ fn zipped_keys_change_together() {
         [10, 100, 1_000].map(|limit| vec![json!(hosts), json!(rate as u64), json!(limit)])
     });
     assert_eq!(all, expected.collect::<Vec<_>>());
-    // A key that is set on the command line is no longer swept or zipped.
+    // A key that the command line sets is no longer swept or zipped.
     let set = runs(&[
         "--set",
         "topology.hosts=6",
@@ -246,7 +246,7 @@ fn a_design_has_settings_of_its_own_and_a_name() {
     assert_eq!(printed[0]["design"], "dctcp");
     assert_eq!(printed[1]["design"], "small-gain");
     assert_ne!(printed[0]["record_hash"], printed[1]["record_hash"]);
-    // The short form gives the same runs under another name.
+    // The short form `DESIGN:KEY=VALUE` gives the same runs under another name.
     let short = compare(
         &["dctcp", "dctcp:tcp.dctcp_gain=0.01,tcp.min_rto=5ms"],
         &["--json"],
@@ -257,7 +257,7 @@ fn a_design_has_settings_of_its_own_and_a_name() {
     assert_eq!(last, "dctcp:tcp.dctcp_gain=0.01,tcp.min_rto=5ms");
 }
 
-/// Returns the error of a scenario that ends with these lines. The first of them is line 5.
+/// Returns the error for a scenario file that ends with these lines. The first of these lines is line 5.
 fn refused(lines: &str) -> String {
     let test_dir = TestDir::new();
     test_dir.file("s.toml", &format!("{FILE}{lines}"));
@@ -411,7 +411,7 @@ fn studies_in_several_directories_are_joined_by_what_they_differ_in() {
         let ended = test_dir.run(&compare(&["tcp", "dctcp"], &more));
         assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     }
-    // The third study sweeps another key, and repeats a point of the first study.
+    // The third study sweeps another key. One of its points is also in the first study.
     let more = [
         "--out",
         "c",

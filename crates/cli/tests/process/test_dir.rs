@@ -1,4 +1,4 @@
-//! Runs the program as a process in a temporary directory.
+//! Temporary directory in which a test runs the program as a process.
 
 use serde_json::Value;
 use std::fs;
@@ -58,14 +58,14 @@ impl TestDir {
         path
     }
 
-    /// Returns the command with arguments. It runs in this directory.
+    /// Returns the command of the program with arguments. The command runs in this directory.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tailcut"));
         command.args(arguments).current_dir(self.path());
         command
     }
 
-    /// Runs the command to its end.
+    /// Runs the program with arguments until it ends.
     pub fn run(&self, arguments: &[&str]) -> Ended {
         self.command(arguments)
             .output()
@@ -86,7 +86,7 @@ pub const SMALL: [&str; 8] = [
     "2",
 ];
 
-/// Returns the arguments of `compare` for designs on the small study, with additional flags.
+/// Returns the arguments of `compare` for these designs on the small study, with additional flags.
 pub fn compare<'a>(designs: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
     let mut arguments = vec!["compare"];
     arguments.extend(designs);

@@ -1,4 +1,5 @@
-//! Commands of `docs/first-study.md` and of the README: they run, and the pages quote what they print.
+//! Tests of the commands in `docs/first-study.md` and in the README: they succeed, and print the text that the pages
+//! quote.
 
 use crate::test_dir::{Ended, TestDir};
 use std::process::Command;
@@ -7,7 +8,7 @@ const FIRST_STUDY: &str = include_str!("../../../../docs/first-study.md");
 const README: &str = include_str!("../../../../README.md");
 const INDEX: &str = include_str!("../../../../docs/README.md");
 
-/// Returns the parts of a page: each block of commands with the quotation after it, if there is one.
+/// Returns the parts of a page. A part is a block of commands, with the quotation that follows it if there is one.
 fn parts(page: &str) -> Vec<(String, Option<String>)> {
     let mut parts: Vec<(String, Option<String>)> = Vec::new();
     let mut in_block = false;
@@ -35,7 +36,7 @@ fn parts(page: &str) -> Vec<(String, Option<String>)> {
     parts
 }
 
-/// Runs the commands of a part, and checks that they print what the page quotes.
+/// Runs the commands of a part, and checks that their output contains the page's quotation.
 fn run(test_dir: &TestDir, commands: &str, quotation: Option<&str>) {
     let programs = std::path::Path::new(env!("CARGO_BIN_EXE_tailcut")).parent();
     let path = std::env::var("PATH").unwrap_or_default();

@@ -1,13 +1,14 @@
-//! Wrong designs, load balancers, keys, variants of TCP, units, flags and files, with the hint that each one gets.
+//! Tests with wrong designs, load balancers, keys, variants of TCP, units, flags and files. Each error must contain the
+//! right hint.
 
 use crate::test_dir::TestDir;
 use serde_json::Value;
 use std::io::Write;
 use std::process::Stdio;
 
-/// Wrong arguments, and the end of the error or a part of it.
+/// Wrong arguments, each with the end or another part of the error that it must cause.
 const WRONG: [(&[&str], &str); 44] = [
-    // Designs
+    // Wrong designs.
     (&["compare", "tcp", "dctpc"], "did you mean 'dctcp'?"),
     (&["compare", "RepFlow"], "did you mean 'repflow'?"),
     (&["compare", "pfabrick"], "did you mean 'pfabric'?"),
@@ -23,7 +24,7 @@ const WRONG: [(&[&str], &str); 44] = [
         &["compare", "codel"],
         "did you mean 'tcp:queue.discipline=codel'?",
     ),
-    // Load balancers
+    // Wrong load balancers.
     (&["compare", "tcp", "ecmp"], "did you mean 'tcp@ecmp'?"),
     (&["compare", "conga"], "did you mean 'tcp@conga'?"),
     (&["compare", "dctcp+spray"], "did you mean 'dctcp@spray'?"),
@@ -39,7 +40,7 @@ const WRONG: [(&[&str], &str); 44] = [
         &["compare", "tcp@hedera"],
         "tailcut does not have it; docs/own-parts.md",
     ),
-    // Variants of TCP
+    // Wrong variants of TCP.
     (&["compare", "reno"], "did you mean 'tcp'?"),
     (&["compare", "newreno@spray"], "did you mean 'tcp@spray'?"),
     (&["compare", "tcp-cubic"], "did you mean 'cubic'?"),
@@ -52,7 +53,7 @@ const WRONG: [(&[&str], &str); 44] = [
         &["compare", "repflow+vegas"],
         "tailcut does not have it; docs/own-parts.md",
     ),
-    // Keys
+    // Wrong keys.
     (
         &["compare", "tcp", "--set", "speed=10Gbps"],
         "did you mean 'topology.rate'?",
@@ -82,7 +83,7 @@ const WRONG: [(&[&str], &str); 44] = [
         &["compare", "tcp", "--set", "queue.discipline=fqcodel"],
         "did you mean 'fq-codel'?",
     ),
-    // Units
+    // Wrong units.
     (
         &["compare", "tcp", "--set", "tcp.min_rto=1msec"],
         "did you mean '1ms'?",
@@ -103,7 +104,7 @@ const WRONG: [(&[&str], &str); 44] = [
         &["compare", "tcp", "--set", "topology.rate=10"],
         "a rate with a unit",
     ),
-    // Flags and names
+    // Wrong flags and names.
     (
         &["compare", "tcp", "--laod", "0.5"],
         "a similar argument exists: '--load'",
@@ -128,7 +129,7 @@ const WRONG: [(&[&str], &str); 44] = [
         &["list", "repro"],
         "a similar value exists: 'reproductions'",
     ),
-    // Files
+    // Wrong files.
     (&["run", "two-rack"], "did you mean 'two-racks'?"),
     (&["run", "gone.toml"], "cannot read the scenario gone.toml"),
     (
@@ -156,7 +157,8 @@ fn each_wrong_input_gets_its_hint() {
     }
 }
 
-/// Returns why a value does not follow a schema, which uses only the words that this function reads.
+/// Returns the reason why a value does not match a schema; `None` if it matches. The schema may use only the keywords
+/// that this function reads.
 fn mismatch(value: &Value, schema: &Value) -> Option<String> {
     let is_of_type = match schema["type"].as_str() {
         Some("object") => value.is_object(),
@@ -227,7 +229,7 @@ fn errors_of_json_follow_the_committed_schema() {
     assert_eq!(error["error"]["did_you_mean"], "--load");
 }
 
-/// Scenario that takes less than a second.
+/// Scenario whose run takes less than a second.
 const SCENARIO: &str = "designs = [\"tcp\"]\nflows = 100\n[topology]\nleaves = 2\nspines = 2\nhosts = 3\n\
                         [[workload]]\nsizes = \"fixed:20KB\"\n";
 

@@ -1,4 +1,4 @@
-//! Slurm cluster on this machine: daemons on the loopback interface, with separate files and ports.
+//! Slurm cluster on this machine. Its daemons use the loopback interface, and have their own files and ports.
 
 use crate::test_dir::Ended;
 use std::fs::{self, File, Permissions};
@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(240);
 /// Interval between two checks of a condition.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Repeats `look` until it succeeds.
+/// Repeats `look` until it succeeds. `what` names the condition in the error.
 pub fn until<T>(what: &str, mut look: impl FnMut() -> Result<T, String>) -> T {
     let begun = Instant::now();
     loop {
@@ -27,12 +27,12 @@ pub fn until<T>(what: &str, mut look: impl FnMut() -> Result<T, String>) -> T {
     }
 }
 
-/// Controller, node with two processors, and the authentication service munge.
+/// Cluster of a controller, a node with two processors, and the authentication service munge.
 pub struct Cluster {
     munged: Child,
     controller: Child,
     node: Child,
-    // The directory is removed after the daemons have ended.
+    // Temporary directory of the cluster. It is removed after the daemons have ended.
     dir: tempfile::TempDir,
 }
 
@@ -40,10 +40,10 @@ impl Cluster {
     pub fn start() -> Self {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let path = dir.path();
-        // Jobs and daemons of other users need access to the directory.
+        // Jobs and daemons that run as other users need access to the directory.
         fs::set_permissions(path, Permissions::from_mode(0o755)).expect("permissions");
         let key = path.join("key");
-        // The key is not secret: it authenticates only the daemons of this test.
+        // The key need not be secret, because it authenticates only the daemons of this test.
         fs::write(&key, [b'k'; 1024]).expect("a key");
         fs::set_permissions(&key, Permissions::from_mode(0o400)).expect("permissions");
         for folder in ["state", "spool"] {
@@ -101,7 +101,7 @@ impl Cluster {
         ended.stdout
     }
 
-    /// Waits until the node is in a state. `state` is the name that `sinfo` prints.
+    /// Waits until the node is in the state `state`, a name that `sinfo` prints.
     pub fn wait_for_node(&self, state: &str) {
         until(&format!("node that is {state}"), || {
             let command = self
@@ -110,7 +110,7 @@ impl Cluster {
                 .output();
             let output = command.unwrap_or_else(|error| missing("sinfo", &error));
             let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-            // A star after the state means that the node has not responded recently.
+            // A star after the name of a state means that the node has not responded recently.
             match output.status.success() && said.trim_end_matches('*') == state {
                 true => Ok(()),
                 false => Err(format!("{said} {}", self.logs())),
@@ -129,18 +129,18 @@ impl Cluster {
         });
     }
 
-    /// Kills the node's daemon.
+    /// Kills the daemon of the node.
     pub fn kill_node(&mut self) {
         self.node.kill().expect("a signal");
         self.node.wait().expect("its end");
     }
 
-    /// Starts the node's daemon again.
+    /// Starts the daemon of the node again.
     pub fn start_node(&mut self) {
         self.node = start_node(self.dir.path());
     }
 
-    /// Returns the last log lines of the daemons.
+    /// Returns the last lines in the log files of the daemons.
     fn logs(&self) -> String {
         let log = |name: &str| {
             let log = fs::read_to_string(self.dir.path().join(name)).unwrap_or_default();
@@ -154,7 +154,7 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        // After a failed test, jobs may remain that would outlive the node's daemon.
+        // After a failed test, some jobs may still exist. They would outlive the node's daemon.
         let command = |program: &str| self.with(Command::new(program));
         let _ = command("scancel").args(["--me", "--quiet"]).status();
         let begun = Instant::now();
@@ -178,7 +178,7 @@ fn start_node(path: &Path) -> Child {
     })
 }
 
-/// Starts a daemon as a child of the test. A file receives its output.
+/// Starts a daemon as a child of the test, and writes its output to a file.
 fn daemon(path: &Path, program: &str, arguments: impl FnOnce(&mut Command)) -> Child {
     let log = File::options()
         .create(true)
@@ -212,7 +212,7 @@ fn missing(program: &str, error: &std::io::Error) -> ! {
 }
 
 fn config(path: &Path) -> String {
-    // Both listeners are open at the same time, so the ports differ.
+    // Both listeners are open at the same time, so their ports cannot be equal.
     let ports = [0, 0].map(|any| TcpListener::bind(("127.0.0.1", any)).expect("a port"));
     let [controller, node] = ports.map(|port| port.local_addr().expect("an address").port());
     let host = fs::read_to_string("/proc/sys/kernel/hostname").expect("a name");

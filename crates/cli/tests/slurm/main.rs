@@ -1,4 +1,4 @@
-//! Studies with a real Slurm: no matter what happens to jobs, no case is lost and none is done twice.
+//! Tests of studies with a real Slurm. No matter how jobs end, no case is lost and no case is done twice.
 #![cfg(target_os = "linux")]
 
 mod cluster;
@@ -17,7 +17,7 @@ use serde_json::Value;
 use std::fs;
 use test_dir::{Ended, TestDir};
 
-/// Twelve cases of one or two seconds each.
+/// Arguments of a study with twelve cases that take one or two seconds each.
 const LONG: [&str; 13] = [
     "tcp",
     "dctcp",
@@ -36,11 +36,11 @@ const LONG: [&str; 13] = [
 
 const LONG_CASES: usize = 12;
 
-/// Study whose name needs quoting, with the cluster on which its jobs run.
+/// Planned study whose name needs quoting, and the cluster on which its jobs run.
 struct Planned {
     cluster: Cluster,
     test_dir: TestDir,
-    /// Arguments of `compare` for the same study.
+    /// Arguments with which `compare` runs the same study.
     study: &'static [&'static str],
     cases: usize,
 }
@@ -59,7 +59,7 @@ impl Planned {
         planned
     }
 
-    /// Runs a command that must succeed.
+    /// Runs a command that must succeed, and returns its output.
     fn done(&self, arguments: &[&str]) -> Ended {
         let mut command = self.cluster.with(self.test_dir.command(arguments));
         let ended: Ended = command.output().expect("the command runs").into();
@@ -76,7 +76,7 @@ impl Planned {
         self.done(&["study", "status", STUDY, "--json"]).json()
     }
 
-    /// Waits until this number of processes run cases and at least one case is done. Returns the processes.
+    /// Waits until this number of processes run cases and at least one case is done. Returns the process numbers.
     fn at_work(&self, processes: usize) -> Vec<Pid> {
         until("case that is done while others are run", || {
             let status = self.status();
@@ -90,8 +90,8 @@ impl Planned {
         })
     }
 
-    /// Simulates a failure of the node: kills its daemon and one job, including the process that runs the case and its
-    /// parents. The daemon is started again after Slurm has detected the failure.
+    /// Simulates a failure of the node. Kills the node's daemon and one job, including the process that runs the case
+    /// and the parents of this process. Starts the daemon again after Slurm has detected the failure.
     fn fail_node(&mut self, at_case: Pid) {
         let program = parent(at_case);
         let of_slurm = parent(program);
@@ -103,7 +103,7 @@ impl Planned {
         self.cluster.start_node();
     }
 
-    /// Returns the cases that jobs report as ended.
+    /// Returns the cases that the outputs of the jobs report as ended.
     fn ended(&self) -> Vec<usize> {
         let jobs = fs::read_dir(self.test_dir.path().join(STUDY).join("jobs")).expect("jobs");
         let mut ended = Vec::new();
@@ -145,11 +145,11 @@ fn pid(told: &Value) -> Option<Pid> {
     Pid::from_raw(told.as_i64()?.try_into().ok()?)
 }
 
-/// Returns the parent of a process.
+/// Returns the parent process of a process.
 fn parent(process: Pid) -> Pid {
     let path = format!("/proc/{}/stat", process.as_raw_nonzero());
     let stat = fs::read_to_string(path).expect("a process");
-    // The name may contain any character. The state and the parent follow it.
+    // The name of the process may contain any character. The state and the parent follow the name.
     let (_, behind) = stat.rsplit_once(") ").expect("a name");
     let parent = behind.split(' ').nth(1).and_then(|pid| pid.parse().ok());
     parent.and_then(Pid::from_raw).expect("a parent")
@@ -162,13 +162,13 @@ fn a_node_that_fails_and_a_case_that_is_killed_cost_no_case() {
     assert_eq!(submitted["cases"], LONG_CASES);
     assert!(submitted["chunks"].as_array().expect("chunks").len() > 2);
     let at_work = planned.at_work(2);
-    // The process of one case is killed. Then the node fails with the other job.
+    // The process that runs one case is killed. After that, the node fails together with the other job.
     let (of_one, of_other) = (at_work[0], at_work[1]);
     kill_process(of_one, Signal::KILL).expect("a signal");
     planned.fail_node(of_other);
     planned.cluster.wait_for_jobs();
 
-    // The cases of the failed node were run again automatically. The killed case counts as failed until `study retry`.
+    // Slurm ran the cases of the failed node again. The killed case counts as failed until `study retry`.
     let status = planned.status();
     assert_eq!(
         (&status["waiting"], &status["stale"]),
@@ -190,7 +190,7 @@ fn a_node_that_fails_and_a_case_that_is_killed_cost_no_case() {
 #[test]
 fn a_job_that_has_to_leave_gives_its_case_back_and_goes_on_later() {
     let planned = Planned::of(&LONG, LONG_CASES);
-    // The script is printed and then submitted with sbatch, as a user may do on another machine.
+    // The printed script is submitted with sbatch, as a user may do on another machine.
     let print = ["study", "submit", STUDY, "--on", "slurm", "--print"];
     let script = planned.done(&print).stdout;
     let script = planned.test_dir.file("array.sh", &script);
@@ -198,7 +198,7 @@ fn a_job_that_has_to_leave_gives_its_case_back_and_goes_on_later() {
         .cluster
         .query("sbatch", &["--parsable", &script.display().to_string()]);
     let at_work = planned.at_work(1);
-    // Slurm requeues a job like this when a job with higher priority preempts it.
+    // Slurm requeues a job in the same way when a job with higher priority preempts it.
     planned.cluster.query("scontrol", &["requeue", job.trim()]);
     until("end of the process", || {
         let process = format!("/proc/{}", at_work[0].as_raw_nonzero());
@@ -207,7 +207,7 @@ fn a_job_that_has_to_leave_gives_its_case_back_and_goes_on_later() {
             false => Ok(()),
         }
     });
-    // The parent of the process that has ended gives back the lock.
+    // The process that runs a case has ended. Its parent releases the lock.
     let locks = planned.test_dir.path().join(STUDY).join("locks");
     until("return of the lock", || {
         match fs::read_dir(&locks).expect("locks").count() {

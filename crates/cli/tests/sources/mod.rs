@@ -1,9 +1,9 @@
-//! Helpers of tests that read the sources of all crates.
+//! Helper functions of tests that read the sources of all crates.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Returns the names of all crates with their source directories.
+/// Returns the names of all crates, each with its source directory.
 pub fn crates() -> Vec<(String, PathBuf)> {
     let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let entries = fs::read_dir(all).expect("the crates");
@@ -15,7 +15,7 @@ pub fn crates() -> Vec<(String, PathBuf)> {
     named.filter(|(_, source)| source.is_dir()).collect()
 }
 
-/// Returns a source text without comments and tests.
+/// Returns the text of a source file without comments and tests.
 pub fn code(text: &str) -> String {
     let code = text.split("\n#[cfg(test)]\nmod ").next().unwrap_or(text);
     let lines = code.lines().map(|line| match line.find("//") {

@@ -9,7 +9,7 @@ use tailcut_transport::Demotion;
 use tailcut_transport::scdp::{CreditConfig, Mode, ScdpConfig};
 use tailcut_units::Duration;
 
-/// Keys of this design, and keys that it shares with SCDP.
+/// Keys of `[scdp_plain]`, and the keys of SCDP that this design also reads.
 const KEYS: &[&str] = &[
     "scdp_plain.*",
     "scdp.block_symbols",

@@ -8,9 +8,9 @@ pub enum EcmpHash {
     /// Well-mixed hash, with a different seed at each switch.
     #[default]
     Mixed,
-    /// Remainder of a CRC-32 of addresses and ports. The CRC-32 is the same at every switch.
+    /// Remainder of a CRC-32 of addresses and ports. All switches compute the same CRC-32.
     Crc32,
-    /// Remainder of the exclusive or of addresses and ports. The exclusive or is the same at every switch.
+    /// Remainder of the exclusive or of addresses and ports. All switches compute the same value.
     Xor,
 }
 

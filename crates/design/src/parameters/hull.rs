@@ -5,7 +5,7 @@ use tailcut_fabric::queue::{Compare, Placement};
 use tailcut_transport::nic::{Coalescing, PacerConfig};
 use tailcut_units::{Bytes, Duration};
 
-/// Parameters of HULL. Its DCTCP has the parameters of TCP.
+/// Parameters of HULL. Its DCTCP uses the parameters of TCP.
 #[derive(Clone, PartialEq, Debug)]
 pub struct HullParameters {
     /// Phantom queues. `None`: the network's queues mark, as with DCTCP.
@@ -30,11 +30,11 @@ pub struct PhantomParameters {
     pub drain: f64,
     /// Counter value above which packets are marked: 6 KB, from the published sweep of 1 to 30 KB.
     pub mark_above: Bytes,
-    /// Counter value that is compared with `mark_above`: the value without the arriving packet. One public emulator
-    /// adds the packet first.
+    /// Counter value that is compared with `mark_above`. The default is the value without the arriving packet. One
+    /// public emulator adds the packet first.
     pub compare: Compare,
-    /// Position of the counter: on the link behind the port, as in the hardware. In public simulation code it
-    /// is parallel to the port's queue.
+    /// Position of the counter. The default is on the link behind the port, as in the hardware. In public simulation
+    /// code, the counter is parallel to the port's queue.
     pub placement: Placement,
 }
 

@@ -59,8 +59,8 @@ impl Default for NdpParameters {
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum DecodeCores {
     /// Enough cores to decode at the rate of the host's link, and at least 8. All blocks of one read (seven for 1 MB)
-    /// arrive completely at the same time. So with one core at 1 Gb/s, the last block waits until the others are
-    /// decoded.
+    /// are complete at the same time. With one core at 1 Gb/s, the last block would therefore wait for all other
+    /// blocks.
     #[default]
     Auto,
     /// No limit.
@@ -79,13 +79,13 @@ pub struct ScdpParameters {
     /// sender's window, so that three senders push twice as many symbols. The paper leaves the value to the application
     /// (section IV-E).
     pub shared_window: Option<u32>,
-    /// Time after which receivers count as stragglers, and the sender's policy for them: after 20 ms the sender reports
-    /// them and continues to wait. The paper leaves both to the application (section IV-D).
+    /// Time after which receivers count as stragglers, and the sender's policy for stragglers. By default, the sender
+    /// reports them after 20 ms and continues to wait. The paper leaves both values to the application (section IV-D).
     pub stragglers: Stragglers,
-    /// Largest number of source symbols in a block, 1 to 56,403: 100. The paper's value is unknown.
+    /// Largest number of source symbols in a block, 1 to 56,403: 100. The value in the paper is unknown.
     pub block_symbols: u32,
-    /// Number of symbols beyond the K source symbols of a block that a receiver requests after a loss: 2 (section
-    /// IV-C).
+    /// Number of additional symbols that a receiver requests after a loss, beyond the K source symbols of a block: 2
+    /// (section IV-C).
     pub overhead: u32,
     /// Probability that decoding fails, at 0, 1, and 2 or more symbols above K: 1e-2, 1e-4, 1e-6 (RFC 6330).
     pub decode_failure: [f64; 3],
@@ -113,8 +113,8 @@ pub struct ScdpParameters {
     /// Number of headers and pulls that a port sends for each symbol, while both kinds of packets wait: 10, as in NDP.
     /// The paper gives no value.
     pub headers_per_data: u32,
-    /// Symbol that is trimmed if the queue is full: the arriving one (section IV-A). The alternative is NDP's
-    /// random choice.
+    /// Choice of the symbol that is trimmed if the queue is full: the arriving symbol (section IV-A). The alternative
+    /// is NDP's random choice.
     pub victim: Victim,
 }
 
@@ -153,7 +153,7 @@ pub struct ScdpPlainParameters {
     pub initial_window: u32,
     /// Largest number of symbols in flight from one sender, 4 to 4,096: 4,096.
     pub max_window: u32,
-    /// Largest share of lost symbols at which the window does not shrink while there is no queue: 0.1.
+    /// Largest share of lost symbols that does not shrink the window while there is no queue: 0.1.
     pub loss_by_chance: f64,
     /// Shortest time for which a receiver waits for a symbol before it sends a probe: 200 us.
     pub min_timeout: Duration,

@@ -19,12 +19,12 @@ pub struct RequestParameters {
     pub link: Rate,
     /// Size of a request in bytes, in models with packets.
     pub request_size: Bytes,
-    /// Unit in bytes in which disks and links serve answers. It is also the size of the pieces that a client
-    /// requests, if it requests pieces: with three or more copies, and with splitting by ranges.
+    /// Number of bytes that disks and links serve as one unit. It is also the size of the pieces, if clients request
+    /// pieces: with three or more copies, and with splitting by ranges.
     pub chunk: Bytes,
     /// Order in which a server serves the copies of one class.
     pub discipline: Discipline,
-    /// Way in which work of high priority interrupts work of low priority.
+    /// Rule by which work of high priority interrupts work of low priority.
     pub preemption: Preemption,
     /// Rate of a client's link in the model without packets. `None`: the link takes no time.
     pub client_link: Option<Rate>,
@@ -42,9 +42,9 @@ pub struct RequestParameters {
     pub split: Split,
     /// Lead in bytes at which a low copy and a high copy exchange their classes. `None`: never.
     pub swap_lead: Option<Bytes>,
-    /// Condition for sending a hedge.
+    /// Time at which a client sends a hedge.
     pub hedge: Trigger,
-    /// Budget of copies for `hedge-budget`.
+    /// Budget of copies for the replication `hedge-budget`.
     pub budget: BudgetConfig,
 }
 

@@ -1,11 +1,11 @@
-//! Calendar queue (Brown, CACM 1988) with an adaptive bucket width.
+//! Calendar queue (Brown, CACM 1988): events are in buckets by time, and the width of the buckets adapts to the load.
 //!
-//! Time is divided into days of `2^shift` ps. A ring of days covers the near future, and a heap the rest. The
-//! events of a day are an unordered list of pooled chunks until the day begins. Then they are sorted once and
-//! popped from the end. The width follows the load, so that a day holds a few events.
+//! A bucket is a *day* of `2^shift` ps. A ring of days contains the near future, and a heap contains all later events.
+//! The events of a day are an unordered list of chunks until the day begins. Then they are sorted once, and removed
+//! from the end of the list. The width of a day follows the load, so that a day has a few events.
 //!
-//! A day begins only when time has reached it, never because of a call to `peek`: after it has begun, a new
-//! event of this day must be inserted in order.
+//! A day begins only when time has reached it. A call of `peek` does not begin a day, because every later event of a
+//! begun day must be inserted in sorted order.
 
 use super::event::Event;
 use super::heap::Heap;
@@ -14,21 +14,21 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use tailcut_units::Time;
 
-/// Number of days on the ring: a power of two, and a multiple of 64 for the bitmap. At the first width, the ring covers
-/// 268 us, so the events of a data centre are on it.
+/// Number of days on the ring: a power of two, and a multiple of 64 for the bitmap. With days of the initial width, the
+/// ring covers 268 us. This is enough for almost all events of a data centre.
 const DAYS: usize = 4096;
-/// Events per chunk: 7 events and the header fill two cache lines.
+/// Number of events per chunk. Seven events and the chunk's header fill two cache lines.
 const CHUNK: usize = 7;
-/// Range for the mean number of events per day. Outside it, the width changes.
-// The bounds differ by a factor of 4, so a day that was halved or doubled lies between them.
+/// Allowed range for the mean number of events per day. Outside this range, the width of a day changes.
+// The bounds differ by a factor of 4, so one halving or doubling never causes the opposite change.
 const CROWDED: u64 = 24;
 const SPARSE: u64 = 6;
-/// Number of days with events between two checks of the width. A change of the width moves all events, so it must be
-/// rare.
+/// Number of days with events between two checks of the width. A change of the width moves all events, so checks must
+/// be rare.
 const REVIEW: u64 = 4096;
 const NONE: u32 = u32::MAX;
-/// Value of `next_day` if no later day has events. A day has at least 16 ps, so the numbers of days stay below 2^60,
-/// and this value is larger than all of them.
+/// Value of `next_day` if no later day has events. The numbers of days are below 2^60, because a day has at least 16
+/// ps. This value is larger.
 const NO_DAY: u64 = u64::MAX;
 
 #[derive(Clone, Copy, Debug)]
@@ -39,32 +39,32 @@ struct Chunk {
     events: [Event; CHUNK],
 }
 
-/// Calendar queue: O(1) per operation.
+/// Calendar queue. Each operation takes constant time (O(1)).
 #[derive(Debug)]
 pub struct Calendar {
-    /// Number of low bits of a time in picoseconds that lie within a day.
+    /// Number of low bits that a time in picoseconds has within a day.
     shift: u32,
-    /// Absolute number of the day in `today`.
+    /// Number of the current day, counted from time 0.
     day: u64,
     /// Remaining events of the current day, latest first.
     today: Vec<Event>,
-    /// Number of the next day that has events; `NO_DAY` if there is none.
+    /// Number of the next day that has events, or `NO_DAY` if no later day has events.
     next_day: u64,
-    /// First event after today, if `peek` has searched for it.
+    /// First event after the current day, if `peek` has searched for this event.
     next: Option<Event>,
-    /// First chunk of each day's list.
+    /// First chunk of each day's list of events.
     days: Box<[u32; DAYS]>,
     /// Bitmap of the days whose list has events.
     occupied: [u64; DAYS / 64],
     chunks: Vec<Chunk>,
     free_chunk: u32,
-    /// Number of events on the ring, without today's.
+    /// Number of events on the ring, without events of the current day.
     on_ring: usize,
-    /// Events after the ring.
+    /// Events that are later than all days on the ring.
     beyond: Heap,
     reviewed_days: u64,
     reviewed_events: u64,
-    /// Number of events of the current day that were moved to insert others.
+    /// Number of events in `today` that were moved to insert other events.
     #[cfg(test)]
     moved: u64,
 }
@@ -79,7 +79,7 @@ impl Calendar {
     /// Creates an empty calendar.
     pub fn new() -> Self {
         Self {
-            // A day of 65 ns at first. The width then follows the load.
+            // The initial day has 65 ns. The width follows the load later.
             shift: 16,
             day: 0,
             today: Vec::new(),
@@ -98,12 +98,12 @@ impl Calendar {
         }
     }
 
-    /// Adds an event. Its time must not be before the last event popped.
+    /// Adds an event. Its time must not be before the last removed event.
     #[inline(always)]
     pub fn push(&mut self, event: Event) {
         let day = event.time().as_ps() >> self.shift;
-        // A single comparison: for a day that has begun, the subtraction wraps around to a large number.
-        // Today uses no slot of the ring, so the ring covers the `DAYS - 1` days after it.
+        // One comparison is enough: if the day has begun, the subtraction wraps to a large number. The current day uses
+        // no slot of the ring, so the ring covers the `DAYS - 1` days after it.
         if day.wrapping_sub(self.day + 1) < DAYS as u64 - 1 {
             self.push_on_ring(day, event);
             if day <= self.next_day {
@@ -114,7 +114,7 @@ impl Calendar {
         }
     }
 
-    /// Updates `next_day` and `next` for an event on the next day or on an earlier day.
+    /// Updates `next_day` and `next` for a new event on the next day with events, or on an earlier day.
     #[cold]
     #[inline(never)]
     fn note_next(&mut self, day: u64, event: Event) {
@@ -124,8 +124,8 @@ impl Calendar {
         }
     }
 
-    /// Adds an event of the current day or after the ring. It is a separate function, so that the usual path
-    /// of `push` saves no registers.
+    /// Adds an event of the current day, or an event after the ring. This code is a separate function, so that the
+    /// usual path of `push` need not save registers.
     #[inline(never)]
     fn push_off_ring(&mut self, day: u64, event: Event) {
         if day <= self.day {
@@ -150,7 +150,7 @@ impl Calendar {
         let head = self.days[slot];
         if head != NONE {
             let chunk = &mut self.chunks[head as usize];
-            // Only the first chunk of a list may have room, so the other chunks are not searched.
+            // Only the first chunk of a list may have free space, so the other chunks are not searched.
             if (chunk.len as usize) < CHUNK {
                 chunk.events[chunk.len as usize] = event;
                 chunk.len += 1;
@@ -187,7 +187,7 @@ impl Calendar {
         (self.chunks.len() - 1) as u32
     }
 
-    /// Returns the earliest event. This begins no day.
+    /// Returns the earliest event, and does not begin a new day.
     #[inline]
     pub fn peek(&mut self) -> Option<Event> {
         if let Some(event) = self.today.last() {
@@ -203,7 +203,7 @@ impl Calendar {
     #[inline(never)]
     fn first_of_next_day(&self) -> Option<Event> {
         let mut first = self.beyond.peek();
-        // All events of a day after the ring are in the heap, and it has no list.
+        // A day after the ring has no list. The heap contains all its events.
         if self.next_day - self.day < DAYS as u64 {
             let mut index = self.days[self.next_day as usize % DAYS];
             while index != NONE {
@@ -223,14 +223,15 @@ impl Calendar {
         if self.today.is_empty() {
             self.bring_day(until);
         }
-        // A day may begin before `until` while all its events are after it.
+        // The current day may begin before `until` and have only events after `until`.
         if self.today.last()?.time() > until {
             return None;
         }
         self.today.pop()
     }
 
-    /// Begins the next day if `until` has reached it, and also its first event if that is known.
+    /// Begins the next day with events if `until` is on this day or later. If its first event is known, `until` must
+    /// also have reached this event.
     #[cold]
     #[inline(never)]
     fn bring_day(&mut self, until: Time) {
@@ -241,14 +242,15 @@ impl Calendar {
         }
     }
 
-    /// Returns the event that is `ahead` places after the earliest, if it belongs to today.
+    /// Returns the event that is `ahead` positions after the earliest event, or `None` if that event is not in the
+    /// current day.
     #[inline]
     pub fn upcoming(&self, ahead: usize) -> Option<Event> {
         let at = self.today.len().checked_sub(ahead + 1)?;
         self.today.get(at).copied()
     }
 
-    /// Passes every event to `show`, in no particular order.
+    /// Passes every event to `show`, in any order.
     pub fn for_each(&self, mut show: impl FnMut(Event)) {
         self.today.iter().copied().for_each(&mut show);
         self.beyond.for_each(&mut show);
@@ -263,14 +265,14 @@ impl Calendar {
         }
     }
 
-    /// Begins the next day with events. There must be one.
+    /// Begins the next day with events. Such a day must exist.
     #[cold]
     #[inline(never)]
     fn turn_the_page(&mut self) {
         let day = self.next_day;
         self.day = day;
         self.next = None;
-        // The ring now covers later days, so events from the heap may belong on the ring or to today.
+        // The ring now covers later days. Some events of the heap are now on the ring, or in the current day.
         while let Some(event) = self.beyond.peek() {
             let its_day = event.time().as_ps() >> self.shift;
             if its_day >= day + DAYS as u64 {
@@ -285,7 +287,7 @@ impl Calendar {
         }
         self.collect(day as usize % DAYS);
         self.find_next_day();
-        // No two events are equal, so an unstable sort also gives only one order.
+        // All events are different, so even an unstable sort has only one possible result.
         self.today.sort_unstable_by(|a, b| b.cmp(a));
         self.reviewed_days += 1;
         self.reviewed_events += self.today.len() as u64;
@@ -294,19 +296,19 @@ impl Calendar {
         }
     }
 
-    /// Updates `next_day` after today has changed, and prefetches that day's first events.
+    /// Finds the next day with events, and prefetches the first events of that day.
     fn find_next_day(&mut self) {
         let on_ring = self.next_occupied_day();
         if let Some(day) = on_ring {
             prefetch(&self.chunks, self.days[day as usize % DAYS] as usize);
         }
-        // Days in the heap are later than days on the ring.
+        // Every day on the ring is earlier than every day in the heap.
         self.next_day = on_ring
             .or_else(|| self.beyond.peek().map(|e| e.time().as_ps() >> self.shift))
             .unwrap_or(NO_DAY);
     }
 
-    /// Moves the events of a day's list into `today`.
+    /// Moves the events of one day's list into `today`.
     fn collect(&mut self, slot: usize) {
         let mut index = self.days[slot];
         if index == NONE {
@@ -333,7 +335,7 @@ impl Calendar {
         let from = (self.day as usize + 1) % DAYS;
         let words = DAYS / 64;
         let (first_word, first_bit) = (from / 64, from % 64);
-        // The first word is visited twice: its high bits first, its low bits last.
+        // The search begins and ends in the same word: first with its high bits, last with its low bits.
         for step in 0..=words {
             let word = (first_word + step) % words;
             let mut bits = self.occupied[word];
@@ -351,12 +353,12 @@ impl Calendar {
         None
     }
 
-    /// Halves the day if the last days held too many events, or doubles it if they held too few.
+    /// Halves the width of a day if the last days had too many events, or doubles it if they had too few.
     fn review_width(&mut self) {
         let mean = self.reviewed_events / self.reviewed_days;
         self.reviewed_days = 0;
         self.reviewed_events = 0;
-        // The bounds keep a day between 16 ps and 1.1 s.
+        // With these limits, a day always has 16 ps to 1.1 s.
         let shift = if mean > CROWDED && self.shift > 4 {
             self.shift - 1
         } else if mean < SPARSE && self.shift < 40 {
@@ -371,7 +373,7 @@ impl Calendar {
             self.today.push(event);
         }
         let mut all = core::mem::take(&mut self.today);
-        // `today` was not empty at this check, so there is an earliest event.
+        // `today` had events when this function was called, so there is an earliest event.
         let earliest = all.iter().min().map_or(0, |e| e.time().as_ps());
         self.shift = shift;
         self.day = earliest >> shift;
@@ -396,8 +398,8 @@ mod tests {
     const PACKETS: u64 = 40;
     const ROUNDS: u64 = 5_000;
 
-    /// Runs rounds of packets for 10 ms, each of which ends before the next begins. Returns the number of
-    /// events that were moved to insert others.
+    /// Runs rounds of packets for 10 ms. Each round ends before the next one begins. Returns the number of events that
+    /// were moved to insert other events.
     fn moved_beside(far: &[Time], look: bool) -> u64 {
         let mut calendar = Calendar::new();
         for (number, &time) in far.iter().enumerate() {

@@ -2,13 +2,13 @@
 
 use tailcut_units::Time;
 
-/// Event: a time, an entity, and one word of payload. Events are ordered by these three. They are packed so
-/// that one comparison of integers is enough.
+/// Event: a time, an entity such as a port, and one word of payload. Events are ordered by time, then by entity, then
+/// by payload. All three are in one integer, so that one comparison is enough.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Event(u128);
 
 impl Event {
-    /// Number of high bits of an entity that are its class. Lower classes come first within one instant.
+    /// Number of high bits of an entity that contain its class. At the same time, lower classes come first.
     pub const CLASS_BITS: u32 = 2;
 
     /// Creates an event. Two events must not have equal time, entity and payload.
@@ -16,23 +16,23 @@ impl Event {
     pub const fn new(time: Time, entity: u32, payload: u32) -> Self {
         Self(((time.as_ps() as u128) << 64) | ((entity as u128) << 32) | payload as u128)
     }
-    /// Returns the time.
+    /// Returns the time of the event.
     #[inline]
     pub const fn time(self) -> Time {
         Time::from_ps((self.0 >> 64) as u64)
     }
-    /// Returns the entity: its class and its number. After an [`Engine`](super::Engine) has drawn the order of
-    /// ties, the drawn bits lie between the two, and only the engine knows the number.
+    /// Returns the entity: its class and its number. An [`Engine`](super::Engine) adds the drawn order of ties between
+    /// class and number. After that, only the engine can return the number.
     #[inline]
     pub const fn entity(self) -> u32 {
         (self.0 >> 32) as u32
     }
-    /// Returns the payload.
+    /// Returns the payload of the event.
     #[inline]
     pub const fn payload(self) -> u32 {
         self.0 as u32
     }
-    /// Returns the event with these bits of entity and payload set.
+    /// Returns a copy of the event in which the bits `bits` of entity and payload are set.
     #[inline(always)]
     pub(super) const fn with(self, bits: u64) -> Self {
         Self(self.0 | bits as u128)

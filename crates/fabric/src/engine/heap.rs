@@ -5,7 +5,7 @@ use alloc::collections::BinaryHeap;
 use core::cmp::Reverse;
 use tailcut_units::Time;
 
-/// Binary heap: O(log n) per operation, the reference for [`super::Calendar`].
+/// Binary heap. Each operation takes O(log n). Tests compare [`super::Calendar`] with it.
 #[derive(Debug, Default)]
 pub struct Heap(BinaryHeap<Reverse<Event>>);
 
@@ -22,14 +22,14 @@ impl Heap {
     pub fn peek(&self) -> Option<Event> {
         self.0.peek().map(|event| event.0)
     }
-    /// Removes and returns the earliest event, if it is at or before `until`.
+    /// Removes and returns the earliest event, if the event is not after `until`.
     pub fn pop_until(&mut self, until: Time) -> Option<Event> {
         if self.peek()?.time() > until {
             return None;
         }
         self.0.pop().map(|event| event.0)
     }
-    /// Passes every event to `show`, in no particular order.
+    /// Passes every event to `show`, in any order.
     pub fn for_each(&self, show: impl FnMut(Event)) {
         self.0.iter().map(|event| event.0).for_each(show);
     }

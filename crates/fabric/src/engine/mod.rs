@@ -1,5 +1,6 @@
-//! Event queues. The order of events is total and the same in every queue: by time, then by the class of the
-//! entity, then by a draw from the seed for each entity and instant, then by the entity's number and payload.
+//! Event queues. Every queue returns events in the same total order: by time, then by class of the entity. Events of
+//! the same time and class are in a random order that is drawn from the seed. If the draws are equal, the number of the
+//! entity and then the payload decide.
 
 mod calendar;
 mod event;
@@ -12,13 +13,13 @@ pub use heap::Heap;
 use tailcut_units::Time;
 use ties::Ties;
 
-/// Kind of event queue. It affects speed, but no result.
+/// Kind of event queue. The kind affects the speed of a run, and not its results.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum EngineKind {
-    /// Calendar queue whose bucket width adapts to the load.
+    /// Calendar queue: its buckets adapt their width to the load.
     #[default]
     Calendar,
-    /// Binary heap: slower, but simple enough to verify the calendar.
+    /// Binary heap. It is slower than the calendar, and so simple that tests compare the calendar with it.
     Heap,
 }
 
@@ -40,8 +41,8 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Creates an empty queue of the given kind. The seed decides the order of events of one instant and
-    /// class. The numbers of entities within their class are below `numbers`, at most 2^30.
+    /// Creates an empty queue of this kind. The seed decides the order of events of the same time and class. Within
+    /// each class, entities have numbers below `numbers`, which is at most 2^30.
     pub fn new(kind: EngineKind, seed: u64, numbers: u32) -> Self {
         Self {
             queue: match kind {
@@ -52,14 +53,14 @@ impl Engine {
         }
     }
 
-    /// Adds an event. Its time must not be before the time of the last event popped.
+    /// Adds an event. Its time must not be before the time of the last removed event.
     #[inline(always)]
     pub fn push(&mut self, event: Event) {
         self.push_in_order(self.ties.ranked(event));
     }
 
-    /// Adds an event without a draw, which costs less. Events of one instant and class are then in the order
-    /// of their numbers, so use it where this order affects no result.
+    /// Adds an event without a random draw, which is faster. Events of the same time and class are then in the order of
+    /// their numbers. The caller must make sure that this order does not affect results.
     #[inline(always)]
     pub fn push_in_order(&mut self, event: Event) {
         match &mut self.queue {
@@ -77,7 +78,7 @@ impl Engine {
         }
     }
 
-    /// Removes and returns the earliest event, if it is at or before `until`.
+    /// Removes and returns the earliest event, if the event is not after `until`.
     #[inline]
     pub fn pop_until(&mut self, until: Time) -> Option<Event> {
         match &mut self.queue {
@@ -92,12 +93,12 @@ impl Engine {
         self.ties.number(event)
     }
 
-    /// Returns the draw of an entity at an instant, for an order within one event.
+    /// Returns the random draw of an entity at an instant. It decides an order within one event.
     pub(crate) const fn draw(&self, time: Time, entity: u32) -> u64 {
         self.ties.draw(time, entity)
     }
 
-    /// Returns an event that is about `ahead` events in the future, if it is known without cost.
+    /// Returns an event that is about `ahead` events after the next one, if the queue can find it without work.
     #[inline]
     pub fn upcoming(&self, ahead: usize) -> Option<Event> {
         match &self.queue {
@@ -106,7 +107,7 @@ impl Engine {
         }
     }
 
-    /// Passes every event to `show`, in no particular order.
+    /// Passes every event to `show`, in any order.
     pub fn for_each(&self, show: impl FnMut(Event)) {
         match &self.queue {
             Queue::Calendar(calendar) => calendar.for_each(show),

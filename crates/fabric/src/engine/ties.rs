@@ -1,36 +1,36 @@
-//! Ties: the order of events of one instant.
+//! Ties: the order of events that happen at the same time.
 //!
-//! Equal rates lock senders to the same picosecond. If entity numbers decided then, the same sender would
-//! always win the last place in a queue. So the order is drawn for each instant, from the seed, the time and
-//! the entity. Nothing else enters the draw. So it does not depend on other pending events, on slots of
-//! packets, on threads or on the width of the calendar's days.
+//! With equal rates, packets of different senders arrive at exactly the same picosecond again and again. If the numbers
+//! of entities decided the order, the same sender would always get the last space in a queue. The order is therefore
+//! drawn at random for each instant, from the seed, the time and the entity. The draw depends on nothing else: not on
+//! other pending events, on the slots of packets, on threads or on the width of the calendar's days.
 //!
-//! The draw lies in the key of the event, in the bits of its entity between class and number. So a queue
-//! compares keys as before, at the same cost.
+//! The draw is a part of the event's key: the bits of the entity between class and number. A queue therefore compares
+//! keys as it would without draws, at the same cost.
 
 use super::event::Event;
 use tailcut_units::{Time, stream_seed};
 
-/// Draws of the order of events of one instant. The order of classes is fixed.
+/// Random draws that order the events of one instant. They do not change the order of classes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ties {
-    /// Odd multipliers, so that each multiplication is a bijection.
+    /// Odd multipliers. With an odd multiplier, different inputs give different products.
     of_instant: u64,
     of_entity: u64,
     of_both: u64,
-    /// Mask of the drawn bits in the lower 64 bits of a key. Entities of one class with equal draws keep the
-    /// order of their numbers. So of two entities the lower is first in `2^-(bits + 1)` more of the instants.
+    /// Mask of the drawn bits in the lower 64 bits of a key. If two entities of one class have equal draws, the entity
+    /// with the lower number is first. It is therefore first in slightly more than half of all instants. The excess is
+    /// `2^-(bits + 1)`.
     drawn: u64,
-    /// Mask of the number in an entity.
+    /// Mask of the bits of an entity that contain its number.
     number: u32,
 }
 
-/// Random stream of the draws, for [`stream_seed`].
+/// Name of the random stream of the draws, for [`stream_seed`].
 const TIES: u64 = 0x7469_6573;
 
 impl Ties {
-    /// Creates the draws of a seed. The numbers of entities within their class are below `numbers`, at most
-    /// 2^30.
+    /// Creates the draws for a seed. Within each class, entities have numbers below `numbers`, which is at most 2^30.
     pub const fn new(seed: u64, numbers: u32) -> Self {
         let number_bits = 32 - numbers.saturating_sub(1).leading_zeros();
         assert!(number_bits <= 32 - Event::CLASS_BITS);
@@ -44,18 +44,19 @@ impl Ties {
         }
     }
 
-    /// Returns the draw of an entity at an instant.
+    /// Returns the random draw of an entity at an instant.
     #[inline(always)]
     pub const fn draw(&self, time: Time, entity: u32) -> u64 {
-        // Times of packets have many factors of two, so their low bits may be equal, also in the product. The
-        // rotation replaces them with high bits, because the last multiplication spreads low bits to all others.
+        // The times of packets are multiples of large powers of two, so their low bits may all be equal, even after the
+        // first multiplication. The rotation moves high bits to the low end, because the last multiplication spreads
+        // low bits over all others.
         let instant = time.as_ps().wrapping_mul(self.of_instant);
         let instant = instant.rotate_left(32);
         let entity = (entity as u64).wrapping_mul(self.of_entity);
         (instant ^ entity).wrapping_mul(self.of_both)
     }
 
-    /// Returns the event with its draw in its key.
+    /// Returns the event with the random draw in its key.
     #[inline(always)]
     pub const fn ranked(&self, event: Event) -> Event {
         event.with(self.draw(event.time(), event.entity()) & self.drawn)
@@ -76,8 +77,8 @@ mod tests {
     const INSTANTS: u64 = 10_000;
     const CLASS: u32 = 1 << (32 - Event::CLASS_BITS);
 
-    /// Returns how often each entity is first, and how often it is before each other entity, in instants that
-    /// are `step` picoseconds apart.
+    /// Returns how often each entity is first, and how often it is before each other entity. The events happen at
+    /// instants that are `step` picoseconds apart.
     fn orders(numbers: &[u32], step: u64, seed: u64) -> (Vec<u64>, Vec<u64>) {
         let count = numbers.len();
         let ties = Ties::new(seed, numbers[count - 1] + 1);

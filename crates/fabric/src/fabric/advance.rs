@@ -1,4 +1,4 @@
-//! Progress of time: packets move, and leave the network.
+//! Progress of time: packets move through the network and leave it.
 
 use super::{ARRIVAL, Fabric, OUTLET};
 use crate::edge::Waste;
@@ -11,20 +11,20 @@ use crate::port::PortId;
 use crate::queue::DropReason;
 use tailcut_units::{HostId, Time};
 
-/// Result of an arrival event that needs a check.
+/// Result of an arrival that needs a check.
 enum Arrival<B> {
-    /// The packet arrives at this node, numbered as in `far_ends`.
+    /// The packet arrives at the node with this number in `far_ends`.
     At(u32),
-    /// The packet does not arrive.
+    /// The packet does not arrive at a node.
     Ended,
-    /// A packet has left the network.
+    /// This packet has left the network.
     Left(Output<B>),
 }
 
 impl<B: Clone, O: Observer<B>> Fabric<B, O> {
-    /// Runs the network up to and including `until`, or until a packet leaves it. Returns `None` when the
-    /// network has reached `until`, so call it until then. With [`Time::MAX`] it runs until no event is left,
-    /// and the fabric's time is then the time of the last event.
+    /// Runs the network until a packet leaves it, and returns this packet. Returns `None` when the network has reached
+    /// `until`, so the caller repeats the call until `None`. With [`Time::MAX`], the network runs until no event is
+    /// left, and its time is then the time of the last event.
     #[inline]
     pub fn advance(&mut self, until: Time) -> Option<Output<B>> {
         let mut last = self.now;
@@ -40,9 +40,10 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             }
             let mut far_end = self.network.far_ends[number as usize];
             let id = PacketId(event.payload());
-            // One comparison covers links that are down or lossy, and the two virtual links.
+            // One comparison finds links that are down or lossy, and also the two virtual links.
             if far_end >= LOSSY {
-                // The time is stored only where `advance` may return. All other steps get it as an argument.
+                // The time is stored only on paths on which `advance` may return. All other functions get the time as
+                // an argument.
                 self.now = now;
                 match self.check_arrival(now, &event) {
                     Arrival::At(node) => far_end = node,
@@ -73,13 +74,13 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
         self.now = match until {
             Time::MAX => last,
-            // A call with an earlier `until` must not turn the time back.
+            // A call with an earlier `until` must not set the time back.
             _ => self.now.max(until),
         };
         None
     }
 
-    /// Returns the time of the next event. This changes nothing.
+    /// Returns the time of the next event, and changes nothing.
     #[inline]
     pub fn next_timeout(&mut self) -> Option<Time> {
         self.engine.peek()
@@ -88,7 +89,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     #[inline]
     fn count_delivered(&mut self, time: Time, host: HostId, id: PacketId, packet: &Packet) {
         self.books.delivered.add(packet.size);
-        // A network with groups is special, so other networks skip the check of the address.
+        // `is_special` is true in every network with groups, so other networks do not check the address.
         if self.is_special && packet.dst.is_group() {
             self.multicast.leave_network(packet.dst);
         }
@@ -99,8 +100,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// Handles an arrival event that needs a check: a packet on a link that is down or loses packets, a
-    /// dropped packet that leaves now, or an early packet that enters now.
+    /// Handles an arrival that needs a check. The packet is on a link that is down or loses packets, or it was dropped
+    /// and leaves now, or it was injected early and enters now.
     #[cold]
     fn check_arrival(&mut self, now: Time, event: &Event) -> Arrival<B> {
         let links = self.network.ports.len() as u32;
@@ -126,7 +127,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
                     true => DropReason::LinkLoss,
                     false => return Arrival::At(lossy.far_end),
                 },
-                // Every link that loses packets has an entry, so this does not happen.
+                // Every link that loses packets has an entry, so this case cannot happen.
                 None => DropReason::LinkDown,
             },
         };
@@ -154,7 +155,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }))
     }
 
-    /// Drops a packet.
+    /// Drops a packet at a port, or at no port.
     #[cold]
     pub(super) fn drop_packet(
         &mut self,
@@ -166,7 +167,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         self.discard(now, port, None, id, reason);
     }
 
-    /// Drops a packet at this switch because it has passed the allowed number of switches.
+    /// Drops a packet at a switch, because the packet has passed the allowed number of switches.
     #[cold]
     pub(super) fn end_at(&mut self, now: Time, switch: u32, id: PacketId) {
         self.discard(now, None, Some(switch), id, DropReason::HopLimit);
@@ -180,7 +181,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         id: PacketId,
         reason: DropReason,
     ) {
-        // Dropped packets are counted and returned without the headers that switches have added.
+        // Headers that switches have added are removed first. They are not counted and not returned.
         self.strip(id);
         let packet = *self.packets.get(id);
         if packet.dst.is_group() {
@@ -194,7 +195,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             let port = port.map(PortId);
             self.observer.dropped(now, port, reason, packet, body);
         }
-        // The body leaves by an event at the same time, so that every packet leaves through `advance`.
+        // An event at the same time returns the body, so that every packet leaves through `advance`.
         self.edge.drop(Waste {
             id,
             port,
@@ -204,11 +205,11 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         self.engine.push(self.behind_links(now, OUTLET, id));
     }
 
-    /// Prefetches the data of the next events, because large networks do not fit into the cache.
+    /// Prefetches the data of the next events. In large networks, this data is not in the cache.
     #[inline]
     fn prefetch_upcoming(&self) {
-        // The handling of three events gives the memory time to answer. The port is read to find its general port,
-        // so it is fetched three more events before.
+        // The memory needs about the time of three events to answer. A port must be in the cache before its general
+        // port can be found, so the port is prefetched three events earlier.
         if let Some(event) = self.engine.upcoming(3) {
             let number = self.engine.number(event) as usize;
             if event.entity() < ARRIVAL {

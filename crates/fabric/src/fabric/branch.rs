@@ -1,4 +1,4 @@
-//! Branching of packets to groups at switches.
+//! Copies of packets to groups, which switches make where the paths to the members separate.
 
 use super::Fabric;
 use crate::members::Members;
@@ -10,8 +10,8 @@ use alloc::vec::Vec;
 use tailcut_units::{HostId, Time};
 
 impl<B: Clone, O: Observer<B>> Fabric<B, O> {
-    /// Handles a packet to a group at a switch: one copy leaves through every port that leads to members. A
-    /// packet for a single member is forwarded like a packet to that host.
+    /// Handles a packet to a group at a switch. One copy leaves through every port that leads to members. If the packet
+    /// is for only one member, it is forwarded like a packet to that host.
     #[cold]
     pub(crate) fn branch(&mut self, now: Time, switch: u32, id: PacketId) {
         let mut packet = *self.packets.get(id);
@@ -21,8 +21,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         let Some(host) = self.multicast.sole_host(packet.dst, id) else {
             return self.spread(now, switch, id);
         };
-        // Only this copy of the header changes, for the choice of the port. The packet keeps its group's
-        // address.
+        // The address changes only in this copy of the header, which is used to choose the port. The packet in the pool
+        // keeps the address of its group.
         packet.dst = host;
         match self.network.egress(now, switch, &packet) {
             Some(port) => self.arrive_at_port(now, port, id),
@@ -30,7 +30,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// Copies a packet for several members to every port that leads to some of them.
+    /// Copies a packet for several members. Every port that leads to some of the members gets one copy.
     fn spread(&mut self, now: Time, switch: u32, id: PacketId) {
         let mut branches = core::mem::take(&mut self.multicast.branches);
         let found = self.find_branches(now, switch, id, &mut branches);
@@ -40,7 +40,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             self.drop_packet(now, None, id, reason);
         }
         for (number, branch) in branches.drain(..).enumerate() {
-            // The last branch takes the original, so that a packet with one branch is not copied.
+            // The last branch gets the original packet, so a packet with only one branch is never copied.
             let copy = if number == others {
                 id
             } else {
@@ -61,10 +61,10 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         self.multicast.branches = branches;
     }
 
-    /// Splits the members of a packet by the port through which their copy leaves.
+    /// Groups the members of a packet by the port through which their copy leaves.
     ///
     /// # Errors
-    /// Reason why there is no branch.
+    /// The reason why the packet has no branch.
     fn find_branches(
         &mut self,
         now: Time,
@@ -77,7 +77,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         let Some(group) = self.multicast.group(packet.dst) else {
             return Err(DropReason::NoMember);
         };
-        // The hosts are taken out for the loop, because `join_branch` borrows the whole fabric.
+        // The list of hosts is moved out of the group during the loop, because `join_branch` borrows the whole fabric.
         let hosts = core::mem::take(&mut group.hosts);
         let mut finding = Finding {
             now,
@@ -87,8 +87,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             some_have_choices: false,
             branches,
         };
-        // Members that only one port reaches are added first. A member with several equal ports can then use a port
-        // that already carries a copy.
+        // The first pass adds members that only one port reaches. In the second pass, a member with several equal ports
+        // can then use a port that already has a copy.
         let mut only = true;
         loop {
             members.for_each(|place| self.join_branch(&mut finding, place, hosts[place], only));
@@ -100,8 +100,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         if let Some(group) = self.multicast.group(packet.dst) {
             group.hosts = hosts;
         }
-        // The order of copies does not depend on the order of members. It is drawn, because copies may share
-        // a buffer, and the lowest port must not always be the first to use it.
+        // The order of copies must not depend on the order of members. It is drawn at random, because copies may share
+        // a buffer, and the port with the lowest number must not always use the buffer first.
         if branches.len() > 1 {
             let first_port = self.network.first_port(switch);
             let draw = |port| self.engine.draw(now, first_port + port);
@@ -114,14 +114,14 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// Adds a member to the branch that leads to it. With `only`, it adds only members with exactly one port;
-    /// otherwise only members with several ports.
+    /// Adds a member to the branch that leads to it. If `only` is true, only members with exactly one port are added.
+    /// If `only` is false, only members with several ports are added.
     #[inline]
     fn join_branch(&mut self, finding: &mut Finding<'_>, place: usize, host: HostId, only: bool) {
         let choices = self.network.forwarding(finding.switch).towards(host);
         let count = choices.count();
         finding.some_have_choices |= count > 1;
-        // A member without a port gets no copy here, and does not stop the copies of others.
+        // A member without a port gets no copy from this switch, and the other members still get their copies.
         if count == 0 || (count == 1) != only {
             return;
         }
@@ -151,14 +151,14 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     }
 }
 
-/// Search for the branches of a packet at a switch.
+/// State of the search for the branches of a packet at a switch.
 struct Finding<'a> {
     now: Time,
     switch: u32,
     packet: Packet,
-    /// Members for which the packet is meant.
+    /// Members that this packet must reach.
     members: &'a Members,
-    /// Whether several ports lead to some of the members.
+    /// Whether any of the members has several ports that lead to it.
     some_have_choices: bool,
     branches: &'a mut Vec<Branch>,
 }

@@ -1,4 +1,4 @@
-//! Forwarding at switches, and load balancers that use state of several switches.
+//! Forwarding at switches. It includes load balancers that choose paths with the state of several switches (choosers).
 
 use super::Fabric;
 use crate::load_balancer::BalancerState;
@@ -19,7 +19,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         self.forward(now, switch, id);
     }
 
-    /// Forwards a packet for a single host.
+    /// Forwards a packet to one host.
     #[inline]
     pub(super) fn forward(&mut self, now: Time, switch: u32, id: PacketId) {
         match self.network.egress(now, switch, self.packets.get(id)) {
@@ -39,21 +39,21 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// Returns the congestion of a port as Expeditus sees it at its switch: of the link in sending direction
-    /// and of the link in the opposite direction, in levels. Returns `None` for ports that Expeditus does not
-    /// measure.
+    /// Returns the congestion levels that Expeditus measures at the switch of a port. The first level is for the
+    /// sending direction of the link, and the second for the opposite direction. Returns `None` for a port that
+    /// Expeditus does not measure.
     pub fn congestion_levels(&self, now: Time, port: PortId) -> Option<(u8, u8)> {
         let chooser = self.chooser.as_ref()?;
         chooser.levels(now, port.0, &self.network)
     }
 
-    /// Handles an arrival at a switch of a network with a chooser, groups, purging packets, or packets with a
-    /// hop limit.
+    /// Handles an arrival at a switch of a special network: with a chooser, with groups, with purging packets, or with
+    /// hop limits.
     #[inline(never)]
     pub(super) fn arrive_specially(&mut self, now: Time, link: u32, switch: u32, id: PacketId) {
         let packet = self.packets.get(id);
         if packet.hop_limit != 0 && packet.hops >= packet.hop_limit && !packet.dst.is_group() {
-            // The packet ends before its other effects, so it purges nothing at this switch.
+            // The packet ends at this switch and has no further effect, so it does not purge other packets here.
             return self.end_at(now, switch, id);
         }
         let purges = self.purge_keys.purges(id);
@@ -70,7 +70,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     /// Handles an arrival at a switch of a network with a chooser.
     fn arrive_over_link(&mut self, now: Time, link: u32, switch: u32, id: PacketId) {
         if self.packets.get(id).dst.is_group() {
-            // Multicast trees always use ECMP.
+            // A packet to a group does not use the chooser. It is always forwarded by ECMP.
             return self.branch(now, switch, id);
         }
         if let Some(chooser) = &mut self.chooser {
@@ -89,8 +89,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// Returns the port through which a packet leaves a switch: the pinned port, or else the chooser's
-    /// choice, or else the choice of ECMP.
+    /// Returns the port through which a packet leaves a switch. A pinned packet has a fixed port. Otherwise the chooser
+    /// decides. If it has no choice for the packet, ECMP decides.
     fn chosen_egress(&mut self, now: Time, switch: u32, id: PacketId) -> Option<u32> {
         let chooser = self.chooser.as_mut()?;
         let network = &self.network;
@@ -113,7 +113,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         Some(port)
     }
 
-    /// Removes the headers that switches have added to a packet, before it leaves the network or returns.
+    /// Removes the headers that switches have added to a packet. This is necessary before the packet leaves the network
+    /// or returns to its sender.
     pub(super) fn strip(&mut self, id: PacketId) {
         if let Some(chooser) = &mut self.chooser {
             chooser.strips(id, self.packets.header(id));

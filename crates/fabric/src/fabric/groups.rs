@@ -1,4 +1,4 @@
-//! Operations on groups: form, join, leave, dissolve.
+//! Operations on multicast groups: form, join, leave and dissolve.
 
 use super::Fabric;
 use crate::multicast::{Group, GroupError, Leave, MAX_MEMBERS};
@@ -9,11 +9,11 @@ use alloc::vec::Vec;
 use tailcut_units::{Duration, HostId, Time};
 
 impl<B: Clone, O: Observer<B>> Fabric<B, O> {
-    /// Creates a group and returns its address, for [`Packet::dst`](crate::Packet::dst). A sender that is a
-    /// member receives its own packets.
+    /// Creates a group and returns its address, which senders use as [`Packet::dst`](crate::Packet::dst). A sender that
+    /// is also a member receives its own packets.
     ///
     /// # Errors
-    /// There are no members, more than [`MAX_MEMBERS`], or one member twice.
+    /// There are no members, there are more than [`MAX_MEMBERS`], or a host is listed twice.
     pub fn form_group(&mut self, members: &[HostId]) -> Result<HostId, GroupError> {
         if members.is_empty() || members.len() > MAX_MEMBERS {
             return Err(GroupError::Members(members.len()));
@@ -33,14 +33,14 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             (groups.len() - 1) as u32
         });
         groups[number as usize] = group;
-        // The fast path of forwarding does not check for groups.
+        // Networks without groups skip all checks for groups.
         self.is_special = true;
         Ok(HostId::group(number))
     }
 
-    /// Removes `member` from a group. `told_by` is the host that sends this notification: the member itself
-    /// or the sending host. A switch stops forwarding to the member when the notification has had time to
-    /// arrive. The member's place is free when all switches have it.
+    /// Removes `member` from a group. The host `told_by` sends a notification to all switches. This host is the member
+    /// itself or the sending host. A switch stops forwarding to the member after the time that the notification needs
+    /// to arrive. When all switches have the notification, another host may take the member's position in the group.
     pub fn leave_group(&mut self, now: Time, address: HostId, member: HostId, told_by: HostId) {
         let Some(group) = self.multicast.group(address) else {
             return;
@@ -49,7 +49,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             return;
         };
         let mut told = group.leaves.iter();
-        // The first notification of a host counts, because the switches already wait for it.
+        // A second notification from the same host is ignored, because the first one arrives earlier.
         if !told.any(|leave| leave.place == place && leave.told_by == told_by) {
             group.leaves.push(Leave {
                 place,
@@ -59,12 +59,12 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// Adds `member` to a group. It receives every packet that enters the network after this call. A host
-    /// that has left may join again. Over time, a group may have any number of hosts.
+    /// Adds `member` to a group. The member receives every packet that enters the network after this call. A host that
+    /// has left the group may join again. Over time, any number of hosts may be members.
     ///
     /// # Errors
-    /// The group does not exist, the host is already a member, or the group has [`MAX_MEMBERS`] members.
-    /// Members that have left count until every switch has the notification.
+    /// The group does not exist, the host is already a member, or the group has [`MAX_MEMBERS`] members. A host that
+    /// has left is still counted as a member until every switch has the notification.
     pub fn join_group(&mut self, address: HostId, member: HostId) -> Result<(), GroupError> {
         let Some(group) = self
             .multicast
@@ -75,15 +75,14 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         };
         if let Some(place) = group.place_of(member) {
             let before = group.leaves.len();
-            // If the host is still leaving, joining withdraws the notification.
+            // If the notification that the host leaves is still on its way, joining cancels this notification.
             group.leaves.retain(|leave| leave.place != place);
             return match group.leaves.len() == before {
                 true => Err(GroupError::Repeated(member)),
                 false => Ok(()),
             };
         }
-        // Every packet carries the set of members. Before the set grows, the places of old members are used
-        // again.
+        // Every packet stores the set of members. The positions of old members are reused before this set grows.
         if group.fills_its_words() {
             self.free_places(address);
         }
@@ -91,7 +90,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         group.map_or(Err(GroupError::Unknown(address)), |group| group.add(member))
     }
 
-    /// Frees the places of members that have left, if every switch has the notification.
+    /// Frees the positions of members that have left, if every switch has the notification.
     fn free_places(&mut self, address: HostId) {
         let Some(group) = self.multicast.group(address) else {
             return;
@@ -105,8 +104,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         let known = leaves.iter().filter(|leave| known_to_all(leave));
         let free: Vec<usize> = known.map(|leave| leave.place).collect();
         leaves.retain(|leave| !free.contains(&leave.place));
-        // A packet in flight stores the places of its receivers. Switches would remove the old members from
-        // it, but not new members in the same places, so the places are removed here.
+        // A packet in flight stores the positions of its receivers. New members may now get the positions of old
+        // members, and must not receive this packet. The old positions are therefore removed from the packet.
         for (slot, members) in (0..).zip(&mut self.multicast.members) {
             if self.packets.get(PacketId(slot)).dst == address {
                 free.iter().for_each(|place| members.remove(*place));
@@ -118,8 +117,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// Ends a group. Its packets in the network continue, and no packet enters. The address may be used for
-    /// another group when they have left.
+    /// Ends a group. Packets to the group that are in the network continue, but no new packet may enter. When no packet
+    /// is left, a new group may get the same address.
     pub fn dissolve_group(&mut self, address: HostId) {
         if let Some(group) = self.multicast.group(address)
             && group.is_open()
@@ -129,7 +128,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// Removes from a packet the members that have left its group, as far as a switch has the notification.
+    /// Removes from a packet all members that have left its group, if the notification has reached this switch.
     #[inline]
     pub(super) fn keep_from_gone(&mut self, now: Time, switch: u32, address: HostId, id: PacketId) {
         let (group, members) = self.multicast.group_and_members(address, id);
@@ -142,14 +141,14 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     }
 }
 
-/// Returns whether the notification about a member has reached a switch.
+/// Returns whether the notification that a member leaves has reached a switch.
 fn knows_of(network: &Network, now: Time, switch: u32, leave: &Leave) -> bool {
     let takes = word_takes(network, switch, leave.told_by);
     takes.is_some_and(|takes| leave.at.saturating_add(takes) <= now)
 }
 
-/// Returns the time that a notification from a host needs to a switch, along the reverse of the path from the
-/// switch to the host; `None` without a path.
+/// Returns the time that a notification needs from a host to a switch, or `None` without a path. The notification uses
+/// the reverse of the path from the switch to the host.
 fn word_takes(network: &Network, mut switch: u32, from: HostId) -> Option<Duration> {
     let mut takes = Duration::ZERO;
     // A path without a loop has at most this number of switches.
@@ -159,10 +158,10 @@ fn word_takes(network: &Network, mut switch: u32, from: HostId) -> Option<Durati
         if towards.count() == 0 {
             return None;
         }
-        // Equal-cost paths usually have equal delays, so the first one stands for all.
+        // Equal-cost paths usually have equal delays, so the first path represents all of them.
         let port = (here.first_port + towards.port(0)) as usize;
         let class = network.class(&network.ports[port]);
-        // Only propagation delays count: the notification is assumed to wait in no queue and to have no
+        // Only propagation delays are added. The model assumes that notifications do not wait in queues and have no
         // length.
         takes += Duration::from_ps(class.delay_ps);
         let far_end = network.far_end(port as u32);

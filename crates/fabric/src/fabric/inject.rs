@@ -8,17 +8,17 @@ use crate::queue::DropReason;
 use tailcut_units::{HostId, Time};
 
 impl<B: Clone, O: Observer<B>> Fabric<B, O> {
-    /// Puts a packet on a host's uplink at `now`. It waits behind other packets if the uplink is busy. If the
-    /// host has several uplinks, [`Bonding`](crate::Bonding) chooses.
+    /// Sends a packet from a host at time `now`. If the host's uplink is busy, the packet waits behind other packets.
+    /// If the host has several uplinks, [`Bonding`](crate::Bonding) chooses one of them.
     ///
-    /// A time before the fabric's own time counts as now, and the packet as late ([`Fabric::lateness`]). A
-    /// packet with an unknown host or destination is counted and dropped.
+    /// If `now` is before the fabric's own time, the packet enters at the fabric's time and is counted as late
+    /// ([`Fabric::lateness`]). If the host or the destination is unknown, the packet is counted and dropped.
     #[inline]
     pub fn inject(&mut self, now: Time, from: HostId, packet: Packet, body: B) -> Injected {
         self.put(now, from, packet, None, body)
     }
 
-    /// Does the same as [`Fabric::inject`], with hints that the packet's header does not contain.
+    /// Sends a packet like [`Fabric::inject`], with hints that the packet's header does not contain.
     #[inline]
     pub fn inject_with(
         &mut self,
@@ -45,7 +45,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         if self.is_special || hints.is_some() || packet.hop_limit != 0 {
             self.note_hints(&packet, id, hints.unwrap_or(&Hints::NONE));
         }
-        // The usual injection, at the fabric's own time, needs only the first comparison.
+        // If the packet is injected at the fabric's own time, which is usual, only the first comparison is needed.
         if now != self.now && self.is_ahead(now) {
             return self.enter_later(now, from, id);
         }
@@ -53,7 +53,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             return self.refuse(from, id);
         }
         let port = self.uplink_for(from, &packet);
-        // Drops during this call come after this number.
+        // `dropped` is compared with its value after the call, to find drops during the call.
         let before = self.edge.dropped();
         self.arrive_at_port(self.now, port, id);
         let free_at_ps = match self.uplinks[from.0 as usize].others {
@@ -69,14 +69,14 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// Sends a packet from a switch at the fabric's time, such as a router's answer to a packet whose hop
-    /// limit ended there. ECMP chooses the port, and the packet counts as injected. Its source must be a host
-    /// of the network: the host that represents the sender.
+    /// Sends a packet from a switch at the fabric's time, such as a router's answer to a packet whose hop limit ended.
+    /// ECMP chooses the port. The packet is counted as injected. Its source must be a host of the network, which
+    /// represents the switch.
     #[cold]
     pub fn inject_at_switch(&mut self, switch: u32, packet: Packet, body: B) {
         self.books.injected.add(packet.size);
         let id = self.packets.insert(packet, body);
-        // The slot may hold the state of an earlier packet, so it is replaced before any drop.
+        // The slot may contain the hints of an earlier packet. They must be replaced before this packet can be dropped.
         self.note_hints(&packet, id, &Hints::NONE);
         let is_switch = (switch as usize) < self.network.switches.len();
         if is_switch && self.knows(packet.src, &packet) {
@@ -86,22 +86,23 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// Counts a packet that its host has dropped, because the host's queue of packets for later injection is
-    /// full. The packet counts as injected, and as dropped by the host's first uplink with a full queue.
-    /// [`Fabric::advance`] returns it.
+    /// Counts a packet that its host has dropped, because the host's own queue before the network is full. The packet
+    /// is counted as injected, and as dropped at the host's first uplink because of a full queue. [`Fabric::advance`]
+    /// returns the packet.
     #[cold]
     pub fn drop_at_host(&mut self, from: HostId, packet: Packet, body: B) {
         self.books.injected.add(packet.size);
         let id = self.packets.insert(packet, body);
-        // The slot may hold the state of an earlier packet, so it is replaced before the drop.
+        // The slot may contain the hints of an earlier packet. They must be replaced before this packet is dropped.
         self.note_hints(&packet, id, &Hints::NONE);
         let uplink = self.uplinks.get(from.0 as usize);
         let uplink = uplink.map(|uplinks| uplinks.first);
         self.drop_packet(self.now, uplink, id, DropReason::QueueFull);
     }
 
-    /// Returns the earliest time at which the host may inject its next packet. At that time one of its uplinks is idle,
-    /// and no other uplink has more than four full packets left to send. For an unknown host it is the present time.
+    /// Returns the earliest time at which the host may inject its next packet. At that time, one of the host's uplinks
+    /// is idle, and no other uplink has more than four full packets left to send. For an unknown host, returns the
+    /// fabric's time.
     #[inline(always)]
     pub fn uplink_free_at(&self, host: HostId) -> Time {
         let Some(&uplinks) = self.uplinks.get(host.0 as usize) else {
@@ -116,7 +117,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         })
     }
 
-    /// Returns the uplink that a packet of the host takes.
+    /// Returns the uplink through which a packet of the host leaves.
     #[inline(always)]
     fn uplink_for(&mut self, host: HostId, packet: &Packet) -> u32 {
         let uplinks = self.uplinks[host.0 as usize];
@@ -129,7 +130,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// Returns whether both ends of a packet exist in the network.
+    /// Returns whether the network has the source and the destination of a packet.
     #[inline]
     fn knows(&self, from: HostId, packet: &Packet) -> bool {
         let hosts = self.uplinks.len() as u32;
@@ -137,8 +138,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         is_known(from) && is_known(packet.src) && (is_known(packet.dst) || packet.dst.is_group())
     }
 
-    /// Advances the fabric's time to `now`, unless an event must happen before. Counts a late packet. Returns
-    /// `true` if there is an earlier event.
+    /// Returns `true` if an event must happen before `now`. Otherwise advances the fabric's time to `now`. If `now` is
+    /// in the past, counts a late packet.
     #[cold]
     fn is_ahead(&mut self, now: Time) -> bool {
         if now < self.now {
@@ -152,7 +153,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         false
     }
 
-    /// Keeps an early packet until its time.
+    /// Stores a packet that was injected early, until its time of entry.
     #[cold]
     fn enter_later(&mut self, at: Time, from: HostId, id: PacketId) -> Injected {
         self.edge.hold(at, id, from);
@@ -163,7 +164,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// Injects an early packet at its time.
+    /// Injects the first early packet whose time of entry has come.
     #[cold]
     pub(super) fn enter_now(&mut self, now: Time) {
         let Some((id, from)) = self.edge.release(now) else {
@@ -188,12 +189,11 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// Stores the state that a packet needs in addition to its header, if the network has a chooser, groups
-    /// or purging packets.
+    /// Stores the hints of a packet. They are needed only if the network has a chooser, groups or purging packets.
     #[inline(never)]
     fn note_hints(&mut self, packet: &Packet, id: PacketId, hints: &Hints) {
         if hints.purges != 0 || hints.purge_key != 0 || packet.hop_limit != 0 {
-            // Set with the first such packet, so that other networks keep the fast path.
+            // From the first such packet, the network is special. All other networks keep the fast path.
             self.is_special = true;
         }
         self.purge_keys.enter(id, hints);

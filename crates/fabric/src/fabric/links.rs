@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use tailcut_units::{Duration, HostId, Rate, Time};
 
 impl<B: Clone, O: Observer<B>> Fabric<B, O> {
-    /// Returns the current state of a link; `None` if the link does not exist.
+    /// Returns the current state of a link, or `None` if the link does not exist.
     pub fn link(&self, link: PortId) -> Option<LinkState> {
         let port = self.network.ports.get(link.0 as usize)?;
         let class = self.network.class(port);
@@ -35,21 +35,22 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             .map_or(0, |lossy| lossy.lost)
     }
 
-    /// Returns the sum of the present rates of a host's uplinks; `None` if the host does not exist. A link that is down
-    /// keeps its rate.
+    /// Returns the sum of the current rates of a host's uplinks, or `None` if the host does not exist. The rate of a
+    /// link that is down is included.
     pub fn host_rate(&self, host: HostId) -> Option<Rate> {
         let uplinks = self.uplinks.get(host.0 as usize)?.all();
         Rate::from_bps(uplinks.map(|port| self.network.rate(port).as_bps()).sum())
     }
 
-    /// Sets the state of a link from `now` on. Call it when [`advance`](Fabric::advance) has reached `now`.
+    /// Sets the state of a link from time `now`. Before this call, [`advance`](Fabric::advance) must have reached
+    /// `now`.
     ///
-    /// A link loses a packet if it is down at the packet's arrival time. So packets on a link that goes down
-    /// are lost, except those that arrive after it is up again. The random loss of a link works in the same
-    /// way. Switches continue to send into the link until routing is updated ([`Fabric::route_around`]).
+    /// A packet is lost if its link is down at the packet's arrival time. If a link fails while packets are on it, only
+    /// packets that arrive after the repair survive. Random loss is also decided at the arrival time. Switches continue
+    /// to send packets into a failed link until routing is updated ([`Fabric::route_around`]).
     ///
     /// # Errors
-    /// The link does not exist, or the rate and delay of its port cannot change.
+    /// The link does not exist, or the rate and delay of its port are fixed.
     pub fn set_link(&mut self, now: Time, link: PortId, state: LinkState) -> Result<(), LinkError> {
         let now = self.now.max(now);
         let before = self.link(link).ok_or(LinkError::Unknown(link))?;
@@ -57,7 +58,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         let port = &self.network.ports[number as usize];
         let class = self.network.class(port);
         if (before.rate, before.delay) != (state.rate, state.delay) {
-            // Packets at this port already have arrival times, which a new rate or delay would make wrong.
+            // This port has already computed the arrival times of its packets. A new rate or delay would make them
+            // wrong.
             if class.drop_tail.is_some() {
                 return Err(LinkError::Settled(link));
             }
@@ -69,12 +71,12 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         Ok(())
     }
 
-    /// Applies a change of the far end: the link goes down or up, or its loss rate changes.
+    /// Changes the far end of a link: the link fails or is repaired, or its loss rate changes.
     fn change_end(&mut self, number: u32, state: LinkState) {
-        // While a link is down, its real end is stored here, because the network has `NOWHERE` in its place.
+        // While a link is down, `far_ends` of the network contains `NOWHERE`, and the real end is stored here.
         let was_down = self.links.far_ends.remove(&number);
         let far_end = was_down.unwrap_or_else(|| self.network.far_end(number));
-        // The entry stays after the loss has ended, so that its count and its random stream continue.
+        // The entry is kept when the loss ends, so that the count of losses and the random stream can continue.
         if let Some(lossy) = self.network.lossy.get_mut(&number) {
             lossy.rate = state.loss;
         } else if state.loss > LossRate::NONE {
@@ -100,7 +102,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
         let delay_ps = state.delay.as_ps();
         let mut is_behind = class.is_behind;
-        // Later packets must not overtake packets that are still on the link.
+        // Packets with the shorter delay must not overtake packets that are still on the link.
         if delay_ps < class.delay_ps {
             let last = &mut self.links.last_arrival_ps;
             let arrives = port.busy_until_ps.saturating_add(class.delay_ps);
@@ -124,7 +126,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// Marks a link whose delay became shorter as normal again: no earlier packet can be overtaken any more.
+    /// Ends the special treatment of a link whose delay became shorter, when all earlier packets have arrived.
     #[cold]
     pub(super) fn caught_up(&mut self, number: u32) {
         let port = &self.network.ports[number as usize];
@@ -136,8 +138,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         self.network.ports[number as usize].class = class;
     }
 
-    /// Updates routing: after this call, switches and hosts only use links for which `is_up` returns `true`,
-    /// along shortest paths.
+    /// Updates routing. After this call, switches and hosts only use links for which `is_up` returns `true`. Packets
+    /// take shortest paths over these links.
     pub fn route_around(&mut self, routes: &Routes, is_up: impl Fn(PortId) -> bool) {
         let hosts = self.uplinks.iter().flat_map(|uplinks| uplinks.all());
         let down: Vec<u32> = hosts.filter(|&port| !is_up(PortId(port))).collect();

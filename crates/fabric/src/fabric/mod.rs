@@ -32,38 +32,44 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use tailcut_units::{HostId, Time};
 
-/// Parameters of a fabric on a topology.
+/// Parameters of a fabric, in addition to its topology.
 #[derive(Clone, Default, Debug)]
 pub struct FabricConfig {
-    /// Choice among equal-cost ports at switches.
+    /// Load balancer of the switches. It chooses among equal-cost ports.
     pub load_balancer: LoadBalancerConfig,
-    /// Event queue.
+    /// Kind of event queue.
     pub engine: EngineKind,
-    /// Number of events per packet at FIFO ports.
+    /// Number of events per packet at ports with a FIFO queue.
     pub port_events: PortEvents,
     /// Seed of all random streams of the fabric.
     pub seed: u64,
-    /// Use of several uplinks by a host.
+    /// Rule by which a host with several uplinks chooses among them.
     pub bonding: Bonding,
 }
 
-/// First entity of the class of links that deliver a packet. Lower entities are ports whose link is free. Since
-/// classes order events of the same time, links become free before packets arrive.
+/// First entity of the second class of events: a link delivers a packet. Entities of the first class are ports whose
+/// link becomes free. At the same time, links therefore become free before packets arrive.
 const ARRIVAL: u32 = 1 << (32 - Event::CLASS_BITS);
-/// Virtual link after the last link: a dropped packet leaves the network. Its class follows the arrivals.
+/// Virtual link through which dropped packets leave the network. Its number follows the real links, and its class of
+/// events follows the arrivals.
 const OUTLET: u32 = 0;
-/// Virtual link after the outlet: a packet that was injected ahead of time enters. Its class is the last.
+/// Virtual link through which early packets enter the network. Its number follows the outlet, and its class of events
+/// is the last.
 const ENTRY: u32 = 1;
 
 /// Network of ports, links and switches, with the packets in it.
 ///
-/// The fabric has its own time, which never goes back. The caller repeats three steps: call `advance` until
-/// it returns `None`, `inject` packets at hosts whose `uplink_free_at` has passed, and use `next_timeout` as
-/// the time of the next call. A packet that is injected for a past time enters now and counts as late. A
-/// packet that is injected ahead of time enters at its time.
+/// The fabric has its own time, which never decreases. The caller repeats three steps:
 ///
-/// Bodies are opaque. A switch that copies a packet to several members of a group clones its body. `advance`
-/// returns every body once.
+/// 1. Call `advance` until it returns `None`.
+/// 2. `inject` packets at hosts whose `uplink_free_at` has passed.
+/// 3. Use `next_timeout` as the time of the next call.
+///
+/// A packet that is injected for a past time enters immediately and is counted as late. A packet that is injected for a
+/// future time enters at that time.
+///
+/// The fabric never reads the body of a packet. A switch that copies a packet to several members of a group clones the
+/// body. `advance` returns every body once.
 #[derive(Debug)]
 pub struct Fabric<B, O = ()> {
     now: Time,
@@ -74,13 +80,13 @@ pub struct Fabric<B, O = ()> {
     bonds: Bonds,
     books: Books,
     multicast: Multicast,
-    /// State of a load balancer that chooses paths across several switches; `None` for other load balancers.
+    /// Load balancer that chooses paths across several switches, with its state. `None` for other load balancers.
     chooser: Option<Box<PathChooser>>,
     purge_keys: PurgeKeys,
-    /// Whether a packet may need more than forwarding, because there is a chooser, a group, a purging packet,
-    /// or a packet with a hop limit. This single check keeps every hop of other networks fast.
+    /// Whether packets may need more than simple forwarding: there is a chooser, a group, a purging packet, or a packet
+    /// with a hop limit. This one check keeps all other networks fast.
     is_special: bool,
-    /// Links that differ from their original state now or did before.
+    /// Links whose state has ever changed.
     links: Links,
     edge: Edge,
     observer: O,
@@ -146,8 +152,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
                 Node::Host(host) => (None, host.0 | HOST),
             };
             let one_event = match &link.config.queue {
-                // A phantom queue marks a packet when it leaves, so its state must not include packets that
-                // wait.
+                // A phantom queue marks a packet when it leaves. A port with one event per packet would add packets to
+                // the phantom queue while they still wait.
                 QueueConfig::DropTail(drop_tail)
                     if pool.is_none()
                         && link.config.phantom.is_none()
@@ -179,8 +185,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
                 Node::Host(host) => host.0 | HOST,
             });
         }
-        // Two virtual links after the real ones: one for dropped packets that leave, one for early packets
-        // that enter.
+        // Two virtual links follow the real links. Dropped packets leave through the first, and early packets enter
+        // through the second.
         let links = network.far_ends.len();
         network.far_ends.resize(links + 2, crate::network::NOWHERE);
         if network.classes.iter().any(|class| class.phantom.is_some()) {
@@ -188,7 +194,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// Returns the fabric's time. It is never before the time of any event that has happened.
+    /// Returns the fabric's time. It is never before an event that has happened.
     pub const fn now(&self) -> Time {
         self.now
     }
@@ -198,20 +204,20 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         &self.observer
     }
 
-    /// Returns the observer for changes.
+    /// Returns the observer, so that the caller can change it.
     pub const fn observer_mut(&mut self) -> &mut O {
         &mut self.observer
     }
 
-    /// Ends the fabric and returns its observer.
+    /// Consumes the fabric and returns its observer.
     pub fn into_observer(self) -> O {
         self.observer
     }
 
-    /// Creates an event of one of the two virtual links.
+    /// Creates an event at one of the two virtual links.
     fn behind_links(&self, at: Time, what: u32, id: PacketId) -> Event {
         let number = self.network.ports.len() as u32 + what;
-        // Class 2 for the outlet, class 3 for the entry.
+        // The outlet has class 2, and the entry has class 3.
         Event::new(at, number | (ARRIVAL * (what + 2)), id.0)
     }
 }

@@ -1,4 +1,4 @@
-//! Processing of a packet at a port: enqueue, mark, trim, drop, send.
+//! Work of a port on a packet: enqueue, mark, trim, drop and send.
 
 use super::{ARRIVAL, Fabric};
 use crate::engine::Event;
@@ -22,7 +22,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         let rings = &mut self.network.rings;
         match fifo::arrive(now.as_ps(), port, class, queue, rings, packet) {
             Outcome::Arrives(at_ps) => {
-                // A packet with a hop limit ends before these 8 bits wrap, so the sum needs no check.
+                // The switch drops a packet with a hop limit before these 8 bits overflow, so the sum needs no check.
                 packet.hops = packet.hops.wrapping_add(1);
                 self.books.hops += 1;
                 let arrival = Event::new(Time::from_ps(at_ps), port_id | ARRIVAL, id.0);
@@ -35,8 +35,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// Reports the service of a packet at a port with one event per packet. The service may begin in the
-    /// future.
+    /// Reports a packet at a port with one event per packet to the observer: its arrival, and the start of its service,
+    /// which may be in the future.
     #[cold]
     #[inline(never)]
     fn show_settled(&mut self, now: Time, port_id: u32, id: PacketId) {
@@ -50,9 +50,9 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
 
     fn arrive_at_general_port(&mut self, now: Time, port_id: u32, id: PacketId) {
         let port = &self.network.ports[port_id as usize];
-        // At one instant, the event that frees the link precedes the arrivals. A packet that is injected at
-        // this instant is processed before that event, so the link is freed here first. Without a scheduled
-        // event no packet waits.
+        // At the same time, links must become free before packets arrive. A packet that is injected at this time is
+        // processed before the event that frees the link, so the link is freed here. If no event is scheduled, no
+        // packet waits.
         if self.network.generals[port.place as usize].wakes {
             self.link_free(now, port_id);
         }
@@ -61,20 +61,20 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         let general = &mut self.network.generals[port.place as usize];
         let packet = self.packets.header(id);
         let idle = port.busy_until_ps <= now.as_ps();
-        // A packet that finds the link idle needs no buffer.
+        // A packet on an idle link is sent immediately and needs no buffer.
         if let (Some(pool), false) = (general.pool, idle)
             && !self.network.pools[pool as usize].admits(general.queue.backlog_bytes(), packet.size)
         {
             return self.drop_packet(now, Some(port_id), id, DropReason::SharedBuffer);
         }
-        // A phantom queue in parallel also counts a packet that the discipline then drops.
+        // A phantom queue in parallel counts every arriving packet, even if the discipline then drops it.
         if let Some(phantom) = &class.phantom
             && phantom.placement == Placement::Parallel
         {
             let state = &mut self.network.phantoms[port_id as usize];
             port.marked += u64::from(state.pass(now.as_ps(), phantom, class.drain, packet));
         }
-        // The usual path on an idle link: it saves an enqueue and a dequeue.
+        // On an idle link, the packet usually need not be enqueued and dequeued again.
         if idle && general.queue.passes(packet) {
             self.show(now, port_id, id, Observer::enqueued);
             return self.begin(now, port_id, id);
@@ -85,7 +85,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         if let Some(pool) = general.pool {
             self.network.pools[pool as usize].change(before, after);
         }
-        // On an idle link the packet leaves at once, so it is no backlog.
+        // On an idle link, the packet leaves immediately, so it does not count as backlog.
         if !idle {
             let after = u32::try_from(after).unwrap_or(u32::MAX);
             port.longest_backlog = port.longest_backlog.max(after);
@@ -109,7 +109,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// Schedules the next service of a busy port with waiting packets for the time when its link is free.
+    /// If packets wait at a busy port, schedules the next service for the time when the link is free.
     #[inline]
     fn wake_when_free(&mut self, port_id: u32) {
         let port = &self.network.ports[port_id as usize];
@@ -117,13 +117,13 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         if !general.wakes && general.queue.backlog_packets() > 0 {
             general.wakes = true;
             let free_at = Time::from_ps(port.busy_until_ps);
-            // Links that become free at one instant affect no common state except the total of a shared
-            // buffer, so they need no draw.
+            // Links that become free at the same time share no state except the total of a shared buffer. Their order
+            // does not affect results, so no random draw is needed.
             self.engine.push_in_order(Event::new(free_at, port_id, 0));
         }
     }
 
-    /// Counts and handles the result of an enqueue for a packet.
+    /// Counts the result of an enqueue for a packet, and acts on it.
     fn settle(&mut self, now: Time, port_id: u32, id: PacketId, fate: Fate) {
         match fate {
             Fate::Queued => {}
@@ -133,7 +133,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             }
             Fate::Trimmed { cut } => self.count_trimmed(now, port_id, id, cut),
             Fate::Returned { cut } => {
-                // Without a cut, an earlier switch has trimmed the packet and counted it.
+                // With `cut` of zero, an earlier switch has trimmed the packet and counted it.
                 if cut > 0 {
                     self.count_trimmed(now, port_id, id, cut);
                 }
@@ -152,14 +152,14 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         });
     }
 
-    /// Returns a packet to its sender, from the switch that could not forward it.
+    /// Returns a packet to its sender. The packet starts at the switch that could not forward it.
     fn return_to_sender(&mut self, now: Time, port_id: u32, id: PacketId) {
         let place = self.network.ports[port_id as usize].place;
         let owner = self.network.generals[place as usize].owner;
-        // The headers that switches have added belong to the old direction.
+        // Headers that switches have added are only valid in the old direction.
         self.strip(id);
         let packet = self.packets.header(id);
-        // The packet returns to one host, so it no longer counts as a packet of its group.
+        // The packet now goes to only one host, so it is no longer counted as a packet of its group.
         if packet.dst.is_group() {
             self.multicast.leave_network(packet.dst);
         }
@@ -169,12 +169,12 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         if owner & HOST == 0 {
             self.arrive_at_switch(now, owner, id);
         } else {
-            // A host's own uplink has no switch that could return the packet.
+            // A packet at its host's own uplink has passed no switch that could return it.
             self.drop_packet(now, Some(port_id), id, DropReason::HeaderQueueFull);
         }
     }
 
-    /// Starts the next waiting packet of a general port, if its link is free.
+    /// Starts the service of the next waiting packet at a general port, if the link is free.
     pub(super) fn link_free(&mut self, now: Time, port_id: u32) {
         if self.network.ports[port_id as usize].busy_until_ps <= now.as_ps() {
             self.start_next(now, port_id);
@@ -184,7 +184,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     fn start_next(&mut self, now: Time, port_id: u32) {
         let port = &self.network.ports[port_id as usize];
         let general = &mut self.network.generals[port.place as usize];
-        // The event for the end of this time is already scheduled.
+        // The discipline holds back its packets. The event that ends this pause is already scheduled.
         if general.held_until_ps > now.as_ps() {
             return;
         }
@@ -201,7 +201,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
                 self.wake_when_free(port_id);
             }
             Dequeued::Empty => {}
-            // CoDel may drop several packets before it sends one.
+            // CoDel can drop several packets before it sends a packet.
             Dequeued::Drop(id, reason) => {
                 self.drop_packet(now, Some(port_id), id, reason);
                 self.start_next(now, port_id);
@@ -215,7 +215,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     fn wake_later(&mut self, now: Time, port_id: u32, at: Time) {
         let port = &self.network.ports[port_id as usize];
         let general = &mut self.network.generals[port.place as usize];
-        // A later instant than now, or this would repeat for ever.
+        // `at` must be later than `now`. With `at <= now`, the attempts would repeat for ever.
         let at = at.max(now.saturating_add(Duration::from_ps(1)));
         general.wakes = true;
         general.held_until_ps = at.as_ps();
@@ -227,11 +227,11 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     fn begin(&mut self, now: Time, port_id: u32, id: PacketId) {
         let port = &mut self.network.ports[port_id as usize];
         let packet = self.packets.header(id);
-        // A packet with a hop limit ends before these 8 bits wrap, so the sum needs no check.
+        // The switch drops a packet with a hop limit before these 8 bits overflow, so the sum needs no check.
         packet.hops = packet.hops.wrapping_add(1);
         let class = &self.network.classes[usize::from(port.class)];
         let free_at = now.as_ps() + class.serialisation_ps(packet.size);
-        // A phantom queue in series sees the packet when it has left the real queue.
+        // A phantom queue in series counts the packet when it has left the real queue.
         if let Some(phantom) = &class.phantom
             && phantom.placement == Placement::Series
         {
@@ -251,7 +251,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         self.engine.push(arrival);
     }
 
-    /// Returns the arrival time of a packet on a link whose delay has become shorter.
+    /// Returns when a packet arrives on a link whose delay has become shorter.
     #[cold]
     fn arrive_behind(&mut self, port_id: u32, arrives_ps: u64) -> u64 {
         let (arrives_ps, has_caught_up) = self.links.behind_others(port_id, arrives_ps);
@@ -261,7 +261,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         arrives_ps
     }
 
-    /// Shows the observer a packet at a port.
+    /// Reports a packet at a port to the observer.
     #[inline(always)]
     fn show(
         &mut self,

@@ -1,5 +1,5 @@
-//! Purge of packets whose receiver no longer waits for them: a packet that ends a connection removes them
-//! from the queues of every switch that it passes.
+//! Purge: a packet that ends a connection removes the connection's other packets, because no receiver waits for them
+//! any more. They are removed from the queues of every switch that the purging packet passes.
 
 use super::Fabric;
 use crate::observer::Observer;
@@ -8,16 +8,19 @@ use alloc::vec::Vec;
 use tailcut_units::Time;
 
 impl<B: Clone, O: Observer<B>> Fabric<B, O> {
-    /// Runs the purge of a packet at `switch`: all queued packets with the key in its hints
-    /// ([`Hints`](crate::Hints)) are removed from all queues and dropped as purged. Packets in service or on
-    /// a link continue. Packets also continue at a port with one event per packet, whose departures are
-    /// already computed, and in a discipline that cannot remove packets.
+    /// Executes the purge of a packet at `switch`. All queued packets with the packet's purge key
+    /// ([`Hints`](crate::Hints)) are removed from all queues of the switch, and dropped as purged. These packets are
+    /// not removed:
+    ///
+    /// - packets in service or on a link;
+    /// - packets at a port with one event per packet, because their departures are already computed;
+    /// - packets in a discipline that cannot remove packets.
     #[cold]
     pub(super) fn purge_at(&mut self, now: Time, switch: u32, key: u64) {
         let network = &mut self.network;
         let next = network.switches.get(switch as usize + 1);
         let end = next.map_or(network.ports.len() as u32, |next| next.first_port);
-        // The drops follow after the loop, because `drop_packet` borrows the whole fabric.
+        // The packets are dropped after the loop, because `drop_packet` borrows the whole fabric.
         let mut removed = Vec::new();
         for port_id in network.first_port(switch)..end {
             let port = &network.ports[port_id as usize];

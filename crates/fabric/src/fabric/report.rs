@@ -9,13 +9,13 @@ use crate::port::PortId;
 use tailcut_units::{Duration, Rate, Time};
 
 impl<B: Clone, O: Observer<B>> Fabric<B, O> {
-    /// Returns the counters of a port, and its backlog at `now`.
+    /// Returns the counters of a port at time `now`, and its backlog.
     pub fn port_report(&self, now: Time, port: PortId) -> PortReport {
         let number = port.0;
         let port = &self.network.ports[number as usize];
         let class = self.network.class(port);
         let backlog = self.network.backlog(now, number);
-        // A one-event port counts packets as sent when they arrive, so the waiting packets are subtracted.
+        // A port with one event per packet counts a packet as sent when it arrives, so waiting packets are subtracted.
         let (waiting, waiting_bytes) = match class.drop_tail {
             Some(_) => (backlog.packets, backlog.bytes),
             None => (0, 0),
@@ -39,14 +39,14 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// Counts the packets on links and in queues one by one, so that a test can compare the sum with the
-    /// injected, delivered and dropped packets. Changes nothing.
+    /// Counts the packets on links and in queues one by one, and changes nothing. A test can compare this count with
+    /// the counters of injected, delivered and dropped packets.
     pub fn count_remaining(&self) -> Count {
         let mut count = Count::default();
         let links = self.network.ports.len() as u32;
         self.engine.for_each(|event| {
             let link = self.engine.number(event);
-            // A packet that waits at the outlet already counts as dropped.
+            // Packets at the outlet are already counted as dropped.
             if event.entity() >= ARRIVAL && link < links {
                 count.add(self.packets.get(PacketId(event.payload())).size);
             }
@@ -58,7 +58,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             count.packets += u64::from(general.queue.backlog_packets());
             count.bytes += general.queue.backlog_bytes();
         }
-        // Headers that switches have added were never injected.
+        // Headers that switches have added are not counted, because they were not injected.
         count.bytes -= self
             .chooser
             .as_ref()
@@ -66,7 +66,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         count
     }
 
-    /// Returns the number of ports, which are numbered from 0 in the order of the topology's links.
+    /// Returns the number of ports. Ports are numbered from 0 in the order of the topology's links.
     pub fn port_count(&self) -> u32 {
         self.network.ports.len() as u32
     }
@@ -74,7 +74,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     pub const fn injected(&self) -> Count {
         self.books.injected
     }
-    /// Returns the copies that switches have made of multicast packets so far, without the originals.
+    /// Returns the number of copies that switches have made of multicast packets so far. Originals are not counted.
     pub const fn copied(&self) -> Count {
         self.books.copied
     }
@@ -90,11 +90,11 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     pub fn in_network(&self) -> u64 {
         (self.packets.live() - self.edge.dropped()) as u64
     }
-    /// Returns the packets that were injected too late.
+    /// Returns how many packets were injected too late, and by how much.
     pub const fn lateness(&self) -> Lateness {
         self.books.late
     }
-    /// Returns the packets whose payload was cut off so far, and the number of removed bytes.
+    /// Returns the number of packets that were trimmed so far, and the number of removed bytes.
     pub const fn trimmed(&self) -> Count {
         self.books.trimmed
     }
@@ -106,14 +106,14 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     pub const fn packet_hops(&self) -> u64 {
         self.books.hops
     }
-    /// Returns the number of events so far.
+    /// Returns the number of events that were processed so far.
     pub const fn events(&self) -> u64 {
         self.books.events
     }
 }
 
-/// Returns the bytes that a service sends in the time `left`, rounded up, so that no byte counts before it
-/// has left.
+/// Returns the bytes that a service sends in the remaining time `left`. The number is rounded up, so that a byte counts
+/// as sent only when it has completely left.
 fn bytes_left(rate: Rate, left: Duration) -> u64 {
     let whole = rate.bytes_in(left);
     whole + u64::from(rate.serialisation(whole) < left)

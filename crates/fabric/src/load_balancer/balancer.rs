@@ -1,4 +1,4 @@
-//! Load balancer of one switch that uses only state of this switch.
+//! Load balancer of one switch. It uses only the state of this switch.
 
 use super::config::{BalancerState, LoadBalancerConfig};
 use super::flowlet::LetFlow;
@@ -20,7 +20,7 @@ pub(crate) enum Balancer {
     Custom(Box<dyn LoadBalancer>),
 }
 
-/// Names of random streams of the fabric, for [`stream_seed`].
+/// Name of the random streams of ECMP's seeds, for [`stream_seed`].
 const ECMP_SEEDS: u64 = 0x6563_6d70;
 const SPRAY_DRAWS: u64 = 0x7370_7261;
 const FLOWLET_DRAWS: u64 = 0x666c_6f77;
@@ -29,8 +29,7 @@ impl Balancer {
     pub fn new(config: &LoadBalancerConfig, seed: u64, switch: u32) -> Self {
         let switch_id = u64::from(switch);
         match config {
-            // For designs with a path chooser, this balancer only makes the choices that the chooser leaves
-            // to ECMP.
+            // These designs have a path chooser. ECMP makes only the choices that the chooser leaves open.
             LoadBalancerConfig::Ecmp
             | LoadBalancerConfig::Conga(_)
             | LoadBalancerConfig::Expeditus(_)
@@ -50,7 +49,8 @@ impl Balancer {
         }
     }
 
-    /// Returns the index of one of the ports; `None` for a custom load balancer, which needs the state of the ports.
+    /// Returns the index of one of the ports. Returns `None` for a custom load balancer, because it needs the state of
+    /// the ports.
     #[inline]
     pub fn select(&mut self, now: Time, packet: &Packet, ports: &Choices<'_>) -> Option<u32> {
         let count = ports.count();
@@ -63,26 +63,26 @@ impl Balancer {
         })
     }
 
-    /// Returns the choice of a custom load balancer.
+    /// Returns the index of the port that a custom load balancer chooses.
     pub fn ask(&mut self, now: Time, packet: &Packet, views: &[PortView]) -> usize {
         match self {
             Self::Custom(balancer) => balancer.select(now, packet, views),
-            // The other balancers have chosen in `select`, so no packet gets this value.
+            // Other balancers have already chosen in `select`, so this value is never used.
             _ => 0,
         }
     }
 
-    /// Returns the choice of ECMP, if this balancer is ECMP.
+    /// Returns the port index that ECMP chooses, if this balancer is ECMP.
     pub fn ecmp(&self, packet: &Packet, count: u32) -> u32 {
         match self {
             Self::Ecmp { seed } => ecmp(packet.flow_hash, *seed, count),
             Self::Remainder => packet.flow_hash % count,
-            // In a network with a path chooser this balancer is ECMP, so no packet gets this value.
+            // In a network with a path chooser, this balancer is always ECMP, so this value is never used.
             Self::Spray(_) | Self::LetFlow(_) | Self::Custom(_) => 0,
         }
     }
 
-    /// Returns the number of entries in use.
+    /// Returns the number of entries that the load balancer stores at `now`.
     pub fn state(&self, now: Time) -> BalancerState {
         BalancerState {
             congestion: 0,
@@ -94,7 +94,7 @@ impl Balancer {
     }
 }
 
-/// Returns the choice of ECMP at a switch with this seed.
+/// Returns the port index that ECMP chooses at a switch with the seed `seed`.
 #[inline]
 pub(crate) const fn ecmp(flow_hash: u32, seed: u64, count: u32) -> u32 {
     reduce((mix64(flow_hash as u64 ^ seed) >> 32) as u32, count)
@@ -127,8 +127,8 @@ mod tests {
 
     #[test]
     fn a_flow_and_its_replica_on_the_next_port_choose_independently() {
-        // The two copies have 3 x 3 joint choices. A uniform distribution means independent choices. With 8
-        // degrees of freedom, the critical value at 0.1 % is 26.1.
+        // The two copies have 3 x 3 combinations of choices. If all are equally frequent, the choices are independent.
+        // With 8 degrees of freedom, the critical value at 0.1 % is 26.1.
         let mut joint = [0u32; 9];
         for src_port in 10_000..40_000 {
             let first = ecmp(tuple(src_port, 80).hash(), 7, 3);

@@ -1,5 +1,5 @@
-//! Built-in load balancers. If a load balancer is a variant of [`LoadBalancerConfig`], its whole entry is in
-//! this list. Every other load balancer has a file with its mechanism and its entry.
+//! Built-in load balancers. This list contains the whole entry of a load balancer that is a variant of
+//! [`LoadBalancerConfig`]. Every other load balancer has a file with its mechanism and its entry.
 
 use super::config::LoadBalancerConfig;
 use super::spec::{Choice, NamedBalancer};
@@ -23,7 +23,7 @@ pub fn built_in() -> [NamedBalancer; 9] {
             Choice::Packet,
             |_| LoadBalancerConfig::Spray,
         ),
-        // Switches do not choose a path for a packet whose sender chose one.
+        // The sender has already chosen a path for each packet, so switches do not choose.
         NamedBalancer::new(
             "permute",
             "one path for each packet, each path once in an order that the sender draws: ndp, ndp-plus",

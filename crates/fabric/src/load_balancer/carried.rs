@@ -1,4 +1,4 @@
-//! Packet at a switch of a design that chooses paths, and the data that packets carry between switches.
+//! Packet at a switch, and the data that packets transport between switches, for designs that choose paths.
 
 use crate::packet::{Packet, PacketId};
 use alloc::vec::Vec;
@@ -12,7 +12,7 @@ pub(crate) struct Passage<'a> {
     pub packet: &'a mut Packet,
 }
 
-/// Data that packets carry between switches, by the slot of the packet in the pool.
+/// Data that packets transport between switches. The index is the slot of the packet in the pool.
 #[derive(Debug)]
 pub(crate) struct Carried<T>(Vec<T>);
 
@@ -21,7 +21,7 @@ impl<T: Clone + Default> Carried<T> {
         Self(Vec::new())
     }
 
-    /// Returns the data of a packet; the default value if there is none.
+    /// Returns the data of a packet, or the default value if the packet has no data.
     #[inline]
     pub fn of(&mut self, id: PacketId) -> &mut T {
         let slot = id.0 as usize;

@@ -1,6 +1,6 @@
-//! Choice of paths with the state of several switches: the common part of all such designs. A chooser
-//! processes every packet at its arrival at and departure from every switch. Packets carry the data that
-//! switches exchange. A chooser decides before ECMP does.
+//! Choice of paths with the state of several switches: the common part of all designs with a path chooser. A chooser
+//! processes every packet when it arrives at a switch and when it leaves the switch. Packets transport the data that
+//! switches exchange. ECMP decides only if the chooser does not.
 
 use super::carried::Passage;
 use super::config::{BalancerState, LoadBalancerConfig};
@@ -30,7 +30,7 @@ enum Scheme {
 }
 
 impl PathChooser {
-    /// Creates the chooser of a configuration; `None` if the configuration has none.
+    /// Creates the path chooser of a configuration, or returns `None` if the configuration has no path chooser.
     pub fn new(config: &LoadBalancerConfig, topology: &Topology, seed: u64) -> Option<Self> {
         let wiring = Wiring::of(topology);
         let rates: Vec<Rate> = topology.links.iter().map(|link| link.config.rate).collect();
@@ -56,9 +56,8 @@ impl PathChooser {
         Some(Self { wiring, scheme })
     }
 
-    /// Resets the state of a packet that enters the network, because its slot may have belonged to another
-    /// packet. `reverse_hash` is the hash of the five-tuple in the opposite direction, for packets of a
-    /// handshake.
+    /// Resets the state of a packet that enters the network, because an earlier packet may have used its slot.
+    /// `reverse_hash` is only for packets of a handshake. It is the hash of the five-tuple in the opposite direction.
     pub fn enters(&mut self, id: PacketId, reverse_hash: u32) {
         match &mut self.scheme {
             Scheme::Conga(conga) => conga.forget(id),
@@ -78,7 +77,7 @@ impl PathChooser {
         }
     }
 
-    /// Returns the index of the port for a packet; `None` leaves the choice to ECMP.
+    /// Returns the index of the port for a packet. With `None`, ECMP chooses.
     pub fn choose(
         &mut self,
         passage: &mut Passage<'_>,
@@ -94,7 +93,7 @@ impl PathChooser {
         }
     }
 
-    /// Handles a packet that leaves through a port, which is numbered over the network.
+    /// Handles a packet that leaves through `port`. Ports are numbered over the whole network.
     pub fn leaves(&mut self, passage: &mut Passage<'_>, port: u32, network: &Network) {
         match &mut self.scheme {
             Scheme::Conga(conga) => conga.leaves(&self.wiring, passage, port),
@@ -103,7 +102,8 @@ impl PathChooser {
         }
     }
 
-    /// Removes the headers that switches have added to a packet, because it leaves the network or returns.
+    /// Removes the headers that switches have added to a packet, because the packet leaves the network or returns to
+    /// its sender.
     pub fn strips(&mut self, id: PacketId, packet: &mut Packet) {
         match &mut self.scheme {
             Scheme::Conga(conga) => conga.forget(id),
@@ -112,7 +112,7 @@ impl PathChooser {
         }
     }
 
-    /// Returns the number of bytes that switches have added to packets in the network.
+    /// Returns the number of bytes that switches have added to packets which are now in the network.
     pub fn attached_bytes(&self) -> u64 {
         match &self.scheme {
             Scheme::TwoStage(two_stage) => two_stage.attached_bytes(),
@@ -120,7 +120,7 @@ impl PathChooser {
         }
     }
 
-    /// Updates the rate of a link.
+    /// Changes the rate of a link in the chooser's state.
     pub fn rate_changes(&mut self, port: u32, rate: Rate) {
         match &mut self.scheme {
             Scheme::Conga(conga) => conga.rate_changes(port, rate),
@@ -129,7 +129,7 @@ impl PathChooser {
         }
     }
 
-    /// Returns the number of entries of a switch at `now`.
+    /// Returns the number of entries that a switch stores at `now`.
     pub fn state(&self, now: Time, switch: u32) -> BalancerState {
         match &self.scheme {
             Scheme::Conga(conga) => conga.state(&self.wiring, now, switch),
@@ -138,8 +138,9 @@ impl PathChooser {
         }
     }
 
-    /// Returns the congestion beyond a port as its switch sees it: of the link in sending direction and of
-    /// the link in the opposite direction. Returns `None` for a port that the switch does not measure.
+    /// Returns the congestion levels that a switch measures at one of its ports. The first level is for the sending
+    /// direction of the link, and the second for the opposite direction. Returns `None` for a port that the switch does
+    /// not measure.
     pub fn levels(&self, now: Time, port: u32, network: &Network) -> Option<(u8, u8)> {
         match &self.scheme {
             Scheme::TwoStage(two_stage) => two_stage.levels(&self.wiring, now, port, network),

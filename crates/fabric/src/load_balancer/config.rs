@@ -1,4 +1,4 @@
-//! Load balancer of switches, with its parameters.
+//! Configuration of load balancers: the kinds, and their parameters.
 
 use super::dre::DreConfig;
 use super::expeditus::ExpeditusConfig;
@@ -10,52 +10,53 @@ use tailcut_units::Duration;
 /// Load balancer of the switches.
 #[derive(Clone, Default, Debug)]
 pub enum LoadBalancerConfig {
-    /// Equal-cost multi-path: a hash of the five-tuple, mixed with a seed per switch.
+    /// Equal-cost multi-path (ECMP): a hash of the five-tuple, mixed with the seed of the switch, chooses the port.
     #[default]
     Ecmp,
-    /// Equal-cost multi-path by the remainder of the flow's hash, which is the same at every switch. It
-    /// models switches whose hash is not well mixed.
+    /// Equal-cost multi-path by the remainder of the flow's hash, without a seed. All switches make the same choice.
+    /// This models switches whose hash is not well mixed.
     Remainder,
-    /// Every packet on a random port, with uniform draws from one stream per switch.
+    /// Random port for every packet. All ports have the same probability. Each switch has its own random stream.
     Spray,
-    /// Every flowlet on a random port, with uniform draws (LetFlow).
+    /// Random port for every flowlet, with the same probability for all ports (LetFlow).
     LetFlow(LetFlowConfig),
-    /// Every flowlet on the least congested path according to the reports to its leaf (CONGA).
+    /// Each flowlet uses the least congested path, according to the reports that its leaf has received (CONGA).
     Conga(CongaConfig),
-    /// Every flow on a path that is chosen in two stages during its handshake (Expeditus).
+    /// Each flow uses a path that is chosen in two stages during its handshake (Expeditus).
     Expeditus(ExpeditusConfig),
-    /// First form of Expeditus.
+    /// First form of Expeditus, as in the slides of 2015.
     ExpeditusDeck(ExpeditusDeckConfig),
-    /// Every flow on the path that is least congested when the flow begins: an upper bound.
+    /// Each flow uses the path that is least congested when the flow begins. This design is an upper bound.
     Omniscient(OmniscientConfig),
-    /// A custom load balancer.
+    /// Load balancer of the user.
     Custom(BuildBalancer),
 }
 
-/// Treatment of packets between pods. CONGA's tables are designed for two tiers, so on three tiers they cover
-/// only half of the path.
+/// Treatment of packets between pods on three tiers. CONGA's tables are designed for two tiers, so on three tiers they
+/// cover only half of the path.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum BetweenPods {
-    /// Leaves choose as within a pod, and ECMP chooses the core (CONGA paper, section 7, "Larger
-    /// topologies"). The reports to a leaf then concern whichever cores its packets have passed.
+    /// Leaves choose as within a pod, and ECMP chooses the core (CONGA paper, section 7, "Larger topologies"). The
+    /// reports to a leaf are then about all cores that its packets have passed.
     #[default]
     Leaf,
-    /// As `Leaf`, and aggregation switches also send each flowlet over the least loaded of their uplinks.
+    /// Leaves choose as with `Leaf`. Aggregation switches also send each flowlet over the least loaded of their
+    /// uplinks.
     LeafAndCore,
-    /// Leaves send each flowlet over a random uplink, and ECMP chooses the core, as in the code of Expeditus'
-    /// authors for their comparison.
+    /// Leaves send each flowlet over a random uplink, and ECMP chooses the core. The authors of Expeditus do this in
+    /// their code for the comparison with CONGA.
     Random,
 }
 
 /// Parameters of CONGA (CONGA paper, sections 3.2 and 3.6).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CongaConfig {
-    /// Rate estimators: tau 160 us and Q 3 (8 levels). The paper gives no alpha. Here it is 1/8, so that T is
-    /// 20 us.
+    /// Parameters of the rate estimators: tau 160 us and Q 3 (8 levels). The paper does not give alpha. Here it is 1/8,
+    /// so T is 20 us.
     pub dre: DreConfig,
-    /// Idle time after which a flow begins a new flowlet: 500 us.
+    /// Idle time after which the next packet of a flow begins a new flowlet: 500 us.
     pub gap: Duration,
-    /// Age after which a metric counts as zero: 10 ms.
+    /// Age after which a congestion metric is ignored (counts as zero): 10 ms.
     pub metric_timeout: Duration,
     /// Treatment of packets between pods on three tiers.
     pub between_pods: BetweenPods,
@@ -64,29 +65,29 @@ pub struct CongaConfig {
 /// Measure of the congestion of a link.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum Sight {
-    /// Load from the rate estimator, without levels.
+    /// Load of the link, measured by the rate estimator, without levels.
     #[default]
     Load,
-    /// Time that the waiting packets need for transmission.
+    /// Time in which the link can send all waiting packets.
     Queue,
 }
 
-/// Parameters of the omniscient chooser.
+/// Parameters of the omniscient chooser, which is an upper bound.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct OmniscientConfig {
-    /// Measure of congestion: loads.
+    /// Measure of congestion. The default is the load.
     pub sight: Sight,
-    /// Rate estimator, as in Expeditus.
+    /// Parameters of the rate estimator, as in Expeditus.
     pub dre: DreConfig,
-    /// Idle time after which a flow counts as new: 100 ms.
+    /// Idle time after which the next packet of a flow begins a new flow: 100 ms.
     pub entry_timeout: Duration,
 }
 
-/// Number of entries that a switch's load balancer stores.
+/// Number of entries that the load balancer of a switch stores.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct BalancerState {
-    /// Number of congestion values: estimators, and reports from others.
+    /// Number of congestion values: estimators of the switch, and values that other switches have reported.
     pub congestion: usize,
-    /// Number of entries for single flows.
+    /// Number of entries for individual flows.
     pub flows: usize,
 }

@@ -1,21 +1,22 @@
-//! CONGA (Alizadeh et al., "CONGA: Distributed Congestion-Aware Load Balancing for Datacenters", SIGCOMM
-//! 2014). Leaves report to each other the congestion of the paths between them, and send each flowlet over
-//! the uplink with the least congested path.
+//! CONGA (Alizadeh et al., "CONGA: Distributed Congestion-Aware Load Balancing for Datacenters", SIGCOMM 2014). Leaves
+//! report to each other the congestion of the paths between them. Each leaf sends each flowlet over the uplink with the
+//! least congested path.
 //!
-//! Every packet between leaves carries the number of its uplink (LBTag) and the worst congestion on its path
-//! (CE). The leaf at which it arrives stores this by source. It reports it back, one uplink at a time, on
-//! packets in the opposite direction (FB_LBTag, FB_Metric).
+//! Every packet between leaves contains the number of its uplink (LBTag) and the worst congestion on its path (CE). The
+//! destination leaf stores this value by source leaf and uplink. It reports the value to the source leaf on packets in
+//! the opposite direction (FB_LBTag, FB_Metric). Each of these packets reports one uplink.
 //!
 //! Deviations:
-//! - CONGA is designed for two tiers. Its treatment of packets between pods on three tiers is a parameter,
+//! - CONGA is designed for two tiers. On three tiers, the treatment of packets between pods is a parameter,
 //!   [`BetweenPods`].
-//! - The flowlet table is exact; the paper's table has 64 K entries that flows may share.
-//! - In the paper, the four fields are in an overlay header that exists anyway. Here they take no bytes.
-//! - A metric that exceeds an age limit counts as zero at once; in the paper it decays over the same time.
-//! - An estimator counts a packet when the packet is assigned to its port, so it also counts packets that the full
-//!   queue then drops. In the paper it counts the packets that are sent.
-//! - A flow whose flowlet has expired keeps its port at a tie, because its entry is still in the table. When the table
-//!   is resized, expired entries go, and such a flow then draws among the ties.
+//! - Each flow has its own entry in the flowlet table. In the paper, the table has 64 K entries, which flows may share.
+//! - The four fields take no bytes. In the paper, they are in an overlay header that packets have anyway.
+//! - A metric that is older than an age limit counts as zero immediately. In the paper, it decays over the same time.
+//! - An estimator counts a packet when the packet is assigned to a port, even if the full queue then drops the packet.
+//!   In the paper, the estimator counts packets that are sent.
+//! - A flow whose flowlet has expired keeps its port if this port is one of several equally good ports, because the
+//!   expired entry is still in the table. If a resize of the table has removed the entry, the flow gets a random one of
+//!   the equally good ports.
 
 use super::carried::{Carried, Passage};
 use super::config::{BalancerState, BetweenPods, CongaConfig};
@@ -91,17 +92,17 @@ impl Default for CongaConfig {
     }
 }
 
-/// Name of the random streams for ties, one per switch, for [`stream_seed`].
+/// Name of the random streams for ties, one stream per switch, for [`stream_seed`].
 const TIES: u64 = 0x0063_6f6e_6761;
 
-/// Fields that a packet between leaves carries.
+/// Fields of CONGA in a packet between leaves.
 #[derive(Clone, Copy, Debug)]
 struct Tag {
-    /// Number of the leaf that sent the packet; [`NO_LEAF`] on packets without fields.
+    /// Number of the leaf that sent the packet, or [`NO_LEAF`] for packets without these fields.
     leaf: u16,
-    /// Uplink that the packet took.
+    /// Number of the uplink through which the packet left its first leaf.
     lb_tag: u8,
-    /// Worst congestion on the packet's path.
+    /// Worst congestion level on the packet's path.
     ce: u8,
     fb_lb_tag: u8,
     fb_metric: u8,
@@ -121,11 +122,11 @@ impl Default for Tag {
     }
 }
 
-/// Congestion level with its time.
+/// Congestion level and its age.
 #[derive(Clone, Copy, Default, Debug)]
 struct Metric {
     level: u8,
-    /// In metrics from a leaf: whether the level has changed since it was last reported.
+    /// Whether the level has changed since the last report. Used only for metrics from another leaf.
     changed: bool,
     at_ps: u64,
 }
@@ -133,51 +134,51 @@ struct Metric {
 /// Tables of a leaf.
 #[derive(Debug)]
 struct Leaf {
-    /// Number of uplinks, which is the length of a row.
+    /// Number of uplinks of a leaf, which is the length of a row.
     uplinks: usize,
-    /// Congestion-To-Leaf: one row per leaf, one entry per own uplink.
+    /// Congestion-To-Leaf table: one row per destination leaf, and one entry per uplink of this leaf.
     to: Vec<Metric>,
-    /// Congestion-From-Leaf: one row per leaf, one entry per uplink of that leaf.
+    /// Congestion-From-Leaf table: one row per source leaf, and one entry per uplink of the source leaf.
     from: Vec<Metric>,
-    /// Entry of each row that is reported next.
+    /// For each row of `from`, the entry at which the search for the next report starts.
     next: Vec<u8>,
 }
 
-/// Flow state of a switch that chooses.
+/// State of the flows at a switch that chooses ports.
 #[derive(Debug)]
 struct Flowlets {
-    /// Port of each flow until its next flowlet.
+    /// Port of each flow's current flowlet.
     ports: FlowTable<u32>,
     draws: Xoshiro256PlusPlus,
 }
 
-/// Rule by which a switch chooses.
+/// Information that a switch uses to choose a port.
 #[derive(Clone, Copy)]
 enum Rule {
-    /// By its own uplinks, and the reports about the paths to the leaf with this number.
+    /// Congestion of the switch's uplinks, and the reports about the paths to the leaf with this number.
     PathsTo(u16),
-    /// By its own uplinks.
+    /// Congestion of the switch's uplinks only.
     Own,
     Chance,
 }
 
 impl Leaf {
-    /// Returns the feedback for a leaf: the next entry that has changed since it was reported, or otherwise
-    /// the next entry.
+    /// Returns the uplink and the congestion level that the next packet reports to a leaf. It is the next entry that
+    /// has changed since its last report. If no entry has changed, it is the next entry.
     fn feedback(&mut self, leaf: usize, now: Time, timeout: Duration) -> (u8, u8) {
         let row = &mut self.from[leaf * self.uplinks..(leaf + 1) * self.uplinks];
         let first = usize::from(self.next[leaf]);
         let mut round = (first..row.len()).chain(0..first);
         let told = round.find(|&i| row[i].changed).unwrap_or(first);
         row[told].changed = false;
-        // The next search begins after this entry, so that all uplinks take turns.
+        // The next search starts after this entry, so that all uplinks are reported in turn.
         self.next[leaf] = ((told + 1) % row.len()) as u8;
         (told as u8, row[told].at(now, timeout))
     }
 }
 
 impl Metric {
-    /// Returns the level, or 0 if it is too old.
+    /// Returns the congestion level, or 0 if the metric is too old.
     const fn at(&self, now: Time, timeout: Duration) -> u8 {
         if now.as_ps().saturating_sub(self.at_ps) > timeout.as_ps() {
             0
@@ -194,12 +195,12 @@ pub(crate) struct Conga {
     gauge: Gauge,
     /// Rate estimator of each port.
     dre: Vec<Dre>,
-    /// Counter of each port's estimator at full load.
+    /// Value of each port's estimator at full load.
     full: Vec<f64>,
-    /// Number of the leaf, by switch.
+    /// Number of the leaf at each switch.
     numbers: Vec<u16>,
     leaves: Vec<Leaf>,
-    /// Flowlets, by switch.
+    /// Flowlets of each switch.
     flowlets: Vec<Flowlets>,
     tags: Carried<Tag>,
 }
@@ -210,7 +211,7 @@ impl Conga {
         let is_leaf = |switch: &u32| wiring.tier(*switch) == 0;
         let of_leaves: Vec<u32> = (0..wiring.switches() as u32).filter(is_leaf).collect();
         let most = of_leaves.iter().map(|&leaf| wiring.uplinks(leaf).len());
-        // All rows have the same length, so that a tag from any leaf finds its entry.
+        // All rows have the same length, because the uplink number of any leaf must be a valid index.
         let uplinks = most.max().unwrap_or(0);
         let mut numbers = alloc::vec![NO_LEAF; wiring.switches()];
         for (number, &switch) in of_leaves.iter().enumerate() {
@@ -247,9 +248,9 @@ impl Conga {
         *self.tags.of(id) = Tag::default();
     }
 
-    /// Stores the fields of a packet at the destination leaf.
+    /// Stores the congestion fields of a packet at its destination leaf.
     pub fn arrives(&mut self, wiring: &Wiring, passage: &Passage<'_>, link: u32) {
-        // Packets from own hosts and packets in transit carry nothing for this leaf.
+        // Packets from hosts of this leaf have no fields for it. Packets to other leaves have fields for those leaves.
         if wiring.back(link) == NONE || wiring.rack(passage.packet.dst) != passage.switch {
             return;
         }
@@ -263,7 +264,7 @@ impl Conga {
         let at_ps = passage.now.as_ps();
         let from = &mut leaf.from[row + usize::from(tag.lb_tag)];
         *from = Metric {
-            // A change that was not reported yet remains a change.
+            // If an earlier change has not been reported yet, the entry remains marked as changed.
             changed: from.changed || from.level != tag.ce,
             level: tag.ce,
             at_ps,
@@ -286,13 +287,13 @@ impl Conga {
         let first_port = network.first_port(passage.switch);
         let rule = self.rule(wiring, passage, first_port + ports.port(0))?;
         let flowlets = &mut self.flowlets[passage.switch as usize];
-        // After a link failure the port may be no choice any more. Then the flow begins a new flowlet.
+        // After a link failure, the port may no longer lead to the destination. The flow then begins a new flowlet.
         if let Some(&mut port) = flowlets.ports.get(now, key)
             && let Some(index) = ports.position(port)
         {
             return Some(index);
         }
-        // The port of the previous flowlet, even though its entry has expired.
+        // `last_known` returns the port of the previous flowlet even if its entry has expired.
         let cached = flowlets.ports.last_known(key);
         let mut best = u8::MAX;
         let mut ties: Vec<(u32, u32)> = Vec::new();
@@ -307,9 +308,9 @@ impl Conga {
             }
         }
         let flowlets = &mut self.flowlets[passage.switch as usize];
-        // A flow keeps its port unless another one is now better (CONGA paper, section 3.5).
+        // A flow keeps its port if no other port is better (CONGA paper, section 3.5).
         let stays = ties.iter().find(|(_, port)| cached == Some(*port));
-        // With `Chance` each flowlet gets a new random uplink, as in the code of Expeditus' authors.
+        // With `Chance`, each flowlet gets a new random uplink, as in the code of Expeditus' authors.
         let stays = stays.filter(|_| !matches!(rule, Rule::Chance));
         let &(index, port) = stays.unwrap_or_else(|| {
             let draw = reduce(flowlets.draws.next_u32(), ties.len() as u32);
@@ -319,10 +320,10 @@ impl Conga {
         Some(index)
     }
 
-    /// Returns the rule for a packet that may leave through this port; `None` if ECMP chooses.
+    /// Returns the rule by which a packet chooses. `port` is one of its possible ports. Returns `None` if ECMP chooses.
     fn rule(&self, wiring: &Wiring, passage: &Passage<'_>, port: u32) -> Option<Rule> {
         let (switch, dst) = (passage.switch, passage.packet.dst);
-        // Reports reach leaves only, so a switch after the first leaf can only compare its own uplinks.
+        // Only leaves receive reports. Any other switch can only compare its own uplinks.
         if wiring.rack(passage.packet.src) != switch {
             let upward = wiring.uplink(port) != NONE;
             let chooses = upward && self.config.between_pods == BetweenPods::LeafAndCore;
@@ -335,17 +336,18 @@ impl Conga {
         }
     }
 
-    /// Returns whether the leaves of a packet report its path to each other. Called at the first leaf.
+    /// Returns whether the two leaves of a packet report the congestion of its path to each other. Called only at the
+    /// first leaf.
     fn learns(&self, wiring: &Wiring, passage: &Passage<'_>) -> bool {
         self.config.between_pods != BetweenPods::Random
             || wiring.is_in_pod_of(passage.switch, passage.packet.dst)
     }
 
-    /// Returns the congestion beyond a port, according to a rule.
+    /// Returns the congestion level of the paths through a port, according to a rule.
     fn congestion(&self, wiring: &Wiring, passage: &Passage<'_>, port: u32, rule: Rule) -> u8 {
         let (now, uplink) = (passage.now, wiring.uplink(port));
         match rule {
-            // Equal for all ports, so that the draw among ties decides.
+            // All ports are equal, so the random choice among ties decides.
             Rule::Chance => 0,
             Rule::PathsTo(there) if uplink != NONE => {
                 let leaf = &self.leaves[usize::from(self.numbers[passage.switch as usize])];
@@ -363,7 +365,7 @@ impl Conga {
             return;
         }
         let now = passage.now;
-        // Before `add`: the packet reports the load that it meets, without its own bytes.
+        // The level is read before this packet is added, so the packet does not report its own load.
         let level = self.level(now, port);
         let uplink = wiring.uplink(port);
         if uplink != NONE

@@ -1,30 +1,30 @@
-//! Discounting rate estimator (CONGA, SIGCOMM 2014, section 3.2): a counter that grows by the bytes sent, and
-//! shrinks by a factor at fixed intervals. So it follows the rate of the last few intervals without a window
-//! of samples.
+//! Discounting rate estimator (CONGA, SIGCOMM 2014, section 3.2). A counter grows by the bytes sent, and is multiplied
+//! by a factor below 1 at fixed intervals. It therefore follows the rate of the last few intervals, and need not store
+//! samples.
 //!
-//! Deviations: the counter shrinks at its next use, once for each interval that has passed. The result is the
-//! same, and no timer is needed.
+//! Deviations: the counter is not reduced by a timer. At its next use, it is reduced once for each interval that has
+//! passed. The result is the same.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use tailcut_units::parameter::Values;
 use tailcut_units::{Duration, Rate, Time};
 
-/// Parameters of the rate estimators and of the levels that they give.
+/// Parameters of the rate estimators, and of the levels into which loads are divided.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct DreConfig {
-    /// T: time between two reductions, at least a picosecond.
+    /// T: time between two reductions of the counter, at least a picosecond.
     pub interval: Duration,
-    /// w: share of the counter that remains after each reduction, more than 0 and less than 1. The
-    /// estimator's time constant is T / (1 - w).
+    /// w: share of the counter that remains after a reduction, more than 0 and less than 1. The time constant of the
+    /// estimator is T / (1 - w).
     pub keep: f64,
-    /// Number of levels of a load, 2 to 255. Level l stands for loads of at least l / `levels`, and the
-    /// highest level for all higher loads.
+    /// Number of levels of a load, 2 to 255. A load of at least l / `levels` has level l. All higher loads have the
+    /// highest level.
     pub levels: u8,
 }
 
 impl From<&Values> for DreConfig {
-    /// Returns the estimator of a load balancer with the keys `dre_interval`, `dre_keep` and `levels`.
+    /// Returns the parameters from the keys `dre_interval`, `dre_keep` and `levels` of a load balancer.
     fn from(values: &Values) -> Self {
         Self {
             interval: values.duration("dre_interval"),
@@ -38,19 +38,21 @@ impl From<&Values> for DreConfig {
 #[derive(Debug)]
 pub(crate) struct Gauge {
     config: DreConfig,
-    /// Share that remains after 0, 1, 2, ... intervals, down to less than a byte of a full 100 Gb/s link.
+    /// Share of the counter that remains after 0, 1, 2, ... intervals. The table ends when less than one byte of a full
+    /// 100 Gb/s link remains.
     left: Box<[f64]>,
 }
 
-/// Share below which the counter counts as zero.
+/// Share below which the counter is treated as zero.
 const NOTHING: f64 = 1e-9;
-/// Largest number of entries of the table of shares.
+/// Largest length of the table of shares.
 const MOST_INTERVALS: usize = 4_096;
 
 impl Gauge {
     pub fn new(config: DreConfig) -> Self {
         let mut left = Vec::from([1.0]);
-        // The second limit bounds the table if `keep` is close to 1. An older counter then counts as zero.
+        // If `keep` is close to 1, the second limit ends the table early. A counter of greater age is then treated as
+        // zero.
         while let Some(&last) = left.last()
             && last > NOTHING
             && left.len() < MOST_INTERVALS
@@ -63,36 +65,36 @@ impl Gauge {
         }
     }
 
-    /// Returns the limit of the counter of a fully loaded link with this rate: the bytes of T / (1 - w).
+    /// Returns the value to which the counter of a fully loaded link with this rate grows: the bytes of T / (1 - w).
     pub fn full(&self, rate: Rate) -> f64 {
         let bytes_per_interval =
             rate.as_bps() as f64 / 8.0 * self.config.interval.as_ps() as f64 / 1e12;
         bytes_per_interval / (1.0 - self.config.keep)
     }
 
-    /// Returns the interval that contains a time.
+    /// Returns the number of the interval that contains a time.
     const fn interval(&self, now: Time) -> u64 {
         now.as_ps() / self.config.interval.as_ps()
     }
 }
 
-/// Estimator of one link.
+/// Rate estimator of one link.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Dre {
-    /// Counter X at the interval `interval`.
+    /// Value of the counter X in the interval `interval`.
     bytes: f64,
     interval: u64,
 }
 
 impl Dre {
-    /// Adds bytes that are sent.
+    /// Adds the bytes of a packet that is sent at `now`.
     #[inline]
     pub fn add(&mut self, gauge: &Gauge, now: Time, bytes: u32) {
         self.bytes = self.bytes(gauge, now) + f64::from(bytes);
         self.interval = gauge.interval(now);
     }
 
-    /// Returns the counter X.
+    /// Returns the counter X at `now`.
     #[inline]
     pub fn bytes(&self, gauge: &Gauge, now: Time) -> f64 {
         let passed = gauge.interval(now).saturating_sub(self.interval);
@@ -100,18 +102,18 @@ impl Dre {
         left.map_or(0.0, |left| self.bytes * left)
     }
 
-    /// Returns the estimated load of a link; `full` is its counter at full load. 1 is the line rate. Packets
-    /// count before they queue, so the load can exceed 1.
+    /// Returns the estimated load of a link. 1 is the line rate. `full` is the value of the counter at full load. A
+    /// packet is counted before it is queued, so the load can exceed 1.
     #[inline]
     pub fn load(&self, gauge: &Gauge, now: Time, full: f64) -> f64 {
         self.bytes(gauge, now) / full
     }
 
-    /// Returns the load as a level.
+    /// Returns the load of a link as a level.
     #[inline]
     pub fn level(&self, gauge: &Gauge, now: Time, full: f64) -> u8 {
         let levels = gauge.config.levels;
-        // The conversion rounds towards zero and saturates at 255.
+        // The conversion to `u8` rounds down, and gives 255 for all larger numbers.
         let level = (self.load(gauge, now, full) * f64::from(levels)) as u8;
         level.min(levels - 1)
     }
@@ -163,7 +165,7 @@ mod tests {
         let gauge = Gauge::new(CONFIG);
         let rate = Rate::from_gbps(10);
         let full = gauge.full(rate);
-        // 25,000 B an interval are 10 Gb/s; the time constant is 66.7 us.
+        // 25,000 bytes in an interval are 10 Gb/s. The time constant is 66.7 us.
         assert!((full - 25_000.0 / 0.3).abs() < 1e-6);
         for eighths in 0..=12u32 {
             let mut dre = Dre::default();

@@ -1,15 +1,14 @@
-//! Expeditus in its final form (Wang, Xu, Niu, Han, Xiong, "Expeditus: Congestion-aware Load Balancing in
-//! Clos Data Center Networks", SoCC 2016 and ToN 2017). Each switch estimates the loads of its uplinks in
-//! both directions, and a path is chosen during the handshake in two stages. The choice itself is in
-//! [`super::two_stage`].
+//! Expeditus in its final form (Wang, Xu, Niu, Han, Xiong, "Expeditus: Congestion-aware Load Balancing in Clos Data
+//! Center Networks", SoCC 2016 and ToN 2017). Each switch estimates the loads of its uplinks in both directions. A path
+//! is chosen during the handshake in two stages. The module [`super::two_stage`] makes the choice.
 //!
 //! Deviations:
-//! - The estimators count packets that are sent towards a port, before its queue, as in the authors'
-//!   simulation. So a growing queue appears as a load above one, which is reported as the highest level.
-//! - A packet of a handshake does not count in the decision about it.
-//! - An uplink that does not lead to the destination any more, after a failure, is marked in the vector and
-//!   never chosen. An entry with such an uplink falls back to ECMP.
-//! - The flow tables identify flows by both hosts and a hash of 32 bits.
+//! - An estimator counts a packet when the packet is assigned to a port, before it is queued, as in the authors'
+//!   simulation. If a queue grows, the load is therefore above one, and the highest level is reported.
+//! - A packet of a handshake does not affect the choice that it causes.
+//! - After a failure, some uplinks no longer lead to the destination. They are marked in the vector of levels and never
+//!   chosen. If a stored route uses such an uplink, ECMP chooses instead.
+//! - The flow tables identify a flow by its two hosts and a hash of 32 bits.
 
 use super::dre::{Dre, DreConfig, Gauge};
 use super::wiring::Wiring;
@@ -18,16 +17,16 @@ use core::ops::Range;
 use tailcut_units::parameter::{Parameter, Values};
 use tailcut_units::{Duration, Rate, Time};
 
-/// Parameters of Expeditus, with the values of the authors' simulation.
+/// Parameters of Expeditus, with default values from the authors' simulation.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ExpeditusConfig {
-    /// Rate estimators: T 20 us, w 0.7 (a time constant of 66.7 us), 8 levels.
+    /// Parameters of the rate estimators: T 20 us, w 0.7 (a time constant of 66.7 us), 8 levels.
     pub dre: DreConfig,
-    /// Idle time after which the route of a flow is removed: 100 ms.
+    /// Idle time after which the stored route of a flow is removed: 100 ms.
     pub entry_timeout: Duration,
 }
 
-/// Time after which an idle flow's route is forgotten.
+/// Parameter: the idle time after which the stored route of a flow is removed.
 pub(super) const ENTRY_TIMEOUT: Parameter = Parameter::duration(
     "entry_timeout",
     "100ms",
@@ -71,7 +70,7 @@ impl Default for ExpeditusConfig {
     }
 }
 
-/// Estimated loads of all uplinks in one direction.
+/// Estimated loads of all uplinks in one direction: to the higher switches or from them.
 #[derive(Debug)]
 struct Direction {
     dre: Vec<Dre>,
@@ -85,7 +84,7 @@ impl Direction {
     }
 }
 
-/// Loads that switches measure at their uplinks.
+/// Loads that switches measure at their uplinks, in both directions.
 #[derive(Debug)]
 pub(crate) struct Levels {
     gauge: Gauge,
@@ -101,7 +100,7 @@ impl Levels {
         for uplink in 0..wiring.uplink_count() as u32 {
             let port = wiring.port(uplink);
             let up = rates[port as usize];
-            // If there is no link in the opposite direction, its estimator is never used.
+            // If a link has no opposite direction, this estimator is never used.
             let down = rates.get(wiring.back(port) as usize).copied().unwrap_or(up);
             north.push(gauge.full(up));
             south.push(gauge.full(down));
@@ -141,7 +140,7 @@ impl Levels {
         self.south.full[uplink as usize] = self.gauge.full(rate);
     }
 
-    /// Returns the number of estimators at the switch of these uplinks.
+    /// Returns the number of estimators at the switch that has these uplinks.
     pub fn registers(&self, uplinks: Range<u32>) -> usize {
         let range = uplinks.start as usize..uplinks.end as usize;
         self.north.dre[range.clone()].len() + self.south.dre[range].len()

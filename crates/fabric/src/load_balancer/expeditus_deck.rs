@@ -1,14 +1,14 @@
-//! Expeditus as first presented ("Load Balancing in Data Center Networks", Xu, slides, 2015). The measure of
-//! congestion is the length of queues. Packets that come down a link carry the length of its queue to
-//! the switch below. The source routes a flow over the path that its handshake has found. The choice
-//! itself is in [`super::two_stage`].
+//! Expeditus in its first form ("Load Balancing in Data Center Networks", Xu, slides, 2015). The length of a queue is
+//! the measure of congestion. A packet that comes down a link reports the length of this link's queue to the switch
+//! below. The source sends a flow over the path that the flow's handshake has found (source routing). The module
+//! [`super::two_stage`] makes the choice.
 //!
 //! Deviations:
-//! - The slides do not define the combination of two hops, the number of levels of a queue, the lifetime of a
-//!   received level, and the bytes of the tunnel and of a level. These are parameters.
-//! - The switch of a host keeps the host's flow table, and tunnels begin at this switch.
-//! - ACKs return through the chosen aggregation switch and a core that ECMP chooses: the slides define a path
-//!   for one direction only.
+//! - The slides do not define how the levels of two hops are combined, how many levels a queue has, how long a received
+//!   level is valid, and how many bytes a tunnel and a level add. These values are parameters.
+//! - The first switch of a host stores the flow table for the host, and tunnels begin at this switch.
+//! - ACKs return through the chosen aggregation switch, and through a core that ECMP chooses. The slides define a path
+//!   for only one direction.
 
 use super::expeditus::ENTRY_TIMEOUT;
 use super::wiring::Wiring;
@@ -17,18 +17,18 @@ use core::ops::Range;
 use tailcut_units::parameter::{Parameter, Values};
 use tailcut_units::{Bytes, Duration, Time};
 
-/// Combination of the levels of two hops.
+/// Rule that combines the levels of two hops into one.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum Combination {
-    /// The higher level, as in the final form.
+    /// The higher of the two levels, as in the final form.
     #[default]
     Max,
-    /// The sum of both levels.
+    /// The sum of the two levels.
     Sum,
 }
 
 impl Combination {
-    /// Returns the combined level.
+    /// Returns the combined level of two hops.
     pub(crate) fn of(self, a: u8, b: u8) -> u16 {
         match self {
             Self::Max => u16::from(a.max(b)),
@@ -40,17 +40,17 @@ impl Combination {
 /// Parameters of Expeditus' first form. The slides give no values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ExpeditusDeckConfig {
-    /// Number of waiting bytes per level, at least one. There are 254 levels. 1,538 B: a full packet.
+    /// Number of waiting bytes per level, at least one. There are 254 levels. The default is a full packet, 1,538 B.
     pub level_bytes: Bytes,
-    /// Combination of two hops: the higher level.
+    /// Rule that combines the levels of two hops. The default is the higher level.
     pub combination: Combination,
-    /// Age after which a received level counts as zero: 1 ms.
+    /// Age after which a received level is ignored (counts as zero): 1 ms.
     pub heard_timeout: Duration,
-    /// Bytes that a tunnel adds to a packet of a source-routed flow on its way up: 20, an IPv4 header.
+    /// Bytes that a tunnel adds to a packet of a source-routed flow on its way up: 20, the length of an IPv4 header.
     pub encapsulation: u16,
-    /// Bytes of the level on every packet that comes down from switch to switch: 1, a level.
+    /// Bytes that the level adds to every packet on its way down between switches: 1.
     pub southbound_bytes: u16,
-    /// Idle time after which the route of a flow is removed: 100 ms, as in the final form.
+    /// Idle time after which the stored route of a flow is removed: 100 ms, as in the final form.
     pub entry_timeout: Duration,
 }
 
@@ -108,14 +108,14 @@ impl Default for ExpeditusDeckConfig {
     }
 }
 
-/// Level of the link from above that a packet has brought, with the time of its arrival.
+/// Level of a link from a higher switch, as the last packet on the link reported it, with the time of its arrival.
 #[derive(Clone, Copy, Default, Debug)]
 struct Heard {
     level: u8,
     at_ps: u64,
 }
 
-/// Queue lengths that switches have received.
+/// Queue lengths that other switches have reported.
 #[derive(Debug)]
 pub(crate) struct Occupancies {
     config: ExpeditusDeckConfig,
@@ -130,7 +130,7 @@ impl Occupancies {
         }
     }
 
-    /// Returns the level of a queue. The largest `u8` is reserved for "unusable".
+    /// Returns the level of a queue's length. The largest `u8` is reserved for uplinks that cannot be used.
     pub fn level(&self, backlog_bytes: u64) -> u8 {
         let levels = backlog_bytes / self.config.level_bytes.0;
         levels.min(u64::from(u8::MAX) - 1) as u8
@@ -157,8 +157,8 @@ impl Occupancies {
         self.config.southbound_bytes
     }
 
-    /// Returns the number of levels that the switch of these uplinks stores. It reads its own queues
-    /// directly.
+    /// Returns the number of levels that are stored at the switch that has these uplinks. The switch reads its own
+    /// queues directly and does not store their levels.
     pub fn registers(&self, uplinks: Range<u32>) -> usize {
         self.heard[uplinks.start as usize..uplinks.end as usize].len()
     }

@@ -1,11 +1,11 @@
-//! Flow table of a switch: open addressing with linear probing and a fixed hash. An entry expires if no
-//! packet of its flow has passed for a while.
+//! Flow table of a switch: a hash table with open addressing and linear probing. An entry expires if no packet of its
+//! flow passes for a given time.
 
 use crate::packet::Packet;
 use alloc::vec::Vec;
 use tailcut_units::{HostId, Time, mix64};
 
-/// Key of a flow: the two hosts, and the hash of the five-tuple.
+/// Key of a flow: its two hosts, and the hash of its five-tuple.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) struct FlowKey {
     src: HostId,
@@ -23,7 +23,7 @@ impl FlowKey {
         }
     }
 
-    /// Returns the key of the opposite direction of a packet's flow, given the hash of its five-tuple.
+    /// Returns the key of the opposite direction of a packet's flow. `reverse_hash` is the hash of its five-tuple.
     pub const fn reverse_of(packet: &Packet, reverse_hash: u32) -> Self {
         Self {
             src: packet.dst,
@@ -37,23 +37,24 @@ impl FlowKey {
 struct Entry<V> {
     key: FlowKey,
     value: V,
-    /// Time of the last packet of the flow; [`EMPTY`] in an empty entry.
+    /// Time of the flow's last packet, or [`EMPTY`] in an empty entry.
     seen_ps: u64,
 }
 
 const EMPTY: u64 = u64::MAX;
 
-/// Table with a value per flow. An entry that was not used for longer than `idle_ps` counts as absent.
+/// Table with one value per flow. An entry is treated as absent if it was not used for longer than `idle_ps`.
 #[derive(Debug)]
 pub(crate) struct FlowTable<V> {
-    /// Entries: a power of two, at most half of them used. There are none before the first insertion.
+    /// Entries of the table. Their number is a power of two, and at most half of them are used. There are no entries
+    /// before the first insertion.
     entries: Vec<Entry<V>>,
     used: usize,
     idle_ps: u64,
 }
 
 impl<V: Copy + Default> FlowTable<V> {
-    /// Creates an empty table. An entry expires if it is not used for `idle_ps`.
+    /// Creates an empty table. An entry expires after `idle_ps` picoseconds without a use.
     pub const fn new(idle_ps: u64) -> Self {
         Self {
             entries: Vec::new(),
@@ -62,7 +63,7 @@ impl<V: Copy + Default> FlowTable<V> {
         }
     }
 
-    /// Returns the value of a flow, and keeps its entry alive.
+    /// Returns the value of a flow, and restarts the lifetime of its entry.
     #[inline]
     pub fn get(&mut self, now: Time, key: FlowKey) -> Option<&mut V> {
         let place = self.place(key)?;
@@ -75,16 +76,16 @@ impl<V: Copy + Default> FlowTable<V> {
         Some(&mut entry.value)
     }
 
-    /// Returns the value of a flow even after its entry has expired, if no other entry has replaced it.
+    /// Returns the value of a flow even if its entry has expired. The entry must still be in the table.
     pub fn last_known(&self, key: FlowKey) -> Option<V> {
         let entry = &self.entries[self.place(key)?];
         (entry.seen_ps != EMPTY).then_some(entry.value)
     }
 
-    /// Sets the value of a flow.
+    /// Sets the value of a flow, and adds an entry if necessary.
     pub fn insert(&mut self, now: Time, key: FlowKey, value: V) {
-        // `used` includes expired entries. They stay until the next resize, because removing one would break
-        // a probe sequence.
+        // `used` includes expired entries. They stay until the next resize, because the removal of one entry would
+        // interrupt the probe sequences of others.
         if self.used * 2 >= self.entries.len() {
             self.make_room(now);
         }
@@ -108,7 +109,7 @@ impl<V: Copy + Default> FlowTable<V> {
         entry.seen_ps != EMPTY && now.as_ps().saturating_sub(entry.seen_ps) <= self.idle_ps
     }
 
-    /// Returns the index of a flow's entry, or of the empty entry where it belongs.
+    /// Returns the index of a flow's entry. If the flow has no entry, returns the index of the empty entry for it.
     #[inline]
     fn place(&self, key: FlowKey) -> Option<usize> {
         let mask = self.entries.len().checked_sub(1)?;
@@ -118,17 +119,17 @@ impl<V: Copy + Default> FlowTable<V> {
             if entry.seen_ps == EMPTY || entry.key == key {
                 return Some(place);
             }
-            // The table always has an empty place, so the search ends.
+            // The table always has an empty entry, so the search ends.
             place = (place + 1) & mask;
         }
     }
 
-    /// Removes expired entries. Resizes the table so that at most a quarter of it is in use.
+    /// Resizes the table without its expired entries. At most a quarter of the new table is in use.
     #[cold]
     fn make_room(&mut self, now: Time) {
         let live = self.live(now);
-        // Four places per live flow, so that resizes are rare.
-        // The sum includes the flow that the caller is about to add.
+        // The table gets four entries per live flow, so that resizes are rare. The sum includes the flow that the
+        // caller will add.
         let places = ((live + 1) * 4).next_power_of_two().max(8);
         let empty = Entry {
             key: FlowKey::default(),
@@ -158,7 +159,7 @@ mod tests {
         FlowKey {
             src: HostId(number % 3),
             dst: HostId(7),
-            // Few different hashes, so that flows share them.
+            // There are fewer hashes than flows, so some flows share a hash.
             hash: number / 2,
         }
     }

@@ -1,9 +1,10 @@
-//! Flowlet switching as in LetFlow (Vanini et al., "Let It Flow", NSDI 2017). After a gap in a flow, a switch
-//! sends the following packets through a random port. Flowlets on slow paths end sooner, so their sizes
-//! balance the load.
+//! Flowlet switching as in LetFlow (Vanini et al., "Let It Flow", NSDI 2017). After a gap in a flow, a switch sends the
+//! following packets through a random port. On slow paths, flowlets end sooner and are smaller. The sizes of flowlets
+//! therefore balance the load.
 //!
-//! Deviations: the flowlet table is exact; the paper's table has 64 K entries that flows may share. While one port
-//! leads to a destination, no flowlets are stored for it, so flows draw a port again when a second port returns.
+//! Deviations: each flow has its own entry in the flowlet table. In the paper, the table has 64 K entries, which flows
+//! may share. While only one port leads to a destination, no flowlets are stored for it. When a second port is
+//! available again, flows therefore draw a new port.
 
 use super::flow_table::{FlowKey, FlowTable};
 use crate::forwarding::Choices;
@@ -16,7 +17,7 @@ use tailcut_units::{Duration, Time, reduce};
 /// Parameter of LetFlow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LetFlowConfig {
-    /// Idle time after which a flow begins a new flowlet: 500 us (LetFlow paper).
+    /// Idle time after which the next packet of a flow begins a new flowlet: 500 us (LetFlow paper).
     pub gap: Duration,
 }
 
@@ -40,10 +41,10 @@ impl Default for LetFlowConfig {
     }
 }
 
-/// Flowlets of one switch.
+/// Flowlets at one switch.
 #[derive(Debug)]
 pub(crate) struct LetFlow {
-    /// Port of each flow, numbered within the switch, until a gap.
+    /// Port of each flow's current flowlet. Ports are numbered within the switch.
     flowlets: FlowTable<u32>,
     draws: Xoshiro256PlusPlus,
 }
@@ -56,12 +57,12 @@ impl LetFlow {
         }
     }
 
-    /// Returns the index of one of the ports. The function is separate from the code of other balancers, which every
-    /// hop runs.
+    /// Returns the index of one of the ports. This code is separate from other balancers, because every hop runs their
+    /// code.
     #[inline(never)]
     pub fn select(&mut self, now: Time, packet: &Packet, ports: &Choices<'_>) -> u32 {
         let key = FlowKey::of(packet);
-        // A flowlet stays on its port while this port leads to the destination, whichever other ports do.
+        // A flowlet keeps its port while this port leads to the destination. Changes of other ports have no effect.
         let known = self.flowlets.get(now, key);
         if let Some(index) = known.and_then(|port| ports.position(*port)) {
             return index;
@@ -71,7 +72,7 @@ impl LetFlow {
         index
     }
 
-    /// Returns the number of stored flowlets.
+    /// Returns the number of flowlets that are stored and have not expired.
     pub fn flowlets(&self, now: Time) -> usize {
         self.flowlets.live(now)
     }

@@ -1,4 +1,4 @@
-//! Load balancers: the choice among several equal-cost ports for a packet.
+//! Load balancers: they choose one of several equal-cost ports for a packet.
 
 pub(crate) mod balancer;
 mod built_in;

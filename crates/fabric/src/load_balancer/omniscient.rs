@@ -1,6 +1,6 @@
-//! Upper bound for designs that choose a path once per flow. The chooser sees the congestion of every hop of
-//! every path when the first packet of a flow enters the network, and keeps the flow on the least congested
-//! path. No real switch has this information.
+//! Omniscient chooser: an upper bound for all designs that choose one path per flow. When the first packet of a flow
+//! enters the network, the chooser knows the congestion of every hop of every path. The flow stays on the least
+//! congested path. No real switch has this information.
 
 use super::carried::Passage;
 use super::config::{BalancerState, OmniscientConfig, Sight};
@@ -50,7 +50,7 @@ impl From<&Values> for OmniscientConfig {
             dre: DreConfig {
                 interval: values.duration("dre_interval"),
                 keep: values.number("dre_keep"),
-                // The chooser compares loads without levels.
+                // The chooser compares loads directly and does not use levels.
                 levels: u8::MAX,
             },
             entry_timeout: values.duration("entry_timeout"),
@@ -64,29 +64,29 @@ impl Default for OmniscientConfig {
     }
 }
 
-/// Largest number of switches on a path. On longer paths ECMP chooses.
-// A fat-tree of three tiers has five switches on its longest path. A detour around a failure has a few more.
+/// Largest number of switches on a path. ECMP chooses for longer paths.
+// The longest path in a fat-tree of three tiers has five switches. A detour around a failure has a few more.
 const MOST_HOPS: usize = 8;
 /// Name of the random stream for ties, for [`stream_seed`].
 const TIES: u64 = 0x006f_6d6e_6973;
 
-/// Ports of a path, each numbered within its switch, in the order of the hops.
+/// Ports of a path in the order of the hops. Each port is numbered within its switch.
 type Path = [u16; MOST_HOPS];
 
-/// Chooser with the state of the whole network.
+/// Chooser that knows the state of the whole network.
 #[derive(Debug)]
 pub(crate) struct Omniscient {
     sight: Sight,
     gauge: Gauge,
     /// Rate estimator of each port.
     dre: Vec<Dre>,
-    /// Counter of each port's estimator at full load.
+    /// Value of each port's estimator at full load.
     full: Vec<f64>,
     paths: FlowTable<Path>,
     draws: Xoshiro256PlusPlus,
 }
 
-/// Search through all paths to a host.
+/// State of the search through all paths to a host.
 struct Search<'a> {
     now: Time,
     dst: HostId,
@@ -109,7 +109,8 @@ impl Omniscient {
             draws: Xoshiro256PlusPlus::seed_from_u64(stream_seed(
                 seed,
                 TIES,
-                // The chooser has one stream for the whole network, and no switch has this number.
+                // The chooser has one random stream for the whole network. No switch has this number, so no other
+                // stream is the same.
                 wiring.switches() as u64,
             )),
         }
@@ -135,7 +136,7 @@ impl Omniscient {
         let key = FlowKey::of(packet);
         let known = self.paths.get(now, key).copied();
         let path = match known {
-            // A SYN begins a new flow, even if an old flow had the same addresses and ports.
+            // A SYN begins a new flow. An old flow may have had the same addresses and ports.
             Some(path) if packet.handshake != Handshake::Open => path,
             _ if wiring.rack(packet.src) == passage.switch => {
                 let path = self.least_congested(now, passage.switch, packet.dst, network);
@@ -144,14 +145,14 @@ impl Omniscient {
             }
             path => path?,
         };
-        // The host's own link was the first hop.
+        // The first hop was the link from the host to this switch, so it is not in the path.
         let hop = usize::from(packet.hops).checked_sub(1)?;
         let port = *path.get(hop)?;
         ports.position(u32::from(port))
     }
 
     fn least_congested(&mut self, now: Time, switch: u32, dst: HostId, network: &Network) -> Path {
-        // If no path is usable, the result matches no port, and ECMP chooses.
+        // If no path can be used, this value is returned. It matches no port, so ECMP chooses.
         let none = [u16::MAX; MOST_HOPS];
         let mut search = Search {
             now,
@@ -166,7 +167,7 @@ impl Omniscient {
         search.best
     }
 
-    /// Follows every path from a switch. `worst` is the congestion of the worst hop so far.
+    /// Searches every path that starts at a switch. `worst` is the congestion of the worst hop so far.
     fn walk(&mut self, search: &mut Search<'_>, switch: u32, hop: usize, worst: f64) {
         if hop == MOST_HOPS {
             return;
@@ -177,32 +178,31 @@ impl Omniscient {
             search.path[hop] = port as u16;
             let far_end = network.far_end(link);
             if far_end == NOWHERE {
-                // The chooser also sees links that are down.
+                // The chooser also knows which links are down, and does not use them.
                 continue;
             }
-            // All paths to a host with one link end on this link, so its congestion decides nothing.
+            // If a host has one link, all paths to the host end with this link, so its congestion is ignored.
             if far_end & HOST != 0 {
                 self.found(worst, search);
                 continue;
             }
             let worst = worst.max(self.congestion(search.now, link, network));
-            // A path that is already worse than the best is abandoned. An equal path continues, because ties
-            // are drawn.
+            // A path that is already worse than the best path is abandoned. A path that is equally good is continued,
+            // because the choice among equal paths is random.
             if worst <= search.least {
                 self.walk(search, far_end, hop + 1, worst);
             }
         }
     }
 
-    /// Compares a complete path with the best so far. Among equally good paths, each is chosen with the same
-    /// probability.
+    /// Compares a complete path with the best path so far. All equally good paths are chosen with the same probability.
     fn found(&mut self, worst: f64, search: &mut Search<'_>) {
         if worst < search.least {
             search.least = worst;
             search.ties = 0;
         }
         search.ties += 1;
-        // Reservoir sampling: the n-th of equal paths replaces the choice with probability 1/n.
+        // Reservoir sampling: the n-th of several equal paths replaces the current choice with probability 1/n.
         if search.ties == 1 || reduce(self.draws.next_u32(), search.ties) == 0 {
             search.best = search.path;
         }
@@ -218,7 +218,7 @@ impl Omniscient {
         self.full[port as usize] = self.gauge.full(rate);
     }
 
-    /// Returns the number of all entries, because the chooser does not belong to one switch.
+    /// Returns the number of entries of the whole chooser, because they do not belong to one switch.
     pub fn state(&self, now: Time) -> BalancerState {
         BalancerState {
             congestion: self.dre.len(),

@@ -1,11 +1,11 @@
-//! Custom load balancer: its interface, and its factory for switches.
+//! Custom load balancer: its interface, and its factory, which builds one per switch.
 
 use crate::packet::Packet;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use tailcut_units::{Rate, Time};
 
-/// Equal-cost port as a load balancer sees it.
+/// State of an equal-cost port that a load balancer can read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PortView {
     /// Number of the port within the switch.
@@ -14,21 +14,21 @@ pub struct PortView {
     pub backlog_bytes: u64,
     /// Number of packets queued at the port.
     pub backlog_packets: u32,
-    /// Rate of the link.
+    /// Rate of the port's link.
     pub rate: Rate,
-    /// Whether the link is up.
+    /// Whether the port's link is up.
     pub is_up: bool,
-    /// Number of packets sent so far, including queued packets at a port with one event per packet.
+    /// Number of packets that the port has sent so far. A port with one event per packet also counts queued packets.
     pub accepted_packets: u64,
-    /// Number of bytes of these packets.
+    /// Number of bytes of the counted packets.
     pub accepted_bytes: u64,
     /// Number of packets that the port has dropped so far.
     pub dropped: u64,
 }
 
-/// Custom choice among equal-cost ports.
+/// Custom load balancer, which chooses among equal-cost ports.
 pub trait LoadBalancer: core::fmt::Debug + Send {
-    /// Returns the index into `ports` (never empty) of the port for `packet`.
+    /// Returns the port for `packet`, as an index into `ports`. `ports` is never empty.
     fn select(&mut self, now: Time, packet: &Packet, ports: &[PortView]) -> usize;
 }
 
@@ -37,7 +37,8 @@ pub trait LoadBalancer: core::fmt::Debug + Send {
 pub struct BuildBalancer(Arc<dyn Fn(u32) -> Box<dyn LoadBalancer> + Send + Sync>);
 
 impl BuildBalancer {
-    /// Calls `build` for each switch, with its number. The closure contains the parameters.
+    /// Creates a factory. It calls `build` for each switch, with the number of the switch. The closure `build` must
+    /// contain the parameters.
     pub fn new<L: LoadBalancer + 'static>(
         build: impl Fn(u32) -> L + Send + Sync + 'static,
     ) -> Self {

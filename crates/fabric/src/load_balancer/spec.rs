@@ -1,4 +1,4 @@
-//! Load balancers by name: the part of a design's name after `@`.
+//! Load balancers by name. The name is the part of a design's name after `@`.
 
 use super::config::LoadBalancerConfig;
 use super::own::{BuildBalancer, LoadBalancer};
@@ -6,16 +6,16 @@ use crate::Bonding;
 use alloc::sync::Arc;
 use tailcut_units::parameter::{Parameter, Values};
 
-/// Unit of traffic that is kept on one path.
+/// Unit of traffic that stays on one path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Choice {
-    /// A flow.
+    /// All packets of a flow use one path.
     Flow,
-    /// A flowlet: packets of a flow without a gap between them.
+    /// Packets of a flow without a gap between them (a flowlet) use one path.
     Flowlet,
-    /// A packet. Switches choose.
+    /// Each packet has its own path, which the switches choose.
     Packet,
-    /// A packet. The sender chooses.
+    /// Each packet has its own path, which the sender chooses.
     Sender,
 }
 
@@ -27,25 +27,26 @@ pub type BuildConfig = Arc<dyn Fn(&Values) -> LoadBalancerConfig + Send + Sync>;
 pub struct NamedBalancer {
     /// Name: a lowercase letter, then lowercase letters, digits and `-`.
     pub name: &'static str,
-    /// One line for `tailcut list designs`.
+    /// Description for `tailcut list designs`, in one line.
     pub summary: &'static str,
-    /// Paper; empty if there is none.
+    /// Paper that describes the load balancer. Empty if there is no paper.
     pub source: &'static str,
-    /// Unit of traffic that is kept on one path.
+    /// Unit of traffic that stays on one path.
     pub choice: Choice,
-    /// Whether the path is chosen during a flow's handshake, so that designs without a handshake cannot use
-    /// it.
+    /// Whether the path is chosen during the handshake of a flow. If so, designs without a handshake cannot use this
+    /// load balancer.
     pub needs_handshake: bool,
-    /// Whether each host must have exactly one link, because switches identify a host by one switch.
+    /// Whether each host must have exactly one link, because switches identify a host by the one switch to which it is
+    /// connected.
     pub single_homed: bool,
-    /// Keys of the section of its name.
+    /// Keys that the load balancer adds to scenarios, in the section with its name.
     pub parameters: &'static [Parameter],
-    /// Configuration of the switches.
+    /// Function that returns the configuration of the switches.
     pub build: BuildConfig,
 }
 
 impl NamedBalancer {
-    /// Returns a load balancer without parameters that suits all designs and networks.
+    /// Returns a load balancer that has no parameters and works with all designs and networks.
     pub fn new(
         name: &'static str,
         summary: &'static str,
@@ -64,7 +65,7 @@ impl NamedBalancer {
         }
     }
 
-    /// Returns a load balancer that `build` makes for each switch, from the switch's number.
+    /// Returns a custom load balancer. `build` builds one for each switch, from the number of the switch.
     pub fn custom<L: LoadBalancer + 'static>(
         name: &'static str,
         summary: &'static str,
@@ -77,8 +78,8 @@ impl NamedBalancer {
         })
     }
 
-    /// Returns the use of several links by a host: packet by packet if packets of a flow can overtake each
-    /// other anyway.
+    /// Returns the rule by which a host with several links chooses among them. If packets of a flow can overtake each
+    /// other anyway, the host chooses a link for each packet.
     pub const fn bonding(&self) -> Bonding {
         match self.choice {
             Choice::Packet | Choice::Sender => Bonding::FreeFirst,

@@ -1,12 +1,17 @@
-//! Choice of a path in two stages during a connection's handshake, with the state of each switch about its
-//! own links: the common part of both published forms of Expeditus.
+//! Choice of a path in two stages during the handshake of a connection. Each switch only has the state of its links.
+//! Both published forms of Expeditus use this mechanism.
 //!
-//! Between pods, the SYN carries the congestion of the source edge's uplinks to the destination edge. The
-//! destination edge chooses the aggregation switch by first and last hop, and answers through it. The SYN-ACK
-//! carries the congestion of the destination aggregation's links from the cores to the source aggregation.
-//! (The wiring of a fat-tree ensures that this is the aggregation switch with the same number.) The source
-//! aggregation chooses the core by second and third hop. Within a pod, the SYN-ACK carries the destination
-//! edge's state, and the source edge chooses.
+//! Between pods, the choice has these steps:
+//!
+//! 1. The SYN transports the congestion of the source edge's uplinks to the destination edge.
+//! 2. The destination edge chooses the aggregation switch with the best combination of first and last hop. It sends the
+//!    SYN-ACK through this switch.
+//! 3. The SYN-ACK transports the congestion of the links from the cores to the destination aggregation switch. It
+//!    passes the source aggregation switch. Because of the wiring of a fat-tree, both aggregation switches have the
+//!    same number.
+//! 4. The source aggregation switch chooses the core with the best combination of second and third hop.
+//!
+//! Within a pod, the SYN-ACK transports the state of the destination edge, and the source edge chooses.
 
 use super::carried::{Carried, Passage};
 use super::config::BalancerState;
@@ -23,67 +28,67 @@ use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use tailcut_units::{Rate, Time, reduce, stream_seed};
 
-/// Level of an uplink that does not lead to the destination.
+/// Level that marks an uplink which does not lead to the destination.
 const UNUSABLE: u8 = u8::MAX;
-/// Name of the random streams for ties, one per switch, for [`stream_seed`].
+/// Name of the random streams for ties, one stream per switch, for [`stream_seed`].
 const TIES: u64 = 0x7469_6573;
 
-/// Data that a packet of this design carries.
+/// Data that a packet transports between switches.
 #[derive(Clone, Default, Debug)]
 struct Tag {
-    /// Hash of the five-tuple in the opposite direction, on packets of a handshake.
+    /// Hash of the five-tuple in the opposite direction. Only packets of a handshake have it.
     reverse_hash: u32,
-    /// Bytes that this data adds to the packet.
+    /// Number of bytes that this data adds to the packet.
     attached: u16,
-    /// Levels of the uplinks of the switch that sent the packet, by slot.
+    /// Congestion levels of the uplinks of the switch that sent the packet, by slot.
     vector: Option<Box<[u8]>>,
-    /// Ports for source routing; on a SYN-ACK, the port that the second stage chose.
+    /// Ports for source routing. In a SYN-ACK, the port that the second stage has chosen.
     route: Option<Route>,
-    /// Congestion of the link on which the packet comes down.
+    /// Congestion level of the link on which the packet comes down.
     southbound: u8,
-    /// Whether the packet contains the bytes of `southbound`.
+    /// Whether the size of the packet already includes the bytes of `southbound`.
     tells: bool,
 }
 
-/// Uplinks of a flow, as ports within their switches.
+/// Uplinks that a flow uses, as ports within their switches.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 struct Route {
-    /// Port of the source edge.
+    /// Uplink of the source edge.
     first: u32,
-    /// Port of the source aggregation; [`NONE`] if the flow stays in its pod, or if ECMP chooses.
+    /// Uplink of the source aggregation switch. [`NONE`] if the flow stays in its pod, or if ECMP chooses.
     second: u32,
 }
 
-/// Form of Expeditus. It defines the measure of congestion and the place of routes.
+/// Form of Expeditus. It defines how congestion is measured and where routes are stored.
 #[derive(Debug)]
 enum Form {
-    /// Rates in both directions, measured where they are needed. Each switch stores routes.
+    /// Final form: loads in both directions, measured at each switch. Each switch stores routes.
     Final(Levels),
-    /// Queue lengths, which packets carry down to the switch below. The source stores routes.
+    /// First form: queue lengths, which packets report to the switch below. The source edge stores routes.
     Deck(Occupancies),
 }
 
-/// Chooser of both forms of Expeditus.
+/// Path chooser for both forms of Expeditus.
 #[derive(Debug)]
 pub(crate) struct TwoStage {
     form: Form,
     combination: Combination,
     tags: Carried<Tag>,
     attached_bytes: u64,
-    /// Routes of flows, one table per switch.
+    /// Stored routes of flows, one table per switch.
     tables: Vec<FlowTable<Route>>,
     draws: Vec<Xoshiro256PlusPlus>,
 }
 
 impl TwoStage {
-    /// Creates the final form.
+    /// Creates the chooser of the final form.
     pub fn final_form(config: ExpeditusConfig, wiring: &Wiring, rates: &[Rate], seed: u64) -> Self {
         let form = Form::Final(Levels::new(config.dre, wiring, rates));
         let idle_ps = config.entry_timeout.as_ps();
         Self::new(form, Combination::Max, idle_ps, wiring, seed)
     }
 
-    /// Creates the form of the slides.
+    /// Creates the chooser of the first form, which the slides describe.
     pub fn deck_form(config: ExpeditusDeckConfig, wiring: &Wiring, seed: u64) -> Self {
         let idle_ps = config.entry_timeout.as_ps();
         let combination = config.combination;
@@ -121,14 +126,13 @@ impl TwoStage {
         network: &Network,
     ) {
         let back = wiring.back(link);
-        // Only a packet that comes down from a higher switch takes part in a stage or brings a level.
+        // Only a packet from a higher switch takes part in a stage of the choice, or reports a level.
         if back == NONE || wiring.uplink(back) == NONE {
             return;
         }
         let switch = passage.switch;
         let at_edge = wiring.rack(passage.packet.dst) == switch;
-        // The packet itself does not count in the decision about it, so the decision precedes the update of
-        // the loads.
+        // The choice comes before the update of the loads, so that this packet does not affect the choice.
         match passage.packet.handshake {
             Handshake::None => {}
             Handshake::Open if at_edge => self.first_stage(wiring, passage, network),
@@ -150,10 +154,10 @@ impl TwoStage {
         }
     }
 
-    /// First stage, for a SYN at the destination edge: chooses the uplink with the best combination of first
-    /// and last hop.
+    /// First stage: the destination edge handles a SYN. It chooses the uplink with the best combination of first and
+    /// last hop.
     fn first_stage(&mut self, wiring: &Wiring, passage: &mut Passage<'_>, network: &Network) {
-        // A SYN within a pod carries no vector, because the source edge chooses at the SYN-ACK.
+        // Within a pod, a SYN has no vector of levels, because the source edge chooses when the SYN-ACK arrives.
         let Some(vector) = self.take_vector(passage) else {
             return;
         };
@@ -167,7 +171,7 @@ impl TwoStage {
         }
     }
 
-    /// Second stage, for a SYN-ACK at the aggregation switch of the source: chooses the core with the best
+    /// Second stage: the aggregation switch of the source handles a SYN-ACK. It chooses the core with the best
     /// combination of second and third hop.
     fn second_stage(&mut self, wiring: &Wiring, passage: &mut Passage<'_>, network: &Network) {
         let Some(vector) = self.take_vector(passage) else {
@@ -195,8 +199,8 @@ impl TwoStage {
         }
     }
 
-    /// Handles the SYN-ACK at the source edge. Between pods it arrives through the aggregation switch that
-    /// the flow must use. Within a pod, the choice is made here.
+    /// Handles a SYN-ACK at the source edge. Between pods, the SYN-ACK arrives from the aggregation switch that the
+    /// flow must use. Within a pod, the source edge chooses here.
     fn answered(
         &mut self,
         wiring: &Wiring,
@@ -223,15 +227,15 @@ impl TwoStage {
         }
     }
 
-    /// Stores the route of the opposite direction of a packet's flow at this switch.
+    /// Stores a route at this switch for the flow in the opposite direction of a packet.
     fn store(&mut self, passage: &Passage<'_>, route: Route) {
         let reverse_hash = self.tags.of(passage.id).reverse_hash;
         let key = FlowKey::reverse_of(passage.packet, reverse_hash);
         self.tables[passage.switch as usize].insert(passage.now, key, route);
     }
 
-    /// Returns the best of this switch's ports towards the sender of a packet. It combines the levels that
-    /// the packet carries with the switch's own levels. Ties are resolved at random.
+    /// Returns the best of this switch's ports towards the sender of a packet. The levels in the packet are combined
+    /// with the levels of this switch. Among equally good ports, the choice is random.
     fn pick(
         &mut self,
         wiring: &Wiring,
@@ -253,7 +257,7 @@ impl TwoStage {
             }
             let theirs = brought.get(wiring.slot(uplink)).copied();
             let theirs = theirs.unwrap_or(UNUSABLE);
-            // The other end has no path through this port.
+            // The switch at the other end has no path through this port.
             if theirs == UNUSABLE {
                 continue;
             }
@@ -277,7 +281,7 @@ impl TwoStage {
     fn northbound(&self, wiring: &Wiring, now: Time, uplink: u32, network: &Network) -> u8 {
         match &self.form {
             Form::Final(levels) => levels.northbound(now, uplink),
-            // A switch reads the queues at its uplinks directly, so no packet has to carry their lengths.
+            // A switch reads the queues of its uplinks directly, so no packet needs to report them.
             Form::Deck(occupancies) => {
                 occupancies.level(network.backlog_bytes(now, wiring.port(uplink)))
             }
@@ -297,14 +301,14 @@ impl TwoStage {
         passage: &Passage<'_>,
         ports: &Choices<'_>,
     ) -> Option<u32> {
-        // The SYN always uses ECMP, even if an earlier connection with the same ports has left a route.
+        // A SYN always uses ECMP. An earlier connection with the same ports may have left a route, which is ignored.
         if passage.packet.handshake == Handshake::Open {
             return None;
         }
         let prescribed = self.tags.of(passage.id).route;
         let at_edge = wiring.rack(passage.packet.src) == passage.switch;
         let port = match (&self.form, prescribed) {
-            // Without a second port the value is `NONE`. It matches no port below, so ECMP chooses.
+            // If no second port is stored, the value is `NONE`. It matches no port below, so ECMP chooses.
             (Form::Deck(_), Some(route)) if !at_edge => route.second,
             _ => {
                 let key = FlowKey::of(passage.packet);
@@ -315,7 +319,7 @@ impl TwoStage {
                 route.first
             }
         };
-        // If a link has failed, the port may not be a choice any more. Then ECMP chooses.
+        // After a link failure, the port may no longer lead to the destination. ECMP then chooses.
         ports.position(port)
     }
 
@@ -330,17 +334,17 @@ impl TwoStage {
         let switch = passage.switch;
         if uplink == NONE {
             if !wiring.is_between_switches(port) {
-                // Hosts must not receive the data that switches exchange.
+                // Data that switches exchange must not reach hosts.
                 self.strips(passage.id, passage.packet);
             } else if let Form::Deck(occupancies) = &self.form {
                 let bytes = occupancies.southbound_bytes();
                 self.tags.of(passage.id).southbound =
                     occupancies.level(network.backlog_bytes(passage.now, port));
                 if passage.packet.handshake == Handshake::None {
-                    // The tunnel ends at the highest switch of the path.
+                    // A tunnel ends at the highest switch of the path.
                     self.detach(passage.id, passage.packet);
                 }
-                // The bytes are added once. On later links the level is replaced.
+                // The bytes of the level are added only once. On later links down, the level is replaced.
                 if !self.tags.of(passage.id).tells {
                     self.attach(passage, bytes);
                     self.tags.of(passage.id).tells = true;
@@ -352,7 +356,7 @@ impl TwoStage {
         let at_edge = wiring.rack(packet.src) == switch;
         let within_pod = wiring.is_in_pod_of(wiring.rack(packet.src), packet.dst);
         match packet.handshake {
-            // Within a pod the source edge chooses at the SYN-ACK, so its SYN needs no levels.
+            // Within a pod, the source edge chooses when the SYN-ACK arrives, so the SYN needs no levels.
             Handshake::Open if at_edge && !within_pod => {
                 let northbound = |chooser: &Self, uplink| {
                     chooser.northbound(wiring, passage.now, uplink, network)
@@ -360,8 +364,8 @@ impl TwoStage {
                 let vector = self.vector(wiring, passage, network, northbound);
                 self.attach_vector(passage, vector);
             }
-            // The SYN-ACK gets the levels of the links on which the flow may come down to this switch: the
-            // destination edge within a pod, and the destination aggregation between pods.
+            // The SYN-ACK needs the levels of the links on which the flow may come down. Within a pod, the destination
+            // edge adds them. Between pods, the destination aggregation switch adds them.
             Handshake::Answer
                 if (within_pod && at_edge)
                     || (!within_pod
@@ -379,8 +383,8 @@ impl TwoStage {
             Form::Deck(occupancies) => {
                 let encapsulation = occupancies.encapsulation();
                 let is_data = passage.packet.handshake == Handshake::None;
-                // Only data of a routed flow uses the tunnel. The handshake uses ECMP and the chosen return
-                // path.
+                // Only data of a routed flow uses the tunnel. Packets of a handshake use ECMP, or the return path that
+                // was chosen.
                 if at_edge && is_data && self.tags.of(passage.id).route.is_some() {
                     self.attach(passage, encapsulation);
                 }
@@ -388,7 +392,7 @@ impl TwoStage {
         }
     }
 
-    /// Returns the level of each of this switch's uplinks that lead to a packet's destination, by slot.
+    /// Returns, by slot, the level of each uplink of this switch that leads to a packet's destination.
     fn vector(
         &self,
         wiring: &Wiring,
@@ -410,13 +414,13 @@ impl TwoStage {
         levels.into()
     }
 
-    /// Adds a vector to a packet: one byte for the count, and one per slot.
+    /// Adds a vector of levels to a packet. It takes one byte for the count, and one byte per slot.
     fn attach_vector(&mut self, passage: &mut Passage<'_>, vector: Box<[u8]>) {
         self.attach(passage, vector.len() as u16 + 1);
         self.tags.of(passage.id).vector = Some(vector);
     }
 
-    /// Adds bytes before a packet's own headers. They remain when the payload is cut off.
+    /// Adds bytes before a packet's own headers. The added bytes remain if the payload is cut off.
     fn attach(&mut self, passage: &mut Passage<'_>, bytes: u16) {
         self.tags.of(passage.id).attached += bytes;
         passage.packet.add_headers(bytes);
@@ -431,7 +435,7 @@ impl TwoStage {
 
     fn detach(&mut self, id: PacketId, packet: &mut Packet) {
         let tag = self.tags.of(id);
-        // The removed bytes include the byte of the level, so the next link down must add it again.
+        // The removed bytes include the bytes of the level. The next link down must add them again.
         tag.tells = false;
         let bytes = core::mem::take(&mut tag.attached);
         packet.remove_headers(bytes);
@@ -448,7 +452,7 @@ impl TwoStage {
     }
 
     pub fn rate_changes(&mut self, wiring: &Wiring, port: u32, rate: Rate) {
-        // The other form measures waiting bytes, which do not depend on the rate.
+        // The other form measures waiting bytes, which are independent of the rate.
         let Form::Final(levels) = &mut self.form else {
             return;
         };

@@ -1,31 +1,33 @@
-//! Weighted ECMP (Zhou et al., "WCMP: Weighted Cost Multipathing for Improved Fairness in Data Centers",
-//! EuroSys 2014): a hash of the flow chooses a port with a probability in proportion to the port's weight.
+//! Weighted ECMP (Zhou et al., "WCMP: Weighted Cost Multipathing for Improved Fairness in Data Centers", EuroSys 2014).
+//! A hash of the flow chooses a port. The probability of a port is proportional to its weight.
 //!
-//! Deviations: the weight of a port is the rate of its link; WCMP's controller uses the capacity of the whole
-//! path. Weights are exact; a switch repeats entries of a table. A port whose link is down has no weight.
+//! Deviations: the weight of a port is the rate of its link. The controller of WCMP uses the capacity of the whole
+//! path. The weights are exact, but real switches repeat the entries of a table. A port whose link is down has the
+//! weight zero.
 
 use super::own::{LoadBalancer, PortView};
 use super::spec::{Choice, NamedBalancer};
 use crate::packet::Packet;
 use tailcut_units::{Time, mix64};
 
-/// Returns `@weighted-ecmp`.
+/// Returns the load balancer `@weighted-ecmp`.
 pub(super) fn balancer() -> NamedBalancer {
     let summary =
         "one path for each flow, by a hash of its five-tuple, in proportion to the rates of links";
     NamedBalancer {
         source: "WCMP, EuroSys 2014",
-        // A custom balancer receives only the number of its switch, so its hash is the same in every run.
+        // A custom balancer gets only the number of its switch and no seed. Its hash is therefore the same in every
+        // run.
         ..NamedBalancer::custom("weighted-ecmp", summary, Choice::Flow, |switch| Weighted {
             seed: mix64(u64::from(switch) + 1),
         })
     }
 }
 
-/// Weighted ECMP of one switch.
+/// Weighted ECMP at one switch.
 #[derive(Debug)]
 struct Weighted {
-    /// Seed of the switch, so that switches of two tiers choose independently.
+    /// Seed of the switch. Different seeds make switches of two tiers choose independently.
     seed: u64,
 }
 
@@ -37,8 +39,8 @@ impl LoadBalancer for Weighted {
         };
         let all: u128 = ports.iter().map(weight).sum();
         let hash = u128::from(mix64(u64::from(packet.flow_hash) ^ self.seed));
-        // The hash, as a fraction of 2^64, of the sum of all weights. The product fits: a sum of rates has
-        // fewer than 64 bits.
+        // The hash selects a position in the sum of all weights: the sum times hash / 2^64. A sum of rates has fewer
+        // than 64 bits, so the product does not overflow.
         let mut place = hash.saturating_mul(all) >> 64;
         for (index, port) in ports.iter().enumerate() {
             match place.checked_sub(weight(port)) {
@@ -46,7 +48,7 @@ impl LoadBalancer for Weighted {
                 None => return index,
             }
         }
-        // The loop ends without a port only if all links are down.
+        // The loop finds no port only if all links are down.
         0
     }
 }
@@ -85,7 +87,7 @@ mod tests {
     #[test]
     fn flows_are_in_proportion_to_the_rates_of_links_that_are_up() {
         let near = |found: [u32; 3], expected: [u32; 3]| {
-            // Five standard deviations of a share of 1/4 are 433.
+            // The limit of 450 is above five standard deviations (433) of a share of 1/4.
             let close = found.iter().zip(expected).all(|(a, b)| a.abs_diff(b) < 450);
             assert!(close, "{found:?}");
         };

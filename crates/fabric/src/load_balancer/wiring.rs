@@ -1,5 +1,5 @@
-//! Static facts about the network that choosers use: ports that lead up, the port opposite to a link, and the
-//! racks and pods of hosts.
+//! Fixed properties of the network that path choosers use: ports that lead up, the opposite direction of each link, and
+//! the racks and pods of hosts.
 
 use crate::topology::{Node, Topology};
 use alloc::collections::BTreeMap;
@@ -7,36 +7,38 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use tailcut_units::HostId;
 
-/// Number that stands for no port, link or switch.
+/// Value that means "no port", "no link" or "no switch".
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Static facts by port, switch and host.
+/// Fixed properties of ports, switches and hosts.
 ///
-/// Uplinks have *slots*, so that the levels of one switch's uplinks can be compared with another switch's.
-/// The uplinks of all edges share their slots: one for each aggregation switch of a pod. Aggregation switches
-/// of different pods that reach the same cores have the same slot. Uplinks of aggregation switches that reach
-/// the same cores share their slots: one for each core. Parallel links have one slot each.
+/// Uplinks have *slots*. If uplinks of two switches have the same slot, their levels can be compared.
+///
+/// - Edge switches: all edges use the same slots. There is one slot for each aggregation switch of a pod. Aggregation
+///   switches of different pods that reach the same cores have the same slot.
+/// - Aggregation switches: all aggregation switches that reach the same cores use the same slots, one for each core.
+/// - Each of several parallel links has its own slot.
 #[derive(Debug)]
 pub(crate) struct Wiring {
-    /// Number of each port among the ports that lead up, in the order of switches; [`NONE`] for other ports.
+    /// Number of each port among all uplinks, in the order of the switches. [`NONE`] for a port that does not lead up.
     uplink: Vec<u32>,
-    /// Uplinks of each switch.
+    /// Range of uplink numbers of each switch.
     uplinks: Vec<Range<u32>>,
-    /// Ports of the uplinks.
+    /// Port of each uplink.
     ports: Vec<u32>,
-    /// Slots of the uplinks.
+    /// Slot of each uplink.
     slots: Vec<u32>,
-    /// Number of slots of each switch, including slots that only other switches with shared slots use.
+    /// Number of slots of each switch. This includes slots that are used only by other switches with the same slots.
     slot_counts: Vec<u32>,
-    /// By link: port in the opposite direction; [`NONE`] for the link of a host.
+    /// Port in the opposite direction of each link. [`NONE`] for the link of a host.
     back: Vec<u32>,
-    /// Ports of each switch.
+    /// Range of ports of each switch.
     ports_of: Vec<Range<u32>>,
-    /// Switch of each host.
+    /// Switch to which each host is connected.
     racks: Vec<u32>,
     /// Tier of each switch.
     tiers: Vec<u8>,
-    /// Pod of each switch: a part that the two lowest tiers connect.
+    /// Number of each switch's pod. A pod is a part of the network that is connected by its two lowest tiers.
     pods: Vec<u32>,
 }
 
@@ -51,7 +53,7 @@ impl Wiring {
         let mut uplink = alloc::vec![NONE; ends.len()];
         let mut uplinks = alloc::vec![0..0; tiers.len()];
         let mut ports = Vec::new();
-        // The n-th link from a to b and the n-th link from b to a are the two directions of one link.
+        // The n-th link from a to b and the n-th link from b to a are the two directions of the same cable.
         let mut between: BTreeMap<(u32, u32), Vec<u32>> = BTreeMap::new();
         for (port, &(from, to)) in ends.iter().enumerate() {
             if from == NONE || to == NONE {
@@ -61,7 +63,7 @@ impl Wiring {
             if tier(to) > tier(from) {
                 let number = ports.len() as u32;
                 let its = &mut uplinks[from as usize];
-                // The ports of a switch have consecutive numbers, and so have its uplinks.
+                // A switch has consecutive ports, so its uplinks also have consecutive numbers.
                 let first = if its.end == 0 { number } else { its.start };
                 *its = first..number + 1;
                 uplink[port] = number;
@@ -93,18 +95,18 @@ impl Wiring {
         }
     }
 
-    /// Returns the number of a port among the ports that lead up; [`NONE`] for another port.
+    /// Returns the number of a port among all uplinks, or [`NONE`] for a port that does not lead up.
     #[inline]
     pub fn uplink(&self, port: u32) -> u32 {
         self.uplink[port as usize]
     }
 
-    /// Returns the numbers of a switch's uplinks.
+    /// Returns the range of uplink numbers of a switch.
     pub fn uplinks(&self, switch: u32) -> Range<u32> {
         self.uplinks[switch as usize].clone()
     }
 
-    /// Returns the number of uplinks in the network.
+    /// Returns the number of uplinks of the whole network.
     pub fn uplink_count(&self) -> usize {
         self.ports.len()
     }
@@ -119,13 +121,13 @@ impl Wiring {
         self.slots[uplink as usize] as usize
     }
 
-    /// Returns the number of slots for the uplinks of a switch.
+    /// Returns the number of slots that the uplinks of a switch use.
     pub fn slot_count(&self, switch: u32) -> usize {
         self.slot_counts[switch as usize] as usize
     }
 
-    /// Returns the port in the opposite direction, at the switch where a link arrives; [`NONE`] for a host's
-    /// link.
+    /// Returns the port in the opposite direction of a link. This port belongs to the switch at which the link ends.
+    /// Returns [`NONE`] for the link of a host.
     #[inline]
     pub fn back(&self, link: u32) -> u32 {
         self.back[link as usize]
@@ -137,12 +139,12 @@ impl Wiring {
         self.back[port as usize] != NONE
     }
 
-    /// Returns the ports of a switch.
+    /// Returns the range of ports of a switch.
     pub fn ports_of(&self, switch: u32) -> Range<u32> {
         self.ports_of[switch as usize].clone()
     }
 
-    /// Returns the switch of a host.
+    /// Returns the switch to which a host is connected.
     #[inline]
     pub fn rack(&self, host: HostId) -> u32 {
         self.racks[host.0 as usize]
@@ -158,19 +160,19 @@ impl Wiring {
         self.pods[switch as usize] == self.pods[self.rack(host) as usize]
     }
 
-    /// Returns the number of switches.
+    /// Returns the number of switches in the network.
     pub fn switches(&self) -> usize {
         self.tiers.len()
     }
 }
 
-/// Returns the part of each switch in the network of the selected tiers alone. A part is named by the lowest
-/// number among its connected switches. A switch of another tier forms a separate part.
+/// Returns a label for each switch. Switches with the same label are connected by switches of the selected tiers. The
+/// label is the lowest number among the connected switches. A switch of another tier has its own label.
 fn connected(tiers: &[u8], ends: &[(u32, u32)], of: impl Fn(u8) -> bool) -> Vec<u32> {
     let mut parts: Vec<u32> = (0..tiers.len() as u32).collect();
     let within = |switch: u32| switch != NONE && of(tiers[switch as usize]);
     loop {
-        // Labels spread along the links until none changes.
+        // Labels are copied along the links until no label changes.
         let mut changed = false;
         for &(from, to) in ends {
             if within(from) && within(to) && parts[from as usize] < parts[to as usize] {
@@ -184,24 +186,24 @@ fn connected(tiers: &[u8], ends: &[(u32, u32)], of: impl Fn(u8) -> bool) -> Vec<
     }
 }
 
-/// Returns the slots of uplinks in their order, and the number of slots of each switch (see [`Wiring`]).
+/// Returns the slot of each uplink, and the number of slots of each switch (see [`Wiring`]).
 fn slots(
     tiers: &[u8],
     pods: &[u32],
     ends: &[(u32, u32)],
     uplinks: impl Iterator<Item = (u32, u32)>,
 ) -> (Vec<u32>, Vec<u32>) {
-    // Planes: aggregation switches, with the cores that connect them.
+    // A plane is a group of aggregation switches, with the cores that connect them.
     let planes = connected(tiers, ends, |tier| tier >= 1);
     let mut met: BTreeMap<(u32, u32), u32> = BTreeMap::new();
     let mut places = Vec::with_capacity(tiers.len());
-    // A pod may have several aggregation switches in one plane, so each gets a number among them.
+    // A pod may have several aggregation switches in one plane. Each of them gets a different number.
     for (&pod, &plane) in pods.iter().zip(&planes) {
         let met = met.entry((pod, plane)).or_default();
         places.push(*met);
         *met += 1;
     }
-    // The switches that share slots, and the key of a slot among them.
+    // Number of the group of switches that share slots. All edges are one group. The switches of a plane are another.
     let sharers = |switch: u32| match tiers[switch as usize] {
         0 => NONE,
         _ => planes[switch as usize],
@@ -233,7 +235,7 @@ fn slots(
     (slots.collect(), counts.collect())
 }
 
-/// Returns the ports of each switch. They are consecutive, switch by switch.
+/// Returns the range of ports of each switch. A switch has consecutive ports.
 fn ports_of(topology: &Topology) -> Vec<Range<u32>> {
     let first = topology.switches.iter().map(|spec| spec.first_port);
     let ends = first.clone().skip(1).chain([topology.links.len() as u32]);

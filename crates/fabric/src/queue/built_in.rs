@@ -1,4 +1,4 @@
-//! Built-in queue disciplines that `queue.discipline` can name. Disciplines that belong to a design, such as
+//! Built-in queue disciplines that the key `queue.discipline` can name. Disciplines that belong to a design, such as
 //! trimming, have no name.
 
 use super::kind::QueueConfig;

@@ -1,8 +1,8 @@
-//! CoDel: drops, or marks, at the head of a queue whose packets wait for too long (Nichols and Jacobson,
+//! CoDel: if packets wait too long, it drops or marks the packet at the head of the queue (Nichols and Jacobson,
 //! "Controlling queue delay", CACM 2012; RFC 8289).
 //!
-//! Deviations: none in the control law. `libm` computes `1/sqrt(count)` in floating point, like the RFC's
-//! sample code; Linux approximates it.
+//! Deviations: none in the control law. `libm` computes `1/sqrt(count)` in floating point, like the RFC's sample code.
+//! Linux computes an approximation.
 
 use super::discipline::{
     BuildDiscipline, Dequeued, DropReason, Fate, QueueDiscipline, Verdict, remove_from,
@@ -18,20 +18,20 @@ use tailcut_units::{Duration, Time};
 /// Parameters of CoDel (RFC 8289, section 4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CoDel {
-    /// Acceptable waiting time: 5 ms on the Internet, some tens of microseconds in a data centre.
+    /// Acceptable waiting time: 5 ms on the Internet, or some tens of microseconds in a data centre.
     pub target: Duration,
-    /// Time for which the wait may exceed `target`: about the longest round-trip time.
+    /// Time for which the waiting time may exceed `target`. It should be about the longest round-trip time.
     pub interval: Duration,
-    /// Largest packet in bytes on the wire. A queue that holds no more than this never drops.
+    /// Largest packet in bytes on the wire. If the queue has at most this number of bytes, no packet is dropped.
     pub mtu: u32,
-    /// Limit of the queue in bytes on the wire. Arrivals beyond it are dropped.
+    /// Limit of the queue in bytes on the wire. A packet that would exceed the limit is dropped when it arrives.
     pub limit_bytes: u64,
-    /// Whether ECN-capable packets are marked instead of dropped.
+    /// Whether ECN-capable packets are marked and not dropped.
     pub ecn: bool,
 }
 
 impl CoDel {
-    /// Values of the RFC, with a limit of 1,000 packets of 1,538 bytes.
+    /// Parameters of the RFC for the Internet, with a limit of 1,000 packets of 1,538 bytes.
     pub const INTERNET: Self = Self {
         target: Duration::from_ms(5),
         interval: Duration::from_ms(100),
@@ -59,7 +59,7 @@ pub(super) const ECN: Parameter = Parameter::flag(
 );
 
 impl CoDel {
-    /// Returns the configuration of a port, from the keys `target`, `interval` and `ecn`.
+    /// Returns the configuration of a port's queue from the keys `target`, `interval` and `ecn`.
     pub(super) fn of(port: &PortBuffer, values: &Values) -> Self {
         Self {
             target: values.duration("target"),
@@ -71,7 +71,7 @@ impl CoDel {
     }
 }
 
-/// Returns `queue.discipline = "codel"`.
+/// Returns the discipline `codel` of the key `queue.discipline`.
 pub(super) fn discipline() -> NamedQueue {
     let summary = "FIFO that drops, or marks, at its head when packets wait for too long: CoDel";
     NamedQueue {
@@ -83,28 +83,27 @@ pub(super) fn discipline() -> NamedQueue {
     }
 }
 
-/// CoDel at each port.
+/// Configuration of ports whose queue is a CoDel queue.
 impl From<CoDel> for QueueConfig {
     fn from(config: CoDel) -> Self {
         Self::Custom(BuildDiscipline::new(move |_| CoDelQueue::new(config)))
     }
 }
 
-/// Last decision for a packet within one call of `dequeue`. After a drop, the law decides about the next
-/// packet in the same call.
+/// Last decision within one call of `dequeue`. After a drop, the same call decides about the next packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum Last {
     #[default]
     Forwarded,
-    /// The drop that starts a dropping state.
+    /// Drop of the first packet in a dropping state.
     FirstDrop,
     Drop,
 }
 
-/// State of the control law, one per queue.
+/// State of the control law for one queue.
 #[derive(Clone, Copy, Debug, Default)]
 struct Control {
-    /// Time by which the wait must fall below the target; `None` while it is below.
+    /// Time by which the waiting time must fall below the target. `None` while it is below the target.
     first_above: Option<Time>,
     drop_next: Time,
     count: u32,
@@ -113,7 +112,7 @@ struct Control {
     last: Last,
 }
 
-/// Decision of the law about the packet at the head of the queue.
+/// Decision of the control law about the packet at the head of the queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Decision {
     Forward,
@@ -125,14 +124,14 @@ enum Decision {
 #[derive(Clone, Copy, Debug)]
 struct Head {
     sojourn: Duration,
-    /// Bytes queued behind the packet.
+    /// Number of bytes queued behind this packet.
     left: u64,
-    /// Whether the packet may be marked instead of dropped.
+    /// Whether the packet can be marked, so that it need not be dropped.
     is_markable: bool,
 }
 
 impl Control {
-    /// Returns whether the head may be dropped (`dodequeue` of the RFC).
+    /// Returns whether the packet at the head may be dropped (`dodequeue` of the RFC).
     fn may_drop(&mut self, now: Time, head: Head, config: &CoDel) -> bool {
         if head.sojourn < config.target || head.left <= u64::from(config.mtu) {
             self.first_above = None;
@@ -147,11 +146,11 @@ impl Control {
         }
     }
 
-    /// Returns the decision about the next head (`dequeue` of the RFC).
+    /// Returns the decision about the packet at the head (`dequeue` of the RFC).
     fn decide(&mut self, now: Time, head: Head, config: &CoDel) -> Decision {
         let may_drop = self.may_drop(now, head, config);
         let last = core::mem::take(&mut self.last);
-        // The RFC delivers the packet after the first drop without another check.
+        // In the RFC, the packet after the first drop is sent without another check.
         if last == Last::FirstDrop {
             return Decision::Forward;
         }
@@ -160,8 +159,8 @@ impl Control {
                 self.is_dropping = false;
                 return Decision::Forward;
             }
-            // The next drop is computed only now, as in the RFC: after a drop, only if the next head still
-            // waits too long.
+            // The time of the next drop is computed only here, as in the RFC. After a drop, it is computed only if the
+            // next packet still waits too long.
             if last == Last::Drop {
                 self.drop_next = control_law(self.drop_next, self.count, config.interval);
             }
@@ -180,8 +179,8 @@ impl Control {
             return Decision::Forward;
         }
         self.is_dropping = true;
-        // If the queue was in the dropping state recently, it starts at the rate that controlled it then.
-        // The RFC's sample code takes 16 intervals as recent.
+        // If the queue left the dropping state a short time ago, the new state starts with the drop rate of the old
+        // one. In the RFC's sample code, a short time is 16 intervals.
         let delta = self.count - self.last_count;
         let recent = now
             < self
@@ -200,23 +199,23 @@ impl Control {
         Decision::Drop
     }
 
-    /// Handles an empty queue.
+    /// Updates the state when the queue is empty.
     fn empties(&mut self) {
         self.first_above = None;
-        // After a first drop the RFC keeps the dropping state even if the queue is then empty.
+        // After a first drop, the RFC keeps the dropping state, even if the queue is then empty.
         if core::mem::take(&mut self.last) != Last::FirstDrop {
             self.is_dropping = false;
         }
     }
 }
 
-/// Returns the time of the next drop after a drop at `at`.
+/// Returns the time of the next drop, if the previous drop was at `at`.
 fn control_law(at: Time, count: u32, interval: Duration) -> Time {
     let ps = interval.as_ps() as f64 / libm::sqrt(f64::from(count));
     at.saturating_add(Duration::from_ps(ps as u64))
 }
 
-/// FIFO queue with CoDel.
+/// FIFO queue that CoDel controls.
 #[derive(Debug)]
 pub struct CoDelQueue {
     config: CoDel,
@@ -236,7 +235,7 @@ impl CoDelQueue {
         }
     }
 
-    /// Appends a packet.
+    /// Appends a packet to the queue.
     pub(super) fn push(&mut self, now: Time, id: PacketId, packet: &Packet) {
         self.queued.push_back((id, now));
         self.bytes += u64::from(packet.size);
@@ -249,7 +248,7 @@ impl CoDelQueue {
         Some(head)
     }
 
-    /// Returns the next packet to send or drop.
+    /// Returns the next packet, with the decision to send it or to drop it.
     pub(super) fn take(&mut self, now: Time, packets: &mut [Packet]) -> Dequeued {
         let Some((id, since)) = self.pop(packets) else {
             self.control.empties();
@@ -259,7 +258,7 @@ impl CoDelQueue {
         let head = Head {
             sojourn: now.since(since),
             left: self.bytes,
-            // A packet that an earlier port has marked already carries the signal, so it is not dropped.
+            // An earlier port may have marked the packet. It then already signals congestion, so it is not dropped.
             is_markable: self.config.ecn && packet.ecn != Ecn::NotCapable,
         };
         match self.control.decide(now, head, &self.config) {
@@ -272,7 +271,7 @@ impl CoDelQueue {
         }
     }
 
-    /// Removes all packets for which `matches` returns `true`.
+    /// Removes all packets for which `matches` returns `true`, and adds them to `removed`.
     pub(super) fn remove_all(
         &mut self,
         packets: &[Packet],

@@ -1,4 +1,4 @@
-//! Interface of all queue disciplines, including custom disciplines.
+//! Interface of all queue disciplines. Users can implement it for their own disciplines.
 
 use crate::packet::{Packet, PacketId};
 use alloc::boxed::Box;
@@ -7,7 +7,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use tailcut_units::Time;
 
-/// Size limit in packets or in bytes.
+/// Limit of a queue's size, in packets or in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Limit {
     /// Number of packets of any size.
@@ -17,7 +17,7 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// Returns whether `packets` or `bytes` exceed the limit.
+    /// Returns whether a queue with `packets` packets and `bytes` bytes exceeds the limit.
     #[inline]
     pub const fn is_exceeded(self, packets: u32, bytes: u64) -> bool {
         match self {
@@ -27,36 +27,36 @@ impl Limit {
     }
 }
 
-/// Reason of a drop.
+/// Reason why a packet was dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DropReason {
     /// The queue of the port was full.
     QueueFull,
-    /// The port exceeded its share of the switch's buffer.
+    /// The port exceeded its share of the switch's shared buffer.
     SharedBuffer,
-    /// The port's queue of headers and control packets was full, and the packet could not be returned or had
-    /// already been returned once.
+    /// The port's queue for headers and control packets was full. The packet could not be returned to its sender, or it
+    /// had already been returned once.
     HeaderQueueFull,
     /// No port led to the destination.
     NoRoute,
-    /// All receivers of the packet have left its group.
+    /// All receivers of the packet had left its group.
     NoMember,
-    /// The link was down.
+    /// The link was down when the packet arrived at its far end.
     LinkDown,
     /// The link lost the packet at random.
     LinkLoss,
-    /// A purging packet removed it: no receiver waits for it any more.
+    /// A purging packet removed the packet, because no receiver waits for it any more.
     Purged,
-    /// The source or destination is neither a host of the network nor a group.
+    /// The source is no host of the network, or the destination is neither a host of the network nor a group.
     UnknownAddress,
-    /// Queued packets have waited too long (CoDel and similar disciplines).
+    /// Queued packets had waited too long (CoDel and similar disciplines).
     ActiveQueue,
-    /// The packet has passed the allowed number of switches ([`Packet::hop_limit`]).
+    /// The packet had passed the allowed number of switches ([`Packet::hop_limit`]).
     HopLimit,
 }
 
 impl DropReason {
-    /// Returns the name of the reason in output files.
+    /// Returns the name that the reason has in output files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::QueueFull => "queue-full",
@@ -74,34 +74,34 @@ impl DropReason {
     }
 }
 
-/// Result of an arrival for one packet.
+/// Result of an arrival for one of the packets in the queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
-    /// The packet waits.
+    /// The packet waits in the queue.
     Queued,
-    /// The packet waits with an ECN mark.
+    /// The packet waits in the queue, and has an ECN mark.
     Marked,
-    /// The packet waits without its payload.
+    /// The packet waits in the queue as a header, without its payload.
     Trimmed {
-        /// Number of bytes that were cut off.
+        /// Number of bytes of payload that were cut off.
         cut: u32,
     },
     /// The packet returns to its sender without its payload.
     Returned {
-        /// Number of bytes that were cut off here; 0 if a switch had trimmed it before.
+        /// Number of bytes that this queue cut off. 0 if an earlier switch had already trimmed the packet.
         cut: u32,
     },
     /// The packet is dropped.
     Dropped(DropReason),
 }
 
-/// Result of an arrival: for the arriving packet, and for the first of the packets that it displaced.
+/// Result of an arrival, for the arriving packet and for the first packet that it displaced.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Verdict {
     /// Result for the arriving packet.
     pub arrival: Fate,
-    /// A packet that was waiting, and the change of its state. [`QueueDiscipline::also_displaced`] returns
-    /// further packets.
+    /// First displaced packet, which was waiting, and the change of its state. [`QueueDiscipline::also_displaced`]
+    /// returns the other displaced packets.
     pub displaced: Option<(PacketId, Fate)>,
 }
 
@@ -114,16 +114,16 @@ impl From<Fate> for Verdict {
     }
 }
 
-/// Answer of a queue to a free link.
+/// Answer of a queue when the link is free.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Dequeued {
-    /// This packet is sent.
+    /// The port sends this packet.
     Packet(PacketId),
     /// The queue is empty.
     Empty,
-    /// This packet is dropped instead of sent.
+    /// The port drops this packet and does not send it.
     Drop(PacketId, DropReason),
-    /// There are packets, but none may leave before this time.
+    /// The queue has packets, but none of them may leave before this time.
     WaitUntil(Time),
 }
 
@@ -134,29 +134,29 @@ impl From<Option<PacketId>> for Dequeued {
     }
 }
 
-/// Queue before a link. The packet in service is not in the queue, because `dequeue` has removed it.
+/// Queue before a link. `dequeue` removes a packet before its service, so the packet in service is not in the queue.
 pub trait QueueDiscipline: core::fmt::Debug + Send {
-    /// Handles a packet that reaches the port at `now`. `packets` contains the headers of all packets in the
-    /// network by id, so that a discipline can mark, trim or compare its packets.
+    /// Handles a packet that arrives at the port at time `now`. `packets` contains the headers of all packets in the
+    /// network by id, so that a discipline can mark, trim and compare packets.
     ///
-    /// A discipline that marks sets the packet's `ecn`, and a discipline that trims calls [`Packet::trim`].
-    /// The verdict reports this to the port, which counts it and handles the packets that leave the queue.
+    /// A discipline that marks a packet sets its `ecn`. A discipline that trims a packet calls [`Packet::trim`]. The
+    /// port gets these changes from the returned verdict. It counts them, and handles the packets that leave the queue.
     fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut [Packet]) -> Verdict;
-    /// Returns another packet that the last arrival displaced, and the change of its state. The port calls this
-    /// after a verdict with a displaced packet, until it returns `None`. The backlog must not include these
-    /// packets, unless they wait on as headers. By default an arrival displaces at most one packet.
+    /// Returns another packet that the last arrival displaced, and the change of its state. If a verdict contains a
+    /// displaced packet, the port calls this function until it returns `None`. The backlog must not include displaced
+    /// packets, except those that still wait as headers. By default, an arrival displaces at most one packet.
     fn also_displaced(&mut self) -> Option<(PacketId, Fate)> {
         None
     }
-    /// Returns the next packet when the link is free at `now`. After a drop the port calls this again at
-    /// once. After `WaitUntil` the port calls it again at the given time and not before.
+    /// Returns the next packet when the link is free at time `now`. After a drop, the port calls this function again
+    /// immediately. After `WaitUntil`, the port calls it again at the returned time, and not earlier.
     fn dequeue(&mut self, now: Time, packets: &mut [Packet]) -> Dequeued;
-    /// Returns the number of waiting packets.
+    /// Returns the number of packets that wait in the queue.
     fn backlog_packets(&self) -> u32;
-    /// Returns the number of waiting bytes.
+    /// Returns the number of bytes that wait in the queue.
     fn backlog_bytes(&self) -> u64;
-    /// Removes every packet for which `matches` returns `true`, and adds it to `removed`. By default a
-    /// discipline keeps its packets.
+    /// Removes every packet for which `matches` returns `true`, and adds it to `removed`. By default, a discipline
+    /// removes no packets.
     fn remove(
         &mut self,
         _packets: &[Packet],
@@ -166,8 +166,7 @@ pub trait QueueDiscipline: core::fmt::Debug + Send {
     }
 }
 
-/// Removes the matching packets from a FIFO, for [`QueueDiscipline::remove`]. Returns the number of removed
-/// bytes.
+/// Removes the packets that match from a FIFO, for [`QueueDiscipline::remove`]. Returns the number of removed bytes.
 pub(super) fn remove_from<T>(
     fifo: &mut VecDeque<T>,
     id_of: impl Fn(&T) -> PacketId,
@@ -193,14 +192,15 @@ pub(super) fn remove_from<T>(
 pub struct BuildDiscipline(Arc<dyn Fn(u64) -> Box<dyn QueueDiscipline> + Send + Sync>);
 
 impl BuildDiscipline {
-    /// Calls `build` for each port, with the seed of its random stream. The closure contains the parameters.
+    /// Creates a factory. It calls `build` for each port, with the seed of the port's random stream. The closure
+    /// `build` must contain the parameters.
     pub fn new<Q: QueueDiscipline + 'static>(
         build: impl Fn(u64) -> Q + Send + Sync + 'static,
     ) -> Self {
         Self(Arc::new(move |seed| Box::new(build(seed))))
     }
 
-    /// Builds the queue of a port.
+    /// Builds the queue of a port. `seed` is the seed of the port's random stream.
     pub(super) fn build(&self, seed: u64) -> Box<dyn QueueDiscipline> {
         (self.0)(seed)
     }

@@ -1,5 +1,5 @@
-//! FIFO queue with drop-tail and an optional ECN threshold on the instantaneous queue (RFC 8257, section 3.1:
-//! a packet is marked if the queue at its arrival exceeds K).
+//! FIFO queue that drops arriving packets when it is full (drop-tail). It can have an ECN threshold for the current
+//! queue length: a packet is marked if the queue exceeds K when the packet arrives (RFC 8257, section 3.1).
 
 use super::discipline::{Dequeued, DropReason, Fate, Limit, QueueDiscipline, Verdict, remove_from};
 use crate::packet::{Ecn, Packet, PacketId};
@@ -7,26 +7,27 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use tailcut_units::Time;
 
-/// Parameters of a drop-tail queue. The packet in service counts neither for the limit nor for the threshold.
+/// Parameters of a drop-tail queue. The packet in service is not counted for the limit and for the threshold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DropTail {
-    /// Limit of the waiting packets.
+    /// Limit of the waiting packets, in packets or bytes.
     pub limit: Limit,
-    /// Threshold: an ECN-capable packet is marked if more than this is waiting at its arrival. `None`: no
-    /// marking.
+    /// ECN threshold. An ECN-capable packet is marked if the queue exceeds the threshold when the packet arrives. With
+    /// `None`, no packet is marked.
     pub mark_above: Option<Limit>,
 }
 
 impl DropTail {
-    /// Returns whether `size` more bytes exceed the limit.
+    /// Returns whether a packet of `size` bytes would exceed the limit of a queue with `packets` packets and `bytes`
+    /// bytes.
     #[inline]
     pub(crate) const fn is_full(&self, packets: u32, bytes: u64, size: u32) -> bool {
-        // A limit of `u32::MAX` means no limit, so the sum must not wrap.
+        // A limit of `u32::MAX` means no limit, so the sum must not overflow.
         self.limit
             .is_exceeded(packets.saturating_add(1), bytes + size as u64)
     }
 
-    /// Returns whether an ECN-capable packet is marked that finds this many packets and bytes waiting.
+    /// Returns whether an ECN-capable packet is marked if `packets` packets and `bytes` bytes wait when it arrives.
     #[inline]
     pub(crate) const fn marks(&self, packets: u32, bytes: u64) -> bool {
         match self.mark_above {
@@ -36,7 +37,7 @@ impl DropTail {
     }
 }
 
-/// Drop-tail queue.
+/// FIFO queue that drops arriving packets when it is full.
 #[derive(Debug)]
 pub struct DropTailQueue {
     config: DropTail,
@@ -54,12 +55,12 @@ impl DropTailQueue {
         }
     }
 
-    /// Returns the waiting packets, the next one first.
+    /// Returns the waiting packets in the order in which they will leave.
     pub(super) fn waiting(&self) -> impl Iterator<Item = PacketId> {
         self.waiting.iter().copied()
     }
 
-    /// Removes and returns the next packet.
+    /// Removes and returns the next packet to send.
     fn next(&mut self, packets: &[Packet]) -> Option<PacketId> {
         let id = self.waiting.pop_front()?;
         self.bytes -= u64::from(packets[id.0 as usize].size);
@@ -74,8 +75,8 @@ impl QueueDiscipline for DropTailQueue {
         if self.config.is_full(waiting, self.bytes, packet.size) {
             return Fate::Dropped(DropReason::QueueFull).into();
         }
-        // The arrival itself does not count (RFC 8257, section 3.1), so the length is read before it is
-        // added.
+        // The length is read before the packet is added, because the packet itself must not be counted (RFC 8257,
+        // section 3.1).
         let over = self.config.marks(waiting, self.bytes);
         self.bytes += u64::from(packet.size);
         self.waiting.push_back(id);

@@ -1,8 +1,8 @@
-//! FQ-CoDel: a CoDel queue for each of many flows. The queues take turns by bytes, and new flows are first
-//! (RFC 8290).
+//! FQ-CoDel: each flow has its own CoDel queue. The queues send the same number of bytes in turn, and new flows send
+//! first (RFC 8290).
 //!
-//! Deviations: the packet's flow hash and a seed of the port identify a flow. If the queue is full, packets
-//! are dropped at the head of the flow with the most bytes until the arrival fits; Linux drops up to 64.
+//! Deviations: the packet's flow hash and a seed of the port identify a flow. If the queue is full, packets are dropped
+//! at the head of the flow with the most bytes until the limit is kept. Linux drops up to 64 packets at once.
 
 use super::codel::{CoDel, CoDelQueue, ECN, INTERVAL, TARGET};
 use super::discipline::{BuildDiscipline, Dequeued, DropReason, Fate, QueueDiscipline, Verdict};
@@ -17,19 +17,19 @@ use tailcut_units::{Time, mix64, reduce};
 /// Parameters of FQ-CoDel (RFC 8290, section 5.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FqCoDel {
-    /// Number of queues into which flows are hashed, 1 to 65,536; 1,024 in the RFC.
+    /// Number of queues into which flows are hashed, 1 to 65,536. The RFC has 1,024.
     pub flows: u32,
-    /// Bytes that a queue may send in its turn; 1,514 in the RFC, a full packet.
+    /// Number of bytes that a queue may send in its turn. The RFC has 1,514, a full packet.
     pub quantum: u32,
-    /// CoDel parameters of each queue. The limit applies to all queues together.
+    /// CoDel parameters of each queue. The limit is for all queues together.
     pub codel: CoDel,
 }
 
 impl FqCoDel {
-    /// Values of the RFC.
+    /// Parameters of the RFC.
     pub const INTERNET: Self = Self {
         flows: 1_024,
-        // Sizes include check sequence, preamble and gap, so the RFC's 1,514 B are 1,538 B here.
+        // Sizes here include check sequence, preamble and gap, so the RFC's 1,514 bytes are 1,538 bytes.
         quantum: 1_538,
         codel: CoDel::INTERNET,
     };
@@ -52,7 +52,7 @@ const PARAMETERS: &[Parameter] = &[
     ),
 ];
 
-/// Returns `queue.discipline = "fq-codel"`.
+/// Returns the discipline `fq-codel` of the key `queue.discipline`.
 pub(super) fn discipline() -> NamedQueue {
     let summary = "a CoDel queue for each of many flows, served in turns: FQ-CoDel";
     NamedQueue {
@@ -69,7 +69,7 @@ pub(super) fn discipline() -> NamedQueue {
     }
 }
 
-/// FQ-CoDel at each port.
+/// Configuration of ports whose queue is an FQ-CoDel queue.
 impl From<FqCoDel> for QueueConfig {
     fn from(config: FqCoDel) -> Self {
         Self::Custom(BuildDiscipline::new(move |seed| {
@@ -78,7 +78,7 @@ impl From<FqCoDel> for QueueConfig {
     }
 }
 
-/// List on which a flow is.
+/// List that contains a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum On {
     None,
@@ -93,7 +93,7 @@ struct Flow {
     on: On,
 }
 
-/// Queue with FQ-CoDel.
+/// Queue of a port with FQ-CoDel.
 #[derive(Debug)]
 pub struct FqCoDelQueue {
     config: FqCoDel,
@@ -103,12 +103,12 @@ pub struct FqCoDelQueue {
     old: VecDeque<u32>,
     packets: u32,
     bytes: u64,
-    /// Packets that the last arrival displaced and that the port has not fetched.
+    /// Packets that the last arrival displaced. The port has not taken them yet.
     displaced: Vec<PacketId>,
 }
 
 impl FqCoDelQueue {
-    /// Creates empty queues. `seed` decides which flows share a queue.
+    /// Creates the empty queues of a port. `seed` decides which flows share a queue.
     pub fn new(config: FqCoDel, seed: u64) -> Self {
         let flow = || Flow {
             queue: CoDelQueue::new(config.codel),
@@ -118,7 +118,7 @@ impl FqCoDelQueue {
         Self {
             config,
             seed,
-            // Without any queue no packet could wait, and the upper bound limits the memory of each port.
+            // At least one queue is necessary. The upper bound limits the memory of each port.
             flows: (0..config.flows.clamp(1, 1 << 16))
                 .map(|_| flow())
                 .collect(),
@@ -130,7 +130,7 @@ impl FqCoDelQueue {
         }
     }
 
-    /// Returns the number of a packet's queue.
+    /// Returns the number of the queue that a packet joins.
     pub fn flow_of(&self, packet: &Packet) -> u32 {
         let mixed = mix64(u64::from(packet.flow_hash) ^ self.seed) >> 32;
         reduce(mixed as u32, self.flows.len() as u32)
@@ -141,11 +141,11 @@ impl FqCoDelQueue {
         self.bytes -= u64::from(packets[id.0 as usize].size);
     }
 
-    /// Removes and returns the head of the flow with the most bytes, to make room.
+    /// Removes and returns the packet at the head of the flow with the most bytes.
     fn make_room(&mut self, packets: &[Packet]) -> Option<PacketId> {
         let flows = self.flows.iter().enumerate();
         let (fattest, _) = flows.max_by_key(|(number, flow)| {
-            // Ties go to the flow with the lowest number.
+            // If several flows have the most bytes, the flow with the lowest number loses a packet.
             (flow.queue.bytes, core::cmp::Reverse(*number))
         })?;
         let (id, _) = self.flows[fattest].queue.pop(packets)?;
@@ -159,7 +159,7 @@ impl QueueDiscipline for FqCoDelQueue {
         let packet = &packets[id.0 as usize];
         let number = self.flow_of(packet);
         let flow = &mut self.flows[number as usize];
-        // The packet enters first, because its own flow may then be the one with the most bytes.
+        // The packet is added first, because its own flow may then have the most bytes.
         flow.queue.push(now, id, packet);
         self.packets += 1;
         self.bytes += u64::from(packet.size);
@@ -199,7 +199,7 @@ impl QueueDiscipline for FqCoDelQueue {
                 _ => &mut self.old,
             };
             let flow = &mut self.flows[number as usize];
-            // A flow without credit gets its quantum and goes to the end of the old flows (RFC 8290, section
+            // A flow without credit gets another quantum, and becomes the last of the old flows (RFC 8290, section
             // 4.2).
             if flow.credit <= 0 {
                 flow.credit += i64::from(self.config.quantum);
@@ -220,9 +220,9 @@ impl QueueDiscipline for FqCoDelQueue {
                 }
                 Dequeued::Empty | Dequeued::WaitUntil(_) => {
                     list.pop_front();
-                    // A new flow passes through the old flows once, so that it does not become new again at
-                    // once and starve them (RFC 8290, section 4.2).
-                    // Without old flows there is nothing to starve. Linux leaves out the pass then, too.
+                    // An empty new flow becomes an old flow first. Otherwise it could become new again immediately, and
+                    // the old flows would never send (RFC 8290, section 4.2). If there are no old flows, this is not
+                    // necessary. Linux does the same.
                     if from == On::New && !self.old.is_empty() {
                         flow.on = On::Old;
                         self.old.push_back(number);

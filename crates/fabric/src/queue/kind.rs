@@ -1,4 +1,4 @@
-//! Kind of a port's discipline, and its queue.
+//! Configuration of a port's queue, and the queue itself.
 
 use super::discipline::{BuildDiscipline, Dequeued, Fate, QueueDiscipline, Verdict};
 use super::drop_tail::{DropTail, DropTailQueue};
@@ -11,24 +11,24 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use tailcut_units::{Time, stream_seed};
 
-/// Configuration of a queue. Each port builds its own queue from it.
+/// Configuration of a queue. Each port builds its own queue from this configuration.
 #[derive(Clone, Debug)]
 pub enum QueueConfig {
-    /// FIFO with a limit and an optional ECN threshold.
+    /// FIFO queue with a limit and an optional ECN threshold.
     DropTail(DropTail),
-    /// Strict priority.
+    /// Strict priority among several classes.
     Priority(Priority),
-    /// Strict priority, where classes push out lower classes.
+    /// Strict priority in which packets of higher classes push out packets of lower classes.
     PushOut(PushOut),
     /// Queue of pFabric.
     PFabric(PFabric),
-    /// Trimming, as in NDP and SCDP.
+    /// Queue that trims packets, as in NDP and SCDP.
     Trimming(Trimming),
-    /// A custom discipline.
+    /// Discipline of the user.
     Custom(BuildDiscipline),
 }
 
-/// Queue of a built-in kind, or custom queue.
+/// Queue of a built-in kind, or queue of the user.
 #[derive(Debug)]
 #[expect(
     clippy::large_enum_variant,
@@ -46,7 +46,7 @@ pub(crate) enum Queue {
 /// Name of the random streams of ports, for [`stream_seed`].
 const PORT_DRAWS: u64 = 0x706f_7274;
 
-/// Calls a method of the discipline.
+/// Calls a method of the discipline that a queue contains.
 macro_rules! each {
     ($queue:expr, $inner:ident => $call:expr) => {
         match $queue {
@@ -73,8 +73,8 @@ impl Queue {
         }
     }
 
-    /// Returns whether a packet that finds the queue empty and the link idle may bypass it. If so, the state
-    /// of the queue is as after an enqueue and a dequeue. Other disciplines return `false`.
+    /// Returns whether a packet may bypass the queue, if the queue is empty and the link is idle. If so, this call
+    /// leaves the queue in the same state as an enqueue and a dequeue. Only a trimming queue may return `true`.
     #[inline]
     pub fn passes(&mut self, packet: &Packet) -> bool {
         match self {
@@ -95,8 +95,8 @@ impl Queue {
         each!(self, queue => queue.dequeue(now, packets))
     }
 
-    /// Returns the waiting packets of a FIFO, the next one first. Other disciplines return none, because their order is
-    /// not fixed. The uplinks of hosts are FIFOs.
+    /// Returns the waiting packets of a FIFO in the order in which they will leave. Other disciplines return no
+    /// packets, because their order can still change. The uplinks of hosts are FIFOs.
     pub fn waiting(&self) -> impl Iterator<Item = PacketId> {
         let fifo = match self {
             Self::DropTail(queue) => Some(queue.waiting()),

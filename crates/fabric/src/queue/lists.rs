@@ -1,10 +1,11 @@
-//! Several FIFO lists of packets over one pool of nodes. The packets of a port with classes lie in one or two
-//! cache lines, whatever the number of classes.
+//! Several FIFO lists of packets whose nodes are in one pool. With any number of classes, the packets of a port need
+//! only one or two cache lines.
 
 use crate::packet::PacketId;
 use alloc::vec::Vec;
 
-/// Largest number of lists: eight classes, as in switches, one above them, and one below them for duplicates.
+/// Largest number of lists: eight classes as in real switches, one list above them, and one list below them for
+/// duplicates.
 pub(super) const MAX_LISTS: usize = 10;
 const NONE: u32 = u32::MAX;
 
@@ -21,14 +22,14 @@ struct Ends {
     tail: u32,
 }
 
-/// Doubly linked lists of packets, numbered from 0. All nodes are in one pool. Fields that every operation
-/// uses come first.
+/// Doubly linked lists of packets. The lists are numbered from 0, and all nodes are in one pool. The first fields are
+/// those that every operation uses.
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct Lists {
     nodes: Vec<Node>,
     free: u32,
-    /// Bit mask of the lists with packets.
+    /// Bit mask of the lists that contain packets.
     occupied: u32,
     ends: [Ends; MAX_LISTS],
 }
@@ -46,10 +47,10 @@ impl Lists {
         }
     }
 
-    /// Returns the first list with packets, starting at number `from`.
+    /// Returns the number of the first list that contains packets, from number `from`.
     #[inline]
     pub(super) fn first_occupied(&self, from: usize) -> Option<usize> {
-        // Without packets in these lists the count is 32, so the number is beyond all lists.
+        // If these lists are empty, `trailing_zeros` is 32, and the number is larger than all numbers of lists.
         let list = (self.occupied >> from).trailing_zeros() as usize + from;
         (list < MAX_LISTS).then_some(list)
     }
@@ -83,7 +84,7 @@ impl Lists {
     #[inline]
     pub(super) fn pop_front(&mut self, list: usize) -> Option<PacketId> {
         let at = self.ends[list].head;
-        // `NONE` is beyond every index, so an empty list returns `None` here.
+        // An empty list has the node `NONE`, which is no valid index, so the function returns `None` here.
         let node = *self.nodes.get(at as usize)?;
         self.ends[list].head = node.next;
         if node.next == NONE {
@@ -98,7 +99,7 @@ impl Lists {
 
     pub(super) fn pop_back(&mut self, list: usize) -> Option<PacketId> {
         let at = self.ends[list].tail;
-        // `NONE` is beyond every index, so an empty list returns `None` here.
+        // An empty list has the node `NONE`, which is no valid index, so the function returns `None` here.
         let node = *self.nodes.get(at as usize)?;
         self.ends[list].tail = node.previous;
         if node.previous == NONE {
@@ -126,7 +127,7 @@ impl Lists {
         }) = self.nodes.get(at as usize)
         {
             if matches(packet) {
-                // `NONE` is beyond every index, so a missing neighbour means an end of the list.
+                // `NONE` is no valid index. If a neighbour is missing, the node was at an end of the list.
                 match self.nodes.get_mut(previous as usize) {
                     Some(node) => node.next = next,
                     None => self.ends[list].head = next,

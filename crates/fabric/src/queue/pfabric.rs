@@ -1,11 +1,14 @@
-//! Queue of pFabric (Alizadeh et al., SIGCOMM 2013, section 4.1): a small buffer. On overflow it drops the
-//! packet with the most remaining bytes. It serves the flow of the packet with the fewest remaining bytes,
-//! and of this flow the packet that arrived first, so that packets of a flow keep their order.
+//! Queue of pFabric (Alizadeh et al., SIGCOMM 2013, section 4.1): a small buffer. If the buffer is full, the packet
+//! with the most remaining bytes is dropped. The next flow to send is the flow of the packet with the fewest remaining
+//! bytes. Its earliest packet is sent, so that packets of a flow stay in order.
 //!
-//! Deviations: ties in remaining bytes are resolved by age (the latest is dropped, the earliest is served),
-//! which the paper leaves open. With a limit in bytes, an arrival may be larger than the worst packet. Then as
-//! many of the worst packets are dropped as the arrival needs. If all worse packets together do not make
-//! enough room, only the arrival is dropped. Addresses and the hash of the five-tuple identify a flow.
+//! Deviations:
+//!
+//! - If several packets have the same number of remaining bytes, the latest of them is dropped first and the earliest
+//!   is sent first. The paper does not define this.
+//! - With a limit in bytes, one arrival may need the space of several packets. The worst packets are then dropped until
+//!   the arrival fits. If all worse packets together are too small, only the arrival is dropped.
+//! - Addresses and the hash of the five-tuple identify a flow.
 
 use super::discipline::{Dequeued, DropReason, Fate, Limit, QueueDiscipline, Verdict};
 use crate::packet::{Packet, PacketId};
@@ -15,17 +18,17 @@ use tailcut_units::Time;
 /// Parameters of a pFabric queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PFabric {
-    /// Limit of the waiting packets (36 KB in the paper).
+    /// Limit of the waiting packets. The paper has 36 KB.
     pub limit: Limit,
 }
 
-/// pFabric queue. It holds a few dozen packets, so it searches them in order of arrival.
+/// Queue of pFabric. It has only a few dozen packets, so it stores them in order of arrival and searches them.
 #[derive(Debug)]
 pub struct PFabricQueue {
     config: PFabric,
     waiting: Vec<PacketId>,
     bytes: u64,
-    /// Packets that the last arrival displaced and that the port has not fetched.
+    /// Packets that the last arrival displaced. The port has not taken them yet.
     displaced: Vec<PacketId>,
 }
 
@@ -46,10 +49,10 @@ impl PFabricQueue {
         id
     }
 
-    /// Removes and returns the next packet.
+    /// Removes and returns the next packet to send.
     fn next(&mut self, packets: &[Packet]) -> Option<PacketId> {
         let header = |id: &PacketId| &packets[id.0 as usize];
-        // The earliest of the smallest: `min_by_key` returns the first of equal elements.
+        // If several packets have the lowest rank, `min_by_key` returns the earliest of them.
         let best = self.waiting.iter().min_by_key(|id| header(id).rank)?;
         let best = *header(best);
         let earliest = self
@@ -72,14 +75,14 @@ impl QueueDiscipline for PFabricQueue {
             let (worse, size) = worse.fold((0, 0), |(worse, size), other| {
                 (worse + 1, size + u64::from(other.size))
             });
-            // A drop that does not save the arrival would be wasted.
+            // If the arrival does not fit even after all possible drops, these drops would be useless.
             if limit.is_exceeded(count - worse, bytes - size) {
                 return Fate::Dropped(DropReason::QueueFull).into();
             }
         }
         while limit.is_exceeded(count, bytes) {
             let rank = |at: &usize| packets[self.waiting[*at].0 as usize].rank;
-            // The latest of the largest: `max_by_key` returns the last of equal elements.
+            // If several packets have the highest rank, `max_by_key` returns the latest of them.
             let Some(worst) = (0..self.waiting.len()).max_by_key(rank) else {
                 break;
             };

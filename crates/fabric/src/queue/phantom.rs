@@ -1,14 +1,14 @@
-//! Phantom queues (HULL: Alizadeh et al., NSDI 2012, section 3). A counter simulates a queue that drains
-//! slower than the link, and marks packets. So it signals congestion before a real queue forms. For every
-//! packet, v <- max(0, v - gamma C dt). The packet is marked if v exceeds the threshold and the packet is
-//! ECN-capable. Then v <- v + size. The packets themselves are never delayed.
+//! Phantom queues (HULL: Alizadeh et al., NSDI 2012, section 3). A phantom queue is a counter that simulates a queue
+//! which drains slower than the link. It marks packets, and therefore signals congestion before a real queue forms. For
+//! every packet, v <- max(0, v - gamma C dt). If v exceeds the threshold and the packet is ECN-capable, the packet is
+//! marked. Then v <- v + size. The packets themselves are never delayed.
 //!
-//! The counter is stored as the time at which it would be empty, which is exact in picoseconds.
+//! The counter is stored as the time at which the phantom queue would be empty. This is exact in picoseconds.
 //!
-//! Deviations: none known. The paper leaves open whether the packet itself counts in the comparison. By
-//! default it does not, as at a port (RFC 8257, section 3.1), because the paper's threshold of 1 KB would
-//! otherwise mark every full packet. One public emulator adds the packet first, and this rule is an option.
-//! Public ns-2 code has the counter in parallel to the port instead of after it; both placements are options.
+//! Deviations: none known. The paper does not define whether the packet itself is counted in the comparison. By default
+//! it is not counted, as at a port (RFC 8257, section 3.1), because the paper's threshold of 1 KB would otherwise mark
+//! every full packet. One public emulator adds the packet first. This is an option. In public ns-2 code, the counter is
+//! in parallel to the port and not after it. This is also an option.
 
 use crate::packet::{Ecn, Packet};
 use tailcut_units::Rate;
@@ -16,41 +16,41 @@ use tailcut_units::Rate;
 /// Parameters of a phantom queue.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Phantom {
-    /// Drain rate gamma, as a share of the link's present rate, above 0 and at most 1; 0.95 in the paper's main
-    /// setting.
+    /// Drain rate gamma, as a share of the link's current rate, above 0 and at most 1. The main setting of the paper is
+    /// 0.95.
     pub drain: f64,
-    /// Threshold in bytes: packets are marked if the counter exceeds it (1 to 30 KB in the paper).
+    /// Threshold in bytes. A packet is marked if the counter exceeds the threshold. The paper has 1 to 30 KB.
     pub mark_above_bytes: u64,
-    /// Value of the counter that is compared with the threshold.
+    /// Value of the counter that is compared with the threshold: before or after the packet is added.
     pub compare: Compare,
-    /// Place at which packets are counted.
+    /// Position of the phantom queue: after the port, or in parallel to the port.
     pub placement: Placement,
 }
 
 impl Phantom {
-    /// Returns the drain rate at a link with this rate: at least 1 bit per second.
+    /// Returns the drain rate for a link of this rate, at least 1 bit per second.
     pub(crate) fn drain_rate(&self, link: Rate) -> Rate {
         Rate::from_bps((link.as_bps() as f64 * self.drain) as u64).unwrap_or(Rate::LEAST)
     }
 }
 
-/// Place of a phantom queue.
+/// Position of a phantom queue, at which packets are counted.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum Placement {
-    /// On the link after the port ("bump on the wire"): packets arrive one after another at the line rate.
+    /// On the link after the port ("bump on the wire"). Packets arrive one after another at the line rate.
     #[default]
     Series,
-    /// In parallel to the port: packets are counted as they arrive, including bursts.
+    /// In parallel to the port. Packets are counted when they arrive, including bursts.
     Parallel,
 }
 
-/// Value that is compared with the threshold.
+/// Value of the counter that is compared with the threshold.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum Compare {
-    /// Counter before the packet, as at a port (RFC 8257, section 3.1).
+    /// Value before the packet is added, as at a port (RFC 8257, section 3.1).
     #[default]
     Before,
-    /// Counter after the packet, which includes the packet itself, as in one public emulator of HULL.
+    /// Value after the packet is added, as in one public emulator of HULL.
     After,
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct PhantomState {
 }
 
 impl PhantomState {
-    /// Counts a packet at `now`, and marks it if the counter exceeds the threshold. Returns whether it was
+    /// Counts a packet at `now`. If the counter exceeds the threshold, marks the packet. Returns whether the packet was
     /// marked. `drain` is the drain rate.
     pub fn pass(
         &mut self,
@@ -85,7 +85,7 @@ impl PhantomState {
         marks
     }
 
-    /// Changes the drain rate at `now`. The bytes in the counter stay.
+    /// Changes the drain rate at `now`. The counter keeps its bytes.
     pub fn drain_changes(&mut self, now_ps: u64, before: Rate, after: Rate) {
         let left = u128::from(self.empty_at_ps.saturating_sub(now_ps));
         let bits = left * u128::from(before.as_bps());
@@ -108,7 +108,7 @@ mod tests {
                 placement: Placement::Series,
             };
             let mut phantom = PhantomState::default();
-            // The reference: v <- max(0, v - gamma C dt), then + size, in floating point.
+            // The reference is v <- max(0, v - gamma C dt), then v <- v + size, in floating point.
             let (mut v, mut before) = (0.0f64, 0u64);
             let mut state = 9;
             let mut now = 0;
@@ -156,8 +156,8 @@ mod tests {
             };
             phantom.pass(now_us * 1_000_000, &config, Rate::from_gbps(1), &mut packet)
         };
-        // 1,538 B drain in 12.3 us. The first two packets find an empty counter, and the third finds the
-        // second.
+        // 1,538 bytes drain in 12.3 us. The counter is empty for the first two packets. For the third packet, it still
+        // contains the second.
         assert_eq!([pass(0), pass(20), pass(21)], [false, false, true]);
     }
 
@@ -176,7 +176,7 @@ mod tests {
             ..Packet::default()
         };
         phantom.pass(0, &config, fast, &mut packet);
-        // 1,000 B have drained after 1 us, and the other 2,000 B take 8 us at a quarter of the rate.
+        // After 1 us, 1,000 bytes have drained. The other 2,000 bytes need 8 us at a quarter of the rate.
         phantom.drain_changes(1_000_000, fast, slow);
         assert_eq!(phantom.empty_at_ps, 9_000_000);
         phantom.drain_changes(5_000_000, slow, fast);

@@ -1,7 +1,7 @@
-//! Strict priority: n FIFO classes with one shared buffer or one buffer each, and an ECN threshold on the
-//! whole port. Commodity switches offer this, and PIAS (Bai et al., NSDI 2015, section 4.2) configures it so.
-//! PIAS requires marking by the whole port and not by class: with a threshold per class, low classes would
-//! build queues without marks.
+//! Strict priority among several FIFO classes, with one shared buffer or one buffer per class. The ECN threshold is for
+//! the whole port. Standard switches have such queues, and PIAS uses this configuration (Bai et al., NSDI 2015, section
+//! 4.2). PIAS requires a threshold for the whole port: with a threshold per class, low classes would build queues
+//! without marks.
 
 use super::discipline::{Dequeued, DropReason, Fate, Limit, QueueDiscipline, Verdict};
 use super::trimming::Sharing;
@@ -13,14 +13,14 @@ use tailcut_units::Time;
 /// Parameters of a strict-priority queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Priority {
-    /// Number of classes. A larger `priority` of a packet counts as the last class.
+    /// Number of classes. A packet with a larger `priority` is in the last class.
     pub classes: u8,
-    /// Limit of the waiting packets.
+    /// Limit of the waiting packets, in packets or bytes.
     pub limit: Limit,
-    /// Whether the limit is for all classes together or for each class.
+    /// Whether the limit is for all classes together or for each class separately.
     pub sharing: Sharing,
-    /// Threshold: an ECN-capable packet is marked if more than this is waiting, in all classes together, at
-    /// its arrival.
+    /// ECN threshold for all classes together. An ECN-capable packet is marked if the waiting packets exceed the
+    /// threshold when it arrives.
     pub mark_above: Option<Limit>,
 }
 
@@ -31,7 +31,7 @@ struct Class {
     bytes: u64,
 }
 
-/// Strict-priority queue.
+/// Queue with strict priority among several classes.
 #[derive(Debug)]
 pub struct PriorityQueue {
     config: Priority,
@@ -52,7 +52,7 @@ impl PriorityQueue {
         }
     }
 
-    /// Removes and returns the next packet.
+    /// Removes and returns the next packet to send.
     fn next(&mut self, packets: &[Packet]) -> Option<PacketId> {
         let mut classes = self.classes.iter_mut();
         let class = classes.find(|class| !class.ids.is_empty())?;
@@ -73,7 +73,7 @@ impl QueueDiscipline for PriorityQueue {
         let size = u64::from(packet.size);
         let (waiting, bytes) = match self.config.sharing {
             Sharing::Shared => (self.packets, self.bytes),
-            // No design uses a strict-priority queue with `LastApart`.
+            // `LastApart` is treated like `PerClass`, because no design uses it with strict priority.
             Sharing::PerClass | Sharing::LastApart => (class.ids.len() as u32, class.bytes),
         };
         if self.config.limit.is_exceeded(waiting + 1, bytes + size) {

@@ -1,6 +1,7 @@
-//! Strict priority where higher classes push out lower classes: packets of lower classes are dropped to make
-//! room for a packet of a higher class, and they do not count when it is admitted or marked. RANS needs such
-//! switches, so that duplicates only use the buffers and the bandwidth that primaries leave free.
+//! Strict priority in which higher classes push out lower classes. If a packet of a higher class arrives at a full
+//! queue, packets of lower classes are dropped. Packets of lower classes are also ignored when a packet of a higher
+//! class is admitted or marked. RANS needs this kind of switch, so that duplicates only use buffers and bandwidth that
+//! first copies leave free.
 
 use super::discipline::{Dequeued, DropReason, Fate, Limit, QueueDiscipline, Verdict, remove_from};
 use crate::packet::{Ecn, Packet, PacketId};
@@ -9,19 +10,19 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use tailcut_units::Time;
 
-/// Parameters of a strict-priority queue whose classes push out lower classes.
+/// Parameters of a strict-priority queue in which higher classes push out lower classes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PushOut {
-    /// Number of classes. A larger `priority` of a packet counts as the last class.
+    /// Number of classes. A packet with a larger `priority` is in the last class.
     pub classes: u8,
-    /// Number of leading classes that form one group, at least 1. They share their room, and their packets
-    /// are marked, as in a queue with only these classes. Each later class forms a separate group.
+    /// Number of highest classes that form one group, at least 1. The classes of this group share their buffer, and
+    /// their packets are marked as in a queue with only these classes. Each other class forms its own group.
     pub group: u8,
-    /// Limit of the packets of a group and of higher groups. While all classes together exceed it, the last
-    /// packet of the lowest class is dropped.
+    /// Limit of the packets of a group together with all higher groups. While all classes together exceed the limit,
+    /// the last packet of the lowest class is dropped.
     pub limit: Limit,
-    /// Threshold: an ECN-capable packet is marked if more than this is waiting, in its own group and higher
-    /// groups, at its arrival.
+    /// ECN threshold for a group together with all higher groups. An ECN-capable packet is marked if these groups
+    /// exceed the threshold when it arrives.
     pub mark_above: Option<Limit>,
 }
 
@@ -32,12 +33,12 @@ struct Class {
     bytes: u64,
 }
 
-/// Strict-priority queue whose classes push out lower classes.
+/// Strict-priority queue in which higher classes push out lower classes.
 #[derive(Debug)]
 pub struct PushOutQueue {
     config: PushOut,
     classes: Box<[Class]>,
-    /// Packets that the last arrival displaced and that the port has not fetched.
+    /// Packets that the last arrival displaced. The port has not taken them yet.
     displaced: Vec<PacketId>,
 }
 
@@ -52,7 +53,7 @@ impl PushOutQueue {
         }
     }
 
-    /// Returns the packets and bytes of the classes `0..below`.
+    /// Returns the numbers of packets and bytes in the classes `0..below`.
     fn down_to(&self, below: usize) -> (u32, u64) {
         let classes = self.classes[..below].iter();
         classes.fold((0, 0), |(packets, bytes), class| {
@@ -60,7 +61,7 @@ impl PushOutQueue {
         })
     }
 
-    /// Removes and returns the next packet.
+    /// Removes and returns the next packet to send.
     fn next(&mut self, packets: &[Packet]) -> Option<PacketId> {
         self.classes.iter_mut().find_map(|class| {
             let id = class.waiting.pop_front()?;
@@ -75,7 +76,7 @@ impl QueueDiscipline for PushOutQueue {
         let packet = &mut packets[id.0 as usize];
         let number = usize::from(packet.priority).min(self.classes.len() - 1);
         let group = usize::from(self.config.group).clamp(1, self.classes.len());
-        // Only classes that this packet cannot push out count against it.
+        // Only classes that this packet cannot push out are counted.
         let (before, bytes_before) = self.down_to(group.max(number + 1));
         let limit = self.config.limit;
         if limit.is_exceeded(before + 1, bytes_before + u64::from(packet.size)) {
@@ -94,7 +95,7 @@ impl QueueDiscipline for PushOutQueue {
             false => Fate::Queued,
         };
         let (mut all, mut all_bytes) = self.down_to(self.classes.len());
-        // The packets that count against the arrival fit with it, so only packets of lower groups are dropped.
+        // The counted classes have space for the arrival, so this loop only drops packets of lower groups.
         for class in self.classes.iter_mut().rev() {
             while limit.is_exceeded(all, all_bytes)
                 && let Some(last) = class.waiting.pop_back()

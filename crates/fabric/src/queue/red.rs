@@ -1,11 +1,11 @@
-//! RED with marks by the instantaneous queue length (Zhu et al., "Congestion Control for Large-Scale RDMA
-//! Deployments" (DCQCN), SIGCOMM 2015, section 3.1; Floyd and Jacobson, "Random Early Detection", 1993). A
-//! packet is not marked if the queue has at most Kmin bytes, and always marked if it has more than Kmax
-//! bytes. Between Kmin and Kmax the probability grows linearly from 0 to Pmax.
+//! RED with marks by the current queue length (Zhu et al., "Congestion Control for Large-Scale RDMA Deployments"
+//! (DCQCN), SIGCOMM 2015, section 3.1; Floyd and Jacobson, "Random Early Detection", 1993). If the queue has at most
+//! Kmin bytes, a packet is never marked. If it has more than Kmax bytes, a packet is always marked. Between Kmin and
+//! Kmax, the probability of a mark grows linearly from 0 to Pmax.
 //!
 //! Deviations:
-//! - The queue length is instantaneous, as in DCQCN. RED of 1993 uses an average.
-//! - A packet that cannot be marked is dropped only if the queue is full.
+//! - The queue length is the current length, as in DCQCN. RED of 1993 uses an average.
+//! - A packet that is not ECN-capable is dropped only if the queue is full.
 
 use super::discipline::{BuildDiscipline, Dequeued, Fate, Limit, QueueDiscipline, Verdict};
 use super::drop_tail::{DropTail, DropTailQueue};
@@ -36,7 +36,7 @@ const PARAMETERS: &[Parameter] = &[
     ),
 ];
 
-/// Returns `queue.discipline = "red"`.
+/// Returns the discipline `red` of the key `queue.discipline`.
 pub(super) fn discipline() -> NamedQueue {
     let summary =
         "FIFO that marks with a probability that grows between two thresholds: RED's ramp";
@@ -47,7 +47,7 @@ pub(super) fn discipline() -> NamedQueue {
             let kmin = values.bytes("kmin").0;
             let ramp = Ramp {
                 kmin,
-                // A smaller `kmax` would give a ramp of negative length.
+                // If `kmax` were smaller than `kmin`, the ramp would have a negative length.
                 kmax: values.bytes("kmax").0.max(kmin),
                 pmax: values.number("pmax"),
             };
@@ -59,7 +59,7 @@ pub(super) fn discipline() -> NamedQueue {
     }
 }
 
-/// Probability of a mark as a function of the waiting bytes.
+/// Probability of a mark as a function of the bytes in the queue.
 #[derive(Clone, Copy, Debug)]
 struct Ramp {
     kmin: u64,
@@ -68,7 +68,7 @@ struct Ramp {
 }
 
 impl Ramp {
-    /// Returns the probability, 0 to 1, that a packet is marked if it finds `waiting` bytes in the queue.
+    /// Returns the probability (0 to 1) that a packet is marked if `waiting` bytes wait when it arrives.
     fn probability(&self, waiting: u64) -> f64 {
         if waiting <= self.kmin {
             0.0
@@ -99,13 +99,14 @@ impl Red {
         }
     }
 
-    /// Returns whether a packet is marked that finds `waiting` bytes in the queue.
+    /// Returns whether a packet is marked if `waiting` bytes wait when it arrives. The result is random.
     fn marks(&mut self, waiting: u64) -> bool {
-        // Certain results use no random number, so packets outside the ramp do not change later draws.
+        // If the result is certain, no random number is drawn. Packets outside the ramp therefore do not change later
+        // draws.
         match self.ramp.probability(waiting) {
             0.0 => false,
             1.0 => true,
-            // A draw has 32 bits, so the probability is scaled by 2^32.
+            // A random draw has 32 bits, so the probability is multiplied by 2^32.
             probability => f64::from(self.draws.next_u32()) < probability * 4_294_967_296.0,
         }
     }
@@ -113,7 +114,7 @@ impl Red {
 
 impl QueueDiscipline for Red {
     fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut [Packet]) -> Verdict {
-        // The arrival itself does not count, so the length is read first.
+        // The length is read before the packet is added, because the packet itself is not counted.
         let waiting = self.queue.backlog_bytes();
         let verdict = self.queue.enqueue(now, id, packets);
         let ecn = &mut packets[id.0 as usize].ecn;
@@ -167,7 +168,7 @@ mod tests {
             let found = ramp.probability(waiting);
             assert!((found - expected).abs() < 1e-12, "{waiting}: {found}");
         }
-        // With kmax = kmin the ramp is a threshold.
+        // If `kmax` equals `kmin`, the ramp is a threshold.
         let step = Ramp {
             kmax: 5_000,
             ..ramp
@@ -187,7 +188,7 @@ mod tests {
         };
         let mut queue = Red::new(ramp, Limit::Packets(100), 7);
         let marks = (0..100_000).filter(|_| queue.marks(2_000)).count();
-        // Expected: 25,000 marks. The interval is 5 standard deviations on each side.
+        // 25,000 marks are expected. The limits are five standard deviations below and above.
         assert!((24_300..25_700).contains(&marks), "{marks}");
     }
 }

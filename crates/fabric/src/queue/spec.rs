@@ -1,4 +1,4 @@
-//! Queue disciplines by name: the values of `queue.discipline`.
+//! Queue disciplines by name. The names are the values of the key `queue.discipline`.
 
 use super::discipline::Limit;
 use super::drop_tail::DropTail;
@@ -8,21 +8,21 @@ use core::fmt;
 use tailcut_units::Rate;
 use tailcut_units::parameter::{Parameter, Values};
 
-/// Properties of a switch port for which a queue is configured.
+/// Properties of a switch port, from which its queue is configured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PortBuffer {
     /// Rate of the port's link.
     pub rate: Rate,
-    /// Bytes of a full packet on the wire.
+    /// Size of a full packet on the wire, in bytes.
     pub full_packet: u32,
-    /// Room of the network's queue (`queue.limit`).
+    /// Limit of the queue, from the key `queue.limit` of the network.
     pub limit: Limit,
-    /// ECN threshold of the network's queue (`queue.mark_above`); `None` if packets are not marked.
+    /// ECN threshold of the queue, from the key `queue.mark_above` of the network. `None` if packets are not marked.
     pub mark_above: Option<Limit>,
 }
 
 impl PortBuffer {
-    /// Returns the network's queue: FIFO, drop-tail, with an ECN threshold.
+    /// Returns the queue that a network has by default: a FIFO with drop-tail and an ECN threshold.
     pub const fn fifo(&self) -> DropTail {
         DropTail {
             limit: self.limit,
@@ -30,7 +30,7 @@ impl PortBuffer {
         }
     }
 
-    /// Returns the room in bytes; a packet counts as a full one.
+    /// Returns the limit in bytes. A limit in packets is converted with the size of a full packet.
     pub fn limit_bytes(&self) -> u64 {
         match self.limit {
             Limit::Packets(packets) => u64::from(packets) * u64::from(self.full_packet),
@@ -39,21 +39,21 @@ impl PortBuffer {
     }
 }
 
-/// Function that configures the queue of a port from the values of the parameters.
+/// Function that returns the configuration of a port's queue. Its arguments are the port and the parameters.
 pub type BuildQueue = Arc<dyn Fn(&PortBuffer, &Values) -> QueueConfig + Send + Sync>;
 
-/// A queue discipline that `queue.discipline` can name.
+/// Queue discipline that the key `queue.discipline` can name.
 #[derive(Clone)]
 pub struct NamedQueue {
     /// Name: a lowercase letter, then lowercase letters, digits and `-`.
     pub name: &'static str,
-    /// One line for `tailcut list disciplines`.
+    /// Description for `tailcut list disciplines`, in one line.
     pub summary: &'static str,
-    /// Paper or RFC; empty if there is none.
+    /// Paper or RFC that describes the discipline. Empty if there is none.
     pub source: &'static str,
-    /// Keys of the section of its name.
+    /// Keys that the discipline adds to scenarios, in the section with its name.
     pub parameters: &'static [Parameter],
-    /// Configuration of a port's queue.
+    /// Function that returns the configuration of a port's queue.
     pub build: BuildQueue,
 }
 
@@ -64,7 +64,7 @@ impl fmt::Debug for NamedQueue {
 }
 
 impl NamedQueue {
-    /// Returns a queue discipline without parameters.
+    /// Returns a queue discipline that has no parameters.
     pub fn new(
         name: &'static str,
         summary: &'static str,

@@ -1,19 +1,22 @@
-//! Trimming queues. If a data packet finds no room, the queue cuts off its payload and keeps its header,
-//! which reaches the receiver before waiting data.
+//! Trimming queues. If the queue has no space for a data packet, it cuts off the payload and keeps the header. The
+//! header reaches the receiver before waiting data.
 //!
-//! NDP (Handley et al., SIGCOMM 2017, section 3.1) has two queues per port: one for data (8 packets), and one
-//! of the same bytes for headers and control packets. While both wait, 10 headers are served for each data
-//! packet. If the data queue is full, a random draw decides whether the arrival or the *tail* of the queue is
-//! trimmed. The draw prevents that the same flow is trimmed again and again. A header that finds no room
-//! returns to its sender, once.
+//! NDP (Handley et al., SIGCOMM 2017, section 3.1) has two queues per port: one for data (8 packets), and one for
+//! headers and control packets, which has the same size in bytes. While both queues have packets, 10 headers are sent
+//! for each data packet. If the data queue is full, a random draw decides whether the arrival or the *tail* of the
+//! queue is trimmed. Without the draw, the same flow could be trimmed again and again. If the header queue has no space
+//! for a header, the header returns to its sender. A header can return only once.
 //!
-//! SCDP and NDP+ (SCDP paper, sections IV-B and V) do the same, with several data queues in strict priority
-//! below the header queue. The data queues share a buffer or have one each.
+//! SCDP and NDP+ (SCDP paper, sections IV-B and V) do the same, but they have several data queues. These have strict
+//! priority among each other, below the header queue. The data queues share one buffer, or each has its own buffer.
 //!
-//! Deviations: with several classes in a shared buffer and `Victim::Coin`, the tail is the tail of the lowest
-//! waiting class, if that is not above the arrival's own class (the SCDP paper only says "trim on overflow").
-//! With a limit in bytes, as many tails are trimmed as the arrival needs; if they do not make enough room, the
-//! arrival is trimmed.
+//! Deviations:
+//!
+//! - With several classes in a shared buffer and `Victim::Coin`, the tail is the last packet of the lowest class that
+//!   has waiting packets. This class must not be above the arrival's class. The SCDP paper only says "trim on
+//!   overflow".
+//! - With a limit in bytes, one arrival may need the space of several packets. Tails are then trimmed until the arrival
+//!   fits. If all possible tails together are too small, the arrival is trimmed.
 
 use super::discipline::{Dequeued, DropReason, Fate, Limit, QueueDiscipline, Verdict};
 use super::lists::{Lists, MAX_LISTS};
@@ -24,56 +27,57 @@ use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use tailcut_units::Time;
 
-/// Packet that is trimmed when a data packet finds no room.
+/// Packet that is trimmed if the queue has no space for a data packet.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum Victim {
-    /// The arrival with probability one half, otherwise the tail of the queue (NDP).
+    /// The arriving packet with probability one half, otherwise the tail of the queue (NDP).
     #[default]
     Coin,
-    /// Always the arrival.
+    /// Always the arriving packet.
     Arrival,
 }
 
-/// Scope of the limit on data.
+/// Classes to which the limit for data applies.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum Sharing {
-    /// All classes together.
+    /// One limit for all classes together.
     #[default]
     Shared,
-    /// Each class separately: low classes cannot use the room of high classes.
+    /// One limit for each class. Low classes cannot use the buffer of high classes.
     PerClass,
-    /// All classes together except the last, which has a limit of the same size. The last class is for
-    /// duplicates of requests. They cannot use the room of other classes, and are not trimmed in their place.
+    /// One limit for all classes except the last, and a limit of the same size for the last class. The last class is
+    /// for duplicates of requests. They cannot use the buffer of other classes, and they are not trimmed when a packet
+    /// of another class needs space.
     LastApart,
 }
 
 /// Parameters of a trimming queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Trimming {
-    /// Number of data classes in strict priority, 1 to 9: 1 for NDP, 5 for SCDP and NDP+, and one more if
-    /// requests have duplicates.
+    /// Number of data classes in strict priority, 1 to 9. NDP has 1 class, SCDP and NDP+ have 5. Designs with
+    /// duplicates of requests have one more.
     pub classes: u8,
-    /// Limit of the waiting data (8 packets in NDP).
+    /// Limit of the waiting data. NDP has 8 packets.
     pub data_limit: Limit,
-    /// Scope of `data_limit`.
+    /// Classes to which `data_limit` applies.
     pub sharing: Sharing,
-    /// Limit of the waiting headers and control packets, in bytes.
+    /// Limit of waiting headers and control packets, in bytes.
     pub header_limit_bytes: u64,
-    /// Number of headers served for each data packet while both wait (10 in NDP).
+    /// Number of headers that are sent for each data packet while both wait. NDP has 10.
     pub headers_per_data: u32,
-    /// Packet that is trimmed.
+    /// Packet that is trimmed if the queue has no space for a data packet.
     pub victim: Victim,
-    /// Whether a header that finds no room returns to its sender.
+    /// Whether a header returns to its sender if the header queue has no space.
     pub return_to_sender: bool,
 }
 
-/// Largest number of classes.
+/// Largest number of data classes.
 const MAX_CLASSES: usize = MAX_LISTS - 1;
-/// List of headers and control packets. The lists of data classes follow it.
+/// Number of the list with headers and control packets. The lists of data classes follow this list.
 const HEADERS: usize = 0;
 const DATA: usize = 1;
 
-/// Trimming queue. Its first cache line holds the fields that every packet uses.
+/// Trimming queue. Its first cache line contains the fields that every packet uses.
 #[derive(Debug)]
 #[repr(C)]
 pub struct TrimmingQueue {
@@ -86,14 +90,14 @@ pub struct TrimmingQueue {
     lists: Lists,
     config: Trimming,
     coin: Xoshiro256PlusPlus,
-    /// Packets and bytes of each class, if each class has a limit.
+    /// Number of waiting packets and bytes of each class. Used only if classes have separate limits.
     held: [(u32, u64); MAX_CLASSES],
-    /// Packets that the last arrival displaced and that the port has not fetched.
+    /// Packets that the last arrival displaced. The port has not taken them yet.
     displaced: Vec<(PacketId, Fate)>,
 }
 
 impl TrimmingQueue {
-    /// Creates an empty queue. `seed` is the seed of its random draws.
+    /// Creates an empty queue. `seed` is the seed of the queue's random draws.
     pub fn new(config: Trimming, seed: u64) -> Self {
         Self {
             header_bytes: 0,
@@ -112,7 +116,7 @@ impl TrimmingQueue {
         }
     }
 
-    /// Returns whether a packet may bypass the empty queue ([`super::Queue::passes`]).
+    /// Returns whether a packet may bypass the empty queue (see [`super::Queue::passes`]).
     #[inline]
     pub(super) fn passes(&mut self, packet: &Packet) -> bool {
         let size = u64::from(packet.size);
@@ -122,7 +126,7 @@ impl TrimmingQueue {
             size <= self.config.header_limit_bytes
         };
         if fits {
-            // Data resets the count, and so does a header that leaves while no data waits.
+            // A data packet sets the count of headers to zero. A header that leaves while no data waits does the same.
             self.headers_in_a_row = 0;
         }
         fits
@@ -132,12 +136,12 @@ impl TrimmingQueue {
         usize::from(self.config.classes)
     }
 
-    /// Returns the list of a data packet with this priority.
+    /// Returns the number of the list for data packets of this priority.
     fn list_of(&self, priority: u8) -> usize {
         DATA + usize::from(priority.min(self.config.classes - 1))
     }
 
-    /// Adds a header or control packet of `size` bytes to its queue. Returns `false` if there is no room.
+    /// Adds a header or control packet of `size` bytes to the header queue. Returns `false` if the queue has no space.
     #[inline]
     fn admit_header(&mut self, id: PacketId, size: u32) -> bool {
         let would_be = self.header_bytes + u64::from(size);
@@ -150,7 +154,7 @@ impl TrimmingQueue {
         fits
     }
 
-    /// Trims a data packet, and adds its header to the queue of headers if there is room.
+    /// Trims a data packet. Adds its header to the header queue if this queue has space.
     fn trim(&mut self, id: PacketId, packets: &mut [Packet]) -> Fate {
         let packet = &mut packets[id.0 as usize];
         let cut = packet.trim();
@@ -160,8 +164,8 @@ impl TrimmingQueue {
         self.refuse_header(packet, cut)
     }
 
-    /// Returns or drops a header that finds no room. `cut` is the number of bytes that were cut off here: a
-    /// dropped packet gets them back, because it is counted with its payload.
+    /// Returns a header to its sender or drops it, because the header queue has no space. `cut` is the number of bytes
+    /// that this queue has cut off. A dropped packet gets these bytes back, because it is counted with its payload.
     #[cold]
     fn refuse_header(&self, packet: &mut Packet, cut: u32) -> Fate {
         if self.config.return_to_sender && packet.trimmed && !packet.returned {
@@ -178,7 +182,7 @@ impl TrimmingQueue {
         self.lists.push_back(list, id);
         self.data_packets += 1;
         self.data_bytes += u64::from(size);
-        // With a shared buffer the totals are enough.
+        // With a shared buffer, the total of all classes is enough.
         if self.config.sharing != Sharing::Shared {
             let (packets, bytes) = &mut self.held[list - DATA];
             *packets += 1;
@@ -196,7 +200,7 @@ impl TrimmingQueue {
         }
     }
 
-    /// Returns the packets and bytes that count towards the limit for a packet of this list.
+    /// Returns the numbers of packets and bytes that are counted for the limit, for a packet of the list `list`.
     fn counted(&self, list: usize) -> (u32, u64) {
         match self.config.sharing {
             Sharing::Shared => (self.data_packets, self.data_bytes),
@@ -212,7 +216,7 @@ impl TrimmingQueue {
         }
     }
 
-    /// Returns the lists whose tails may be trimmed instead of a packet of `list`.
+    /// Returns the lists whose tails may be trimmed in place of a packet of the list `list`.
     fn lists_to_trim(&self, list: usize) -> Range<usize> {
         let last = DATA + self.classes() - 1;
         match self.config.sharing {
@@ -222,8 +226,8 @@ impl TrimmingQueue {
         }
     }
 
-    /// Trims tails of waiting data, the lowest class first, until a packet of `list` with `size` bytes fits.
-    /// Returns `false` and changes nothing if it cannot fit.
+    /// Trims tails of waiting data, from the lowest class, until a packet of `size` bytes in the list `list` fits. If
+    /// the packet cannot fit, returns `false` and changes nothing.
     fn tails_make_room(&mut self, list: usize, size: u32, packets: &mut [Packet]) -> bool {
         let limit = self.config.data_limit;
         let (waiting, bytes) = self.counted(list);
@@ -236,12 +240,12 @@ impl TrimmingQueue {
                 self.data_left(other, size);
                 waiting -= 1;
                 bytes -= u64::from(size);
-                // The result of the trimming replaces this fate below, once it is certain that the arrival fits.
+                // `Fate::Queued` is temporary. The loop below replaces it when it is certain that the arrival fits.
                 self.displaced.push((tail, Fate::Queued));
             }
         }
         if limit.is_exceeded(waiting, bytes) {
-            // The last tail taken is added first, so every list gets its former order.
+            // The tails are put back in reverse order, so that every list has its former order.
             while let Some((tail, _)) = self.displaced.pop() {
                 let packet = &packets[tail.0 as usize];
                 self.admit_data(tail, self.list_of(packet.priority), packet.size);
@@ -255,7 +259,7 @@ impl TrimmingQueue {
         true
     }
 
-    /// Removes and returns the next packet.
+    /// Removes and returns the next packet to send.
     fn next(&mut self, packets: &[Packet]) -> Option<PacketId> {
         let data_turn = self.headers_in_a_row >= self.config.headers_per_data;
         let data_first = self.header_packets == 0 || (data_turn && self.data_packets > 0);
@@ -269,7 +273,7 @@ impl TrimmingQueue {
         let id = self.lists.pop_front(HEADERS)?;
         self.header_packets -= 1;
         self.header_bytes -= u64::from(packets[id.0 as usize].size);
-        // Headers that leave while no data waits do not delay data, so they do not count.
+        // A header that leaves while no data waits does not delay data, so it is not counted.
         self.headers_in_a_row = if self.data_packets > 0 {
             self.headers_in_a_row + 1
         } else {
@@ -421,8 +425,8 @@ mod tests {
             prop_assert_eq!(queue.backlog_bytes(), 0);
         }
 
-        /// Packets of 64 to 319 bytes, including control packets. Some exceed the queue of headers, and may
-        /// bypass it only if they could be queued.
+        /// The packets have 64 to 319 bytes, and some are control packets. Some are too large for the header queue.
+        /// They may bypass it only if they could be queued.
         #[test]
         fn what_passes_an_empty_queue_leaves_it_as_if_it_had_come_and_gone(
             operations in proptest::collection::vec((any::<bool>(), any::<bool>(), any::<u8>()), 1..200)

@@ -1,5 +1,5 @@
-//! Builder of topologies. It collects links by node, so that a switch's ports are contiguous whatever the
-//! order of insertion.
+//! Builder of topologies. It collects links by node, so that each switch has consecutive ports. Links can be added in
+//! any order.
 
 use super::error::TopologyError;
 use super::graph::{Link, SwitchSpec, Topology, Wire};
@@ -11,8 +11,7 @@ use crate::shared_buffer::SharedBuffer;
 use alloc::vec::Vec;
 use tailcut_units::HostId;
 
-/// Queue of a host's uplink. The host sends a packet only when the uplink is free, so the queue needs no
-/// limit.
+/// Queue of a host's uplink. A host only sends a packet when its uplink is free, so the queue needs no limit.
 const UPLINK_QUEUE: QueueConfig = QueueConfig::DropTail(DropTail {
     limit: Limit::Packets(u32::MAX),
     mark_above: None,
@@ -42,7 +41,7 @@ impl Builder {
         }
     }
 
-    /// Adds a switch and returns its number.
+    /// Adds a switch. Returns the number of the switch.
     pub fn switch(&mut self, tier: u8, forwarding: Forwarding) -> u32 {
         self.forwarding.push((forwarding, tier));
         self.down_and_up.push(Vec::new());
@@ -56,7 +55,7 @@ impl Builder {
         self.further_link(switch, wire);
     }
 
-    /// Adds another link, in both directions, between the last host and a switch.
+    /// Adds another link between the last host and a switch, in both directions.
     pub fn further_link(&mut self, switch: u32, wire: Wire) {
         let host = Node::Host(HostId((self.first_uplinks.len() - 1) as u32));
         self.uplinks.push(Link {
@@ -73,9 +72,9 @@ impl Builder {
         self.port(switch, host, wire);
     }
 
-    /// Adds the hosts of a rack: `hosts` hosts for each of its `together` switches, which start at `first`.
-    /// Every host has a link to each of these switches: first to its own switch, then to the next ones in
-    /// cyclic order.
+    /// Adds the hosts of a rack. The rack has `together` switches, from number `first`, and `hosts` hosts for each of
+    /// these switches. Every host has a link to each of the switches: first to its own switch, then to the next
+    /// switches in cyclic order.
     pub fn rack(&mut self, first: u32, together: u32, hosts: u32, wire: Wire) {
         for own in 0..together {
             for _ in 0..hosts {
@@ -83,7 +82,8 @@ impl Builder {
                 for next in 1..together {
                     self.further_link(first + (own + next) % together, wire);
                 }
-                // All hosts of a rack name its first switch, whichever switch their first link leads to.
+                // The rack number of a host is the first switch of its rack, even if the host's first link leads to
+                // another switch.
                 if let Some(rack) = self.racks.last_mut() {
                     *rack = first;
                 }
@@ -91,7 +91,7 @@ impl Builder {
         }
     }
 
-    /// Adds the next port of a switch, towards a node.
+    /// Adds the next port of a switch, with a link to a node.
     pub fn port(&mut self, from: u32, to: Node, wire: Wire) {
         let link = Link {
             from: Node::Switch(from),
@@ -139,7 +139,7 @@ impl Builder {
     }
 }
 
-/// Numbers the links between two nodes that have several, in the order of the ports.
+/// Numbers parallel links between the same two nodes, in the order of the ports.
 fn number_parallel(links: &mut [Link]) {
     let ends = |link: &Link| (link.from, link.to);
     let mut order: Vec<usize> = (0..links.len()).collect();
@@ -153,23 +153,23 @@ fn number_parallel(links: &mut [Link]) {
     }
 }
 
-/// Racks below a switch that has a port to each of their switches.
+/// Racks below a switch. The switch has a port to each switch of these racks.
 pub(super) struct Racks {
     pub first_host: u32,
     pub count: u32,
-    /// Number of hosts per rack.
+    /// Number of hosts in each rack.
     pub hosts: u32,
-    /// Number of switches per rack. Each of them has links to all hosts of the rack.
+    /// Number of switches in each rack. Each of them has links to all hosts of its rack.
     pub switches: u32,
 }
 
 impl Racks {
-    /// Returns the forwarding of the switch in a network of `all_hosts`, with `up_ports` ports after the
-    /// ports to the racks. At every switch with several choices, a pinned path p takes choice
+    /// Returns the forwarding of the switch in a network of `all_hosts` hosts. The switch has `up_ports` up ports,
+    /// which follow the ports to the racks. If a switch has several choices, a pinned path p uses choice
     /// `p / pin_divisor`, modulo the number of choices.
     pub fn forwarding(&self, up_ports: u32, all_hosts: u32, pin_divisor: u32) -> Forwarding {
         let (first, hosts) = (self.first_host, self.count * self.hosts);
-        // With one switch per rack, arithmetic is enough and needs no table.
+        // With one switch per rack, forwarding by arithmetic is possible, which needs no table.
         if self.switches == 1 {
             let clos = Clos::new(first, hosts, self.hosts, up_ports, pin_divisor);
             return Forwarding::Clos(clos);
@@ -177,8 +177,7 @@ impl Racks {
         let ports = |first: u32, count: u32| (first..first + count).map(|port| port as u16);
         let down = (0..self.count).map(|rack| ports(rack * self.switches, self.switches));
         let up = ports(self.count * self.switches, up_ports);
-        // For a host before `first` the subtraction wraps to a large number, so one comparison covers both
-        // ends.
+        // A host before `first` wraps to a large number, so one comparison checks both ends of the range.
         let group_of = |host: u32| match host.wrapping_sub(first) {
             below if below < hosts => below / self.hosts,
             _ => self.count,
@@ -191,7 +190,7 @@ impl Racks {
     }
 }
 
-/// Rejects a number of links per host that does not divide the number of `switches` in a rack.
+/// Rejects a number of links per host that is not a divisor of the number of switches.
 pub(super) fn sharing(
     host_links: u32,
     switches: u32,
@@ -207,7 +206,7 @@ pub(super) fn sharing(
     ))
 }
 
-/// Rejects a parameter outside `1..=most`.
+/// Rejects a parameter that is not in the range `1..=most`.
 pub(super) fn within(parameter: &'static str, found: u32, most: u32) -> Result<(), TopologyError> {
     if (1..=most).contains(&found) {
         return Ok(());

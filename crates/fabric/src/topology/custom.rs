@@ -1,4 +1,4 @@
-//! Custom network: named nodes and links, with forwarding along all shortest paths.
+//! Custom network: a list of links between named nodes. Packets take all shortest paths.
 
 use super::builder::Builder;
 use super::error::TopologyError;
@@ -15,27 +15,27 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use tailcut_units::HostId;
 
-/// Bidirectional link between two nodes.
+/// Link between two nodes, in both directions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CustomLink {
-    /// First end.
+    /// First end of the link.
     pub a: Node,
-    /// Second end.
+    /// Second end of the link.
     pub b: Node,
-    /// Rate and delay of both directions.
+    /// Rate and delay of the link, in both directions.
     pub wire: Wire,
 }
 
-/// Network defined by its links. Switches use every shortest path (in hops), in the order of the links. A
-/// pinned path p takes choice `p mod n` at every switch with n choices.
+/// Network that is defined by a list of links. Switches use every shortest path (in hops), in the order of the links.
+/// At every switch with n choices, a pinned path p uses choice `p mod n`.
 ///
-/// A host with several links is multi-homed: it sends on all of them as [`Fabric::inject`] describes, and
-/// receives on all links that are on shortest paths.
+/// A host with several links is multi-homed. It sends over all its links (see [`Fabric::inject`]). It receives over all
+/// links that are on shortest paths.
 ///
 /// [`Fabric::inject`]: crate::Fabric::inject
 #[derive(Clone, Debug)]
 pub struct CustomTopology {
-    /// Number of hosts. Each host has at least one link, and all its links lead to switches.
+    /// Number of hosts. Each host has at least one link. All links of hosts lead to switches.
     pub hosts: u32,
     /// Number of switches.
     pub switches: u32,
@@ -43,14 +43,14 @@ pub struct CustomTopology {
     pub links: Vec<CustomLink>,
     /// Queue of every switch port.
     pub queue: QueueConfig,
-    /// Shared memory of each switch, if its ports share one.
+    /// Shared packet memory of each switch, or `None` if ports do not share memory.
     pub shared_buffer: Option<SharedBuffer>,
-    /// Names of the nodes.
+    /// Names of hosts and switches.
     pub names: NodeNames,
 }
 
 impl CustomTopology {
-    /// Builds the network, or returns the error in its parameters.
+    /// Builds the network. Returns an error if a parameter is wrong.
     pub fn build(&self) -> Result<Topology, TopologyError> {
         let attachments = self.attachments()?;
         let mut neighbours = alloc::vec![Vec::new(); self.switches as usize];
@@ -61,7 +61,8 @@ impl CustomTopology {
             }
         }
         let mut builder = Builder::new(&self.queue, self.shared_buffer);
-        // Number of ports of each switch towards hosts, and the ports of each host's links among them.
+        // `down` counts the ports of each switch towards hosts. `places` contains the port number of each link of a
+        // host.
         let mut down = alloc::vec![0u16; self.switches as usize];
         let places: Vec<Vec<u16>> = attachments
             .iter()
@@ -73,7 +74,7 @@ impl CustomTopology {
                 places.collect()
             })
             .collect();
-        // The first ports of a switch lead to hosts.
+        // The first ports of a switch lead to its hosts.
         let numbered = neighbours.iter().zip(&down).map(|(its, &hosts)| {
             let others = its.iter().map(|&(other, _)| other);
             (hosts..).zip(others).collect()
@@ -116,7 +117,7 @@ impl CustomTopology {
                     }
                     let counts = path_counts(&racks, &linked, &distances);
                     let others = (0..self.switches).filter(|&s| down[s as usize] > 0);
-                    // Only paths from switches with hosts count.
+                    // Only switches with hosts are the start of a path between hosts.
                     paths = others.map(|s| counts[s as usize]).fold(paths, u32::max);
                     let switches = 0..self.switches as usize;
                     let ports = switches.map(|s| ports_towards(s, &linked, &distances));
@@ -143,7 +144,7 @@ impl CustomTopology {
         })
     }
 
-    /// Returns the number of ports of the switch with most ports.
+    /// Returns the number of ports of the switch that has the most ports.
     fn most_ports(&self) -> u64 {
         let mut ports = alloc::vec![0u64; self.switches as usize];
         for link in &self.links {
@@ -158,10 +159,10 @@ impl CustomTopology {
         ports.into_iter().max().unwrap_or(0)
     }
 
-    /// Returns each host's links, with the switches at their ends.
+    /// Returns the links of each host, with the switch at the other end of each link.
     fn attachments(&self) -> Result<Vec<Vec<(u32, Wire)>>, TopologyError> {
         let wrong = |found: String, allowed| Err(TopologyError::new("links", found, allowed));
-        // Forwarding tables store 16-bit numbers.
+        // Forwarding tables contain numbers of 16 bits.
         if self.hosts == 0 || self.hosts > 65_535 || self.switches > 65_535 {
             let found = alloc::format!("{} hosts and {} switches", self.hosts, self.switches);
             let allowed = "1 to 65535 and 0 to 65535";
@@ -212,8 +213,8 @@ impl CustomTopology {
     }
 }
 
-/// Returns the tier of each switch: the number of hops to the nearest switch with hosts. A switch that is not
-/// connected to hosts has no place in the network, and gets tier 1.
+/// Returns the tier of each switch: the number of hops to the nearest switch with hosts. A switch that is not connected
+/// to any host gets tier 1.
 fn tiers(hosts: &[u16], neighbours: &[Vec<(u16, u32)>]) -> impl Iterator<Item = u8> {
     let with_hosts = (0..).zip(hosts).filter(|(_, hosts)| **hosts > 0);
     let with_hosts: Vec<u32> = with_hosts.map(|(switch, _)| switch).collect();
@@ -224,11 +225,11 @@ fn tiers(hosts: &[u16], neighbours: &[Vec<(u16, u32)>]) -> impl Iterator<Item = 
     })
 }
 
-/// Forwarding of a switch before its table is built: it leads nowhere.
+/// Forwarding of a switch before its table is built. It leads to no host.
 const NOWHERE: Clos = Clos::new(0, 0, 1, 0, 1);
 
-/// Returns the number of shortest paths from every switch to `racks`, saturating. A rack that appears twice
-/// counts twice.
+/// Returns the number of shortest paths from every switch to the racks in `racks`, at most the largest `u32`. A rack
+/// that is listed twice is counted twice.
 fn path_counts(racks: &[u32], neighbours: &[Vec<(u16, u32)>], distances: &[u32]) -> Vec<u32> {
     let mut order: Vec<u32> = (0..neighbours.len() as u32)
         .filter(|&s| distances[s as usize] != UNREACHED)
@@ -240,7 +241,7 @@ fn path_counts(racks: &[u32], neighbours: &[Vec<(u16, u32)>], distances: &[u32])
     }
     for switch in order {
         for &(_, next) in &neighbours[switch as usize] {
-            // Switches are in the order of their distance, so the count of `switch` is final here.
+            // Switches are processed in the order of their distance, so the count of `switch` is complete here.
             if distances[next as usize] == distances[switch as usize] + 1 {
                 counts[next as usize] =
                     counts[next as usize].saturating_add(counts[switch as usize]);

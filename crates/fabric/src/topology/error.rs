@@ -1,4 +1,4 @@
-//! Error in the parameters of a topology.
+//! Error of topologies: a parameter has a value that is not allowed.
 
 use alloc::string::String;
 use core::fmt;
@@ -8,9 +8,9 @@ use core::fmt;
 pub struct TopologyError {
     /// Name of the parameter.
     pub parameter: &'static str,
-    /// Value that was found.
+    /// Value of the parameter, as text.
     pub found: String,
-    /// Allowed values; empty if there are none.
+    /// Description of the allowed values. Empty if no value is allowed.
     pub allowed: String,
 }
 

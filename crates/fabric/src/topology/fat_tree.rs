@@ -1,4 +1,4 @@
-//! k-ary fat-trees of two and three tiers (Al-Fares et al., SIGCOMM 2008).
+//! k-ary fat-trees with two or three tiers (Al-Fares et al., SIGCOMM 2008).
 
 use super::builder::{Builder, Racks, sharing, within};
 use super::error::TopologyError;
@@ -10,53 +10,54 @@ use crate::forwarding::{Clos, Forwarding};
 use crate::queue::QueueConfig;
 use crate::shared_buffer::SharedBuffer;
 
-/// Fat-tree of k-port switches.
+/// Fat-tree of switches with k ports each.
 ///
-/// Three tiers: k pods of k/2 edge and k/2 aggregation switches. Aggregation switch j of every pod has links
-/// to the cores `j * c .. (j + 1) * c`, where c is k/2 unless the core is thinner. With m = k/2, a pinned
-/// path p between pods uses aggregation switch `p mod m`, and then core number `p div m`, modulo c, of that
-/// switch. Within a pod it uses aggregation switch `p mod m`. If hosts have several links, it comes down
-/// through edge switch `p div m` of the host's switches, modulo their number.
+/// Three tiers: k pods, each with m = k/2 edge switches and m aggregation switches. Aggregation switch j of every pod
+/// has links to the cores `j * c .. (j + 1) * c`. c is m, or less if the core is oversubscribed.
 ///
-/// Two tiers: k leaves and k/2 spines, a [`LeafSpine`]. A pinned path p uses spine p.
+/// Between pods, a pinned path p uses aggregation switch `p mod m`, and then core number `p div m`, modulo c, of this
+/// aggregation switch. Within a pod, it uses aggregation switch `p mod m`. If hosts have several links, it comes down
+/// through edge switch `p div m` of the host's edge switches, modulo their number.
+///
+/// Two tiers: k leaves and k/2 spines, as in a [`LeafSpine`]. A pinned path p uses spine p.
 #[derive(Clone, Debug)]
 pub struct FatTree {
-    /// Number of ports per switch, even, 2 to 64; also the number of pods.
+    /// Number of ports per switch, even, 2 to 64. It is also the number of pods.
     pub k: u32,
     /// Number of tiers, 2 or 3.
     pub tiers: u32,
-    /// Number of host links per edge switch, 1 to 2,048. k/2 equals the number of its uplinks, so the network
-    /// is not oversubscribed. Four times as many give 4:1.
+    /// Number of links to hosts per edge switch, 1 to 2,048. With k/2 links, an edge switch has as many uplinks, so the
+    /// network is not oversubscribed. With four times as many links, the oversubscription is 4:1.
     pub edge_downlinks: u32,
-    /// Number of uplinks per host, a divisor of k/2. If n is above 1, n neighbouring edge switches form one
-    /// rack, and each host of the rack connects to all n. The number of downlinks per edge switch stays the
-    /// same, so there are fewer hosts.
+    /// Number of uplinks per host, a divisor of k/2. With n uplinks, n neighbouring edge switches form one rack, and
+    /// each host of the rack is connected to all of them. Edge switches keep their number of downlinks, so a larger n
+    /// means fewer hosts.
     pub host_links: u32,
-    /// Number of cores per aggregation switch. Three tiers only.
+    /// Number of cores per aggregation switch. Used only with three tiers.
     pub core_oversubscription: CoreOversubscription,
-    /// Link of each host.
+    /// Rate and delay of the link between a host and an edge switch.
     pub host_wire: Wire,
-    /// Link between an edge switch and a switch of the tier above.
+    /// Rate and delay of the link between an edge switch and a switch of the tier above.
     pub fabric_wire: Wire,
-    /// Link between an aggregation switch and a core. Three tiers only.
+    /// Rate and delay of the link between an aggregation switch and a core. Used only with three tiers.
     pub core_wire: Wire,
     /// Queue of every switch port.
     pub queue: QueueConfig,
-    /// Shared memory of each switch, if its ports share one.
+    /// Shared packet memory of each switch, or `None` if ports do not share memory.
     pub shared_buffer: Option<SharedBuffer>,
 }
 
-/// Oversubscription of the core.
+/// Oversubscription between aggregation switches and cores.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CoreOversubscription {
-    /// k/2 cores per aggregation switch.
+    /// No oversubscription: k/2 cores per aggregation switch.
     None,
-    /// This number of cores per aggregation switch, 1 to k/2.
+    /// Number of cores per aggregation switch, 1 to k/2.
     CoresPerAggregation(u32),
 }
 
 impl FatTree {
-    /// Builds the network, or returns the error in its parameters.
+    /// Builds the network. Returns an error if a parameter is wrong.
     pub fn build(&self) -> Result<Topology, TopologyError> {
         within("k", self.k, 64)?;
         if !self.k.is_multiple_of(2) {
@@ -65,7 +66,7 @@ impl FatTree {
         }
         within("edge_downlinks", self.edge_downlinks, 2_048)?;
         sharing(self.host_links, self.k / 2, "half of k")?;
-        // The quotient is the number of hosts per edge switch.
+        // The number of links divided by `host_links` is the number of hosts per edge switch.
         if !self.edge_downlinks.is_multiple_of(self.host_links) {
             let found = alloc::format!("{}", self.edge_downlinks);
             let allowed = alloc::format!("multiples of host_links, {}", self.host_links);
@@ -113,12 +114,12 @@ impl FatTree {
         Size {
             hosts: Part::new("k", u64::from(hosts)),
             links: Part::new("k", edges * (downlinks + uplinks)),
-            // Aggregation switches and cores have at most 64 ports, so only an edge switch can exceed the limit.
+            // Aggregation switches and cores have at most 64 ports. Only an edge switch can have too many ports.
             ports: Part::new("edge_downlinks", downlinks + u64::from(m)),
         }
         .check()?;
         let mut builder = Builder::new(&self.queue, self.shared_buffer);
-        // Switches are numbered by tier: edges, then aggregations, then cores.
+        // Switches are numbered by tier: edge switches, then aggregation switches, then cores.
         for edge in 0..self.k * m {
             let first_host = edge / together * hosts_per_rack;
             let down_and_up = Clos::new(first_host, hosts_per_rack, 1, m, 1);
@@ -140,7 +141,8 @@ impl FatTree {
         }
         let first_aggregation = self.k * m;
         let first_core = 2 * self.k * m;
-        // The port numbers follow from the order of these loops: down before up, children in order.
+        // The order of these loops determines the numbers of ports: first down ports, then up ports, both in the order
+        // of the switches.
         for pod in 0..self.k {
             for edge in pod * m..(pod + 1) * m {
                 if edge.is_multiple_of(together) {
@@ -161,7 +163,7 @@ impl FatTree {
                 }
             }
         }
-        // The choice on the way down uses the same digit of a pinned path as the choice of the core.
+        // On the way down, the choice uses the same digit of a pinned path as the choice of the core.
         let mut upper = (1..).map(|n| n * cores_per_aggregation);
         let upper = upper.find(|n| n.is_multiple_of(together));
         let in_pods = |name| TierName { name, in_pod: m };

@@ -1,41 +1,42 @@
-//! Links that are slow, down or lossy, during the whole run or a part of it.
+//! Faults of links. A link can be slow, down or lossy, during the whole run or a part of it.
 
 use super::graph::Link;
 use super::node::Node;
 use crate::links::LossRate;
 use tailcut_units::{Duration, Rate, Time};
 
-/// Fault of a link.
+/// Kind of a link's fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Trouble {
-    /// The link carries nothing: packets on it are lost.
+    /// The link delivers nothing. Packets on the link are lost.
     Down,
-    /// The link has a lower rate in both directions.
+    /// The link has this lower rate in both directions.
     Slow(Rate),
-    /// The link loses packets at random, independently in each direction.
+    /// The link loses this share of packets at random, independently in each direction.
     Lossy(LossRate),
 }
 
-/// Fault of all links between two nodes, or of one of them, in both directions.
+/// Fault of all links between two nodes, or of one of these links. It affects both directions.
 ///
-/// If a link has several faults, it is down if one of them is `Down`. Otherwise it has the lowest rate and
-/// the highest loss of them.
+/// A link may have several faults. If one of them is `Down`, the link is down. Otherwise the link has the lowest rate
+/// and the highest loss of all its faults.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LinkFault {
-    /// First end.
+    /// Node at the first end of the link.
     pub a: Node,
-    /// Second end.
+    /// Node at the second end of the link.
     pub b: Node,
-    /// Number of the link among the links between the two ends ([`Link::number`]). `None` for all of them.
+    /// Number of the link among the links between its two ends ([`Link::number`]). `None` means all these links.
     pub number: Option<u32>,
-    /// Kind of the fault.
+    /// Kind of the fault, with its rate or loss.
     pub trouble: Trouble,
     /// Start of the fault.
     pub from: Time,
-    /// End of the fault; [`Time::MAX`] for no end.
+    /// End of the fault. [`Time::MAX`] means that the fault never ends.
     pub until: Time,
-    /// Time until routing notices that the link is down, or up again. Until then switches still send into it,
-    /// or do not yet use it. Routing knows a link that is down from the start.
+    /// Delay until routing reacts when the link fails or is repaired. Before this, switches still send packets into a
+    /// failed link, or do not yet use a repaired link. If a link is down from the start of the run, routing avoids it
+    /// from the start.
     pub reconvergence: Duration,
 }
 
@@ -45,19 +46,19 @@ impl LinkFault {
         self.from <= now && now < self.until
     }
 
-    /// Returns the start and end of the time in which routing avoids the link; `None` for a fault that is not
-    /// `Down`.
+    /// Returns the start and the end of the time in which routing avoids the link. Returns `None` for a fault that is
+    /// not `Down`.
     pub fn avoided(&self) -> Option<(Time, Time)> {
         let noticed = |at: Time| at.saturating_add(self.reconvergence);
         let from = match self.from {
-            // No detection is needed: routing knows a link that is down from the start.
+            // If the link is down from the start of the run, routing avoids it without a delay.
             Time::ZERO => Time::ZERO,
             at => noticed(at),
         };
         (self.trouble == Trouble::Down).then(|| (from, noticed(self.until)))
     }
 
-    /// Returns whether the fault affects a link.
+    /// Returns whether the fault affects the link `link`.
     pub fn is_about(&self, link: &Link) -> bool {
         let ends = (link.from, link.to);
         let is_between = ends == (self.a, self.b) || ends == (self.b, self.a);

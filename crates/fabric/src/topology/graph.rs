@@ -1,4 +1,4 @@
-//! Network: links between nodes, forwarding of switches, and faults of links.
+//! Network of a run: links between nodes, forwarding of switches, and faults of links.
 
 use super::error::TopologyError;
 use super::fault::{LinkFault, Trouble};
@@ -11,10 +11,10 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use tailcut_units::{Duration, HostId, Rate, Time, stream_seed};
 
-/// Random stream of the deviations of hosts' clocks, for [`stream_seed`].
+/// Name of the random stream for the deviations of hosts' clocks, for [`stream_seed`].
 const DRIFT: u64 = 0x6472_6966;
 
-/// Line rate and propagation delay that all links of one kind share, such as the links of hosts.
+/// Line rate and propagation delay of a kind of links, such as the links of hosts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wire {
     /// Line rate.
@@ -23,22 +23,22 @@ pub struct Wire {
     pub delay: Duration,
 }
 
-/// Directed link with the port before it.
+/// Directed link, with the port that sends on it.
 #[derive(Clone, Debug)]
 pub struct Link {
-    /// Sending end.
+    /// Node that sends on the link.
     pub from: Node,
-    /// Receiving end.
+    /// Node at which the link ends.
     pub to: Node,
-    /// Number among the links between the same two ends, from 0 in the order of the ports. `None` for the only link.
-    /// Both directions of a link have the same number.
+    /// Number of the link among parallel links between the same two ends, from 0 in the order of the ports. Both
+    /// directions of a link have the same number. `None` if the link has no parallel links.
     pub number: Option<u32>,
-    /// Rate, delay and queue.
+    /// Rate, delay and queue of the link.
     pub config: LinkConfig,
 }
 
 impl Link {
-    /// Returns "from>to" with the names that `name` returns, and the number of a parallel link.
+    /// Returns the text "from>to" with the names that `name` returns. A parallel link also has its number.
     fn named(&self, name: impl Fn(Node) -> String) -> String {
         let [from, to] = [self.from, self.to].map(name);
         match self.number {
@@ -48,40 +48,40 @@ impl Link {
     }
 }
 
-/// Switch with its place in the network.
+/// Properties of a switch.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SwitchSpec {
-    /// First port of the switch. Its other ports follow without a gap.
+    /// First port of the switch. Ports of a switch have consecutive numbers.
     pub first_port: u32,
     /// Forwarding of the switch.
     pub forwarding: Forwarding,
-    /// Packet memory of the switch, if its ports share one.
+    /// Shared packet memory of the switch, or `None` if its ports do not share memory.
     pub shared_buffer: Option<SharedBuffer>,
     /// Number of hops from the hosts: 0 for a switch that has hosts.
     pub tier: u8,
 }
 
-/// Network of hosts, switches, and links in both directions.
+/// Network of hosts and switches, with links in both directions.
 #[derive(Clone, Debug)]
 pub struct Topology {
-    /// All ports with their links. Hosts' uplinks are first.
+    /// All ports with their links. The uplinks of hosts are first.
     pub links: Vec<Link>,
     /// All switches.
     pub switches: Vec<SwitchSpec>,
-    /// First uplink of each host, as an index into `links`. Its other uplinks follow.
+    /// First uplink of each host, as an index into `links`. Uplinks of a host have consecutive indices.
     pub uplinks: Vec<u32>,
-    /// Number of uplinks of all hosts.
+    /// Number of uplinks of all hosts together.
     pub uplink_count: u32,
-    /// Rack of each host: the number of the switch at its first link. In a regular topology with several
-    /// links per host, it is the first switch of the rack.
+    /// Rack of each host: the number of the switch at the host's first link. In a regular topology with several links
+    /// per host, the rack is the number of the rack's first switch.
     pub racks: Vec<u32>,
-    /// Largest number of equal-cost paths between two hosts. A pinned path is below this number.
+    /// Largest number of equal-cost paths between two hosts. The number of a pinned path is below this value.
     pub paths: u32,
-    /// Faults of links (see [`Topology::add_faults`]).
+    /// Faults of links. [`Topology::add_faults`] adds them.
     pub faults: Vec<LinkFault>,
-    /// Names of the nodes that have their own names.
+    /// Names of hosts and switches that the user has given.
     pub names: NodeNames,
-    /// Names of the switches by tier and place, from the hosts up; empty if the place has no meaning.
+    /// Names of switches by tier and position, from the lowest tier. Empty if positions have no meaning.
     pub tiers: Vec<TierName>,
 }
 
@@ -91,14 +91,14 @@ impl Topology {
         self.uplinks.len() as u32
     }
 
-    /// Returns the uplinks of a host, as indices into `links`: one, or more if the host is multi-homed.
+    /// Returns the uplinks of a host, as indices into `links`. A multi-homed host has several uplinks.
     pub fn uplinks_of(&self, host: HostId) -> Range<u32> {
         let place = host.0 as usize;
         let end = self.uplinks.get(place + 1).copied();
         self.uplinks[place]..end.unwrap_or(self.uplink_count)
     }
 
-    /// Returns whether a host has several uplinks.
+    /// Returns whether a host has more than one uplink.
     pub fn is_multi_homed(&self, host: HostId) -> bool {
         self.uplinks_of(host).len() > 1
     }
@@ -116,8 +116,8 @@ impl Topology {
         uplinks.map(|link| link.config.rate.as_bps()).sum()
     }
 
-    /// Returns the sum of the rates of all links from switches with hosts to other switches, in bits per
-    /// second. This is the capacity between racks. It is zero with a single switch.
+    /// Returns the capacity between racks, in bits per second. It is the sum of the rates of all links from switches
+    /// with hosts to other switches. With a single switch, it is zero.
     pub fn rack_uplink_capacity_bps(&self) -> u64 {
         let up = self.links.iter().filter(|link| match (link.from, link.to) {
             (Node::Switch(from), Node::Switch(to)) => {
@@ -129,8 +129,8 @@ impl Topology {
         up.map(|link| link.config.rate.as_bps()).sum()
     }
 
-    /// Returns the ports of a switch on shortest paths to a host, numbered like `links`. For a pinned path it
-    /// returns only the port of this path.
+    /// Returns the ports of a switch that are on shortest paths to a host. They are numbered like `links`. For a pinned
+    /// path, returns only the port of this path.
     pub fn ports_towards(&self, switch: u32, dst: HostId, path: Option<u16>) -> Vec<u32> {
         let spec = &self.switches[switch as usize];
         let choices = spec.forwarding.towards(dst);
@@ -144,14 +144,14 @@ impl Topology {
         }
     }
 
-    /// Returns the switches of a tier, which are consecutive in a regular topology.
+    /// Returns the numbers of a tier's switches. In a regular topology, they are consecutive.
     pub fn tier(&self, tier: u8) -> Range<u32> {
         let first = |tier| self.switches.partition_point(|spec| spec.tier < tier) as u32;
         first(tier)..first(tier.saturating_add(1))
     }
 
-    /// Returns the name of a node: by its place, such as `leaf[3]`, or else its own name, or else its number,
-    /// such as `h3`.
+    /// Returns the name of a node. A switch of a regular topology has a name by its position, such as `leaf[3]`. Other
+    /// nodes have the name that the user has given, or a number, such as `h3`.
     pub fn name_of(&self, node: Node) -> String {
         let by_place = match node {
             Node::Switch(number) => self.switches.get(number as usize).and_then(|spec| {
@@ -163,25 +163,25 @@ impl Topology {
         by_place.unwrap_or_else(|| self.names.of(node))
     }
 
-    /// Returns the name of a port's link: "from>to", with the names of [`Topology::name_of`]. Each of several links
-    /// between two nodes has its number: "from>to#1".
+    /// Returns the name of a port's link: the text "from>to", with the names of [`Topology::name_of`]. A parallel link
+    /// also has its number: "from>to#1".
     pub fn link_name(&self, port: u32) -> Option<String> {
         let link = self.links.get(port as usize)?;
         Some(link.named(|node| self.name_of(node)))
     }
 
-    /// Returns a label of a port that does not depend on names by place: "from>to", with the nodes' own names
-    /// or else their numbers, and with the number of a parallel link.
+    /// Returns a label of a port, "from>to", without names by position. Nodes have the names that the user has given,
+    /// or numbers. A parallel link also has its number.
     pub fn port_name(&self, port: u32) -> Option<String> {
         let link = self.links.get(port as usize)?;
         Some(link.named(|node| self.names.of(node)))
     }
 
-    /// Adds faults to links. A link that is slow during the whole run gets its lower rate at once.
+    /// Adds faults to links. A link that is slow during the whole run gets its lower rate immediately.
     ///
     /// # Errors
-    /// Nodes without a link between them, a time that ends before it begins, or a rate above the rate of the
-    /// link.
+    /// There is no link between the two nodes, a fault ends before it begins, or the rate of a slow link is above the
+    /// link's rate.
     pub fn add_faults(&mut self, faults: &[LinkFault]) -> Result<(), TopologyError> {
         for fault in faults {
             let wrong = |parameter, found, allowed: String| {
@@ -220,7 +220,7 @@ impl Topology {
                     let allowed = alloc::format!("{} at most", link.config.rate);
                     return wrong("rate", alloc::format!("{rate}"), allowed);
                 }
-                // A link that is slow during the whole run never changes, so its port may use one event per
+                // A link that is slow during the whole run never changes its rate, so its port may use one event per
                 // packet.
                 if fault.from == Time::ZERO && fault.until == Time::MAX {
                     link.config.rate = rate;
@@ -231,23 +231,23 @@ impl Topology {
         Ok(())
     }
 
-    /// Gives each host a clock with a random deviation of at most `ppm` parts per million. It scales the rates of
-    /// the host's uplinks.
+    /// Gives each host a clock with a random deviation of at most `ppm` parts per million. The rates of the host's
+    /// uplinks change by this deviation.
     pub fn drift_hosts(&mut self, ppm: f64, seed: u64) {
         for host in 0..self.hosts() {
             let draw = stream_seed(seed, DRIFT, u64::from(host)) >> 11;
-            // 53 random bits, as a number from -1 to 1.
+            // The draw has 53 random bits. It is converted to a number from -1 to 1.
             let deviation = draw as f64 / (1u64 << 52) as f64 - 1.0;
             for link in self.uplinks_of(HostId(host)) {
                 let rate = &mut self.links[link as usize].config.rate;
                 let bps = rate.as_bps() as f64 * (1.0 + deviation * ppm / 1e6);
-                // A rate cannot be 0, so the rate stays if the deviation would remove all of it.
+                // A rate cannot be 0. If the deviation is too large, the rate is not changed.
                 *rate = Rate::from_bps(bps as u64).unwrap_or(*rate);
             }
         }
     }
 
-    /// Returns whether the rate of a link changes during a run. `link` is an index into `links`.
+    /// Returns whether the rate of a link changes during the run. `link` is an index into `links`.
     pub(crate) fn changes_rate(&self, link: usize) -> bool {
         let link = &self.links[link];
         let mut faults = self.faults.iter();

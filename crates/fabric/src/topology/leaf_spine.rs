@@ -9,33 +9,33 @@ use crate::forwarding::{Clos, Forwarding};
 use crate::queue::QueueConfig;
 use crate::shared_buffer::SharedBuffer;
 
-/// Leaf-spine network. A pinned path p uses spine `p mod spines`. If hosts have several links, it then uses
-/// leaf `p div spines` of the host's leaves.
+/// Leaf-spine network. A pinned path p uses spine `p mod spines`. If hosts have several links, the path comes down
+/// through leaf `p div spines` of the host's leaves.
 ///
 /// The oversubscription is `hosts_per_leaf * host_links * host_wire.rate / (spines * spine_wire.rate)`.
 #[derive(Clone, Debug)]
 pub struct LeafSpine {
     /// Number of leaf switches (racks), 1 to 4,096.
     pub leaves: u32,
-    /// Number of spine switches, 1 to 4,096. It equals the number of paths between racks.
+    /// Number of spine switches, 1 to 4,096. This is also the number of paths between racks.
     pub spines: u32,
-    /// Number of hosts per leaf, 1 to 4,096: hosts whose first link leads to the leaf.
+    /// Number of hosts per leaf, 1 to 4,096. A host belongs to the leaf to which its first link leads.
     pub hosts_per_leaf: u32,
-    /// Number of links per host, a divisor of `leaves`. This number of neighbouring leaves forms one rack,
-    /// and each host of the rack has a link to all of them.
+    /// Number of links per host, a divisor of `leaves`. With n links, n neighbouring leaves form one rack, and each
+    /// host of the rack has a link to all of them.
     pub host_links: u32,
-    /// Link of each host.
+    /// Rate and delay of the link between a host and a leaf.
     pub host_wire: Wire,
-    /// Link between a leaf and a spine.
+    /// Rate and delay of the link between a leaf and a spine.
     pub spine_wire: Wire,
     /// Queue of every switch port.
     pub queue: QueueConfig,
-    /// Shared memory of each switch, if its ports share one.
+    /// Shared packet memory of each switch, or `None` if ports do not share memory.
     pub shared_buffer: Option<SharedBuffer>,
 }
 
 impl LeafSpine {
-    /// Builds the network, or returns the error in its parameters.
+    /// Builds the network. Returns an error if a parameter is wrong.
     pub fn build(&self) -> Result<Topology, TopologyError> {
         within("leaves", self.leaves, 4_096)?;
         within("spines", self.spines, 4_096)?;
@@ -64,7 +64,7 @@ impl LeafSpine {
             switches: together,
         };
         let hosts = self.leaves * self.hosts_per_leaf;
-        // A spine with one link to each rack has no choice, except for detours around failures.
+        // A spine with one link to each rack has no choice, unless routing avoids a failed link.
         let pin_divisor = if together > 1 { self.spines } else { 1 };
         for _ in 0..self.spines {
             builder.switch(1, racks.forwarding(0, hosts, pin_divisor));
@@ -78,7 +78,7 @@ impl LeafSpine {
                 builder.port(spine, Node::Switch(leaf), self.spine_wire);
             }
         }
-        // In a single rack every leaf reaches every host directly, so no switch has a choice.
+        // In a network with only one rack, every leaf reaches every host directly, so no switch has a choice.
         let several_racks = self.leaves > together;
         let paths = if several_racks {
             self.spines * together

@@ -1,4 +1,4 @@
-//! Topologies: links between nodes, and forwarding of switches.
+//! Topologies: the links between nodes, and the forwarding of switches.
 
 mod builder;
 mod custom;

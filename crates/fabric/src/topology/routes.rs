@@ -1,4 +1,4 @@
-//! New forwarding when links are down: along all shortest paths over the remaining links.
+//! New forwarding when links are down. Packets take all shortest paths over the remaining links.
 
 use super::graph::Topology;
 use super::node::Node;
@@ -10,29 +10,29 @@ use alloc::collections::btree_map::{BTreeMap, Entry};
 use alloc::vec::Vec;
 use tailcut_units::HostId;
 
-/// Distance of a switch without a path.
+/// Distance of a switch that has no path.
 pub(super) const UNREACHED: u32 = u32::MAX;
 
-/// Network as routing sees it.
+/// Network for which routes are computed.
 #[derive(Debug)]
 pub struct Routes {
     topology: Topology,
 }
 
 impl Routes {
-    /// Creates the routes of a network whose links are all up.
+    /// Creates the routes of a network. All its links are up.
     pub const fn new(topology: Topology) -> Self {
         Self { topology }
     }
 
-    /// Returns the forwarding of each switch while only the links that are `up` are usable. It is the
-    /// topology's own forwarding if the result is the same.
+    /// Returns the forwarding of each switch if only the links for which `up` returns `true` are used. If a switch's
+    /// forwarding does not change, the result is the topology's original forwarding.
     pub(crate) fn avoiding(&self, up: impl Fn(PortId) -> bool) -> Vec<Forwarding> {
         let topology = &self.topology;
         let switches = topology.switches.len();
-        // Ports of each switch that are up, and the switches at their ends.
+        // `neighbours` contains the ports of each switch that are up, and the switches at their ends.
         let mut neighbours: Vec<Vec<(u16, u32)>> = alloc::vec![Vec::new(); switches];
-        // Ports that lead to each host, and their switches.
+        // `last_hops` contains the ports that lead to each host, and the switches of these ports.
         let mut last_hops: Vec<Vec<(u32, u16)>> = alloc::vec![Vec::new(); topology.uplinks.len()];
         for (port, link) in topology.links.iter().enumerate() {
             let Node::Switch(from) = link.from else {
@@ -47,7 +47,8 @@ impl Routes {
                 Node::Host(host) => last_hops[host.0 as usize].push((from, port)),
             }
         }
-        // Ports of every switch towards the nearest switch of a host, by the set of the host's switches.
+        // `towards` contains the ports of every switch towards the nearest switch of a host. Its key is the set of the
+        // host's switches.
         let mut towards: BTreeMap<Vec<u32>, Vec<Box<[u16]>>> = BTreeMap::new();
         let racks = |host: usize| last_hops[host].iter().map(|&(rack, _)| rack).collect();
         for host in 0..last_hops.len() {
@@ -70,7 +71,7 @@ impl Routes {
                 }
             };
             let usual = &topology.switches[switch].forwarding;
-            // If the result is the same, forwarding by arithmetic stays, which is faster than a table.
+            // If nothing has changed, the original forwarding is kept, because arithmetic is faster than a table.
             let same = (0..last_hops.len()).all(|host| {
                 let usual = usual.towards(HostId(host as u32));
                 usual
@@ -90,7 +91,7 @@ impl Routes {
     }
 }
 
-/// Returns the hops from every switch to the nearest of `racks`.
+/// Returns the number of hops from every switch to the nearest switch in `racks`.
 pub(super) fn distances_to(racks: &[u32], neighbours: &[Vec<(u16, u32)>]) -> Vec<u32> {
     let mut distances = alloc::vec![UNREACHED; neighbours.len()];
     let mut queue: VecDeque<u32> = racks.iter().copied().collect();
@@ -98,7 +99,7 @@ pub(super) fn distances_to(racks: &[u32], neighbours: &[Vec<(u16, u32)>]) -> Vec
         distances[rack as usize] = 0;
     }
     while let Some(switch) = queue.pop_front() {
-        // A link is up or down in both directions, so a search in one direction is enough.
+        // Both directions of a link are up or down together, so the search uses only one direction.
         for &(_, next) in &neighbours[switch as usize] {
             if distances[next as usize] == UNREACHED {
                 distances[next as usize] = distances[switch as usize] + 1;
@@ -109,7 +110,7 @@ pub(super) fn distances_to(racks: &[u32], neighbours: &[Vec<(u16, u32)>]) -> Vec
     distances
 }
 
-/// Returns the ports of a switch that lead one hop closer.
+/// Returns the ports of a switch that lead one hop closer to the destination.
 pub(super) fn ports_towards(
     switch: usize,
     neighbours: &[Vec<(u16, u32)>],
@@ -117,13 +118,13 @@ pub(super) fn ports_towards(
 ) -> Box<[u16]> {
     let closer = neighbours[switch].iter().filter(|(_, next)| {
         let distance = distances[*next as usize];
-        // This check comes first, because the sum would overflow without a path.
+        // Without a path, the sum would overflow, so this check comes first.
         distance != UNREACHED && distance + 1 == distances[switch]
     });
     closer.map(|&(port, _)| port).collect()
 }
 
-/// Returns a table of the ports towards each host. Equal groups are stored once.
+/// Returns a table with the ports towards each host. Equal groups of ports are stored only once.
 pub(super) fn table(by_host: impl IntoIterator<Item = Box<[u16]>>, pin_divisor: u32) -> Table {
     let mut groups: Vec<Box<[u16]>> = Vec::new();
     let by_host = by_host.into_iter().map(|ports| {

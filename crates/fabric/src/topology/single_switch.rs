@@ -1,4 +1,4 @@
-//! Hosts at one switch.
+//! Network of hosts at one switch.
 
 use super::builder::{Builder, within};
 use super::error::TopologyError;
@@ -7,21 +7,21 @@ use crate::forwarding::{Clos, Forwarding};
 use crate::queue::QueueConfig;
 use crate::shared_buffer::SharedBuffer;
 
-/// `hosts` hosts at one switch. Every pair shares exactly one path.
+/// Network of `hosts` hosts at one switch. Exactly one path exists between any two hosts.
 #[derive(Clone, Debug)]
 pub struct SingleSwitch {
     /// Number of hosts, 1 to 65,535.
     pub hosts: u32,
-    /// Link of each host.
+    /// Rate and delay of the link between a host and the switch.
     pub host_wire: Wire,
     /// Queue of every switch port.
     pub queue: QueueConfig,
-    /// Shared memory of the switch, if its ports share one.
+    /// Shared packet memory of the switch, or `None` if its ports do not share memory.
     pub shared_buffer: Option<SharedBuffer>,
 }
 
 impl SingleSwitch {
-    /// Builds the network, or returns the error in its parameters.
+    /// Builds the network. Returns an error if a parameter is wrong.
     pub fn build(&self) -> Result<Topology, TopologyError> {
         within("hosts", self.hosts, 65_535)?;
         let mut builder = Builder::new(&self.queue, self.shared_buffer);

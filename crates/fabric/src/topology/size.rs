@@ -1,19 +1,19 @@
-//! Size of a network. It is checked before the network is built, because the time and the memory of a larger network
-//! would grow without a result.
+//! Size of a network. It is checked before the network is built. A network that is too large would need too much time
+//! and memory.
 
 use super::error::TopologyError;
 
-/// Largest number of hosts: a fat-tree of 64-port switches.
+/// Largest number of hosts. A fat-tree of 64-port switches has this number.
 pub const MOST_HOSTS: u64 = 65_536;
-/// Largest number of links: five times as many as a fat-tree of 64-port switches has (196,608).
+/// Largest number of links. It is about five times the number of links in a fat-tree of 64-port switches (196,608).
 pub const MOST_LINKS: u64 = 1_000_000;
-/// Largest number of ports of a switch. Forwarding tables store 16-bit numbers.
+/// Largest number of ports of a switch, because forwarding tables contain numbers of 16 bits.
 pub const MOST_PORTS: u64 = 65_535;
-/// Largest product of hosts and switches in a network of the user, whose switches have one entry for each host. An
-/// entry has two bytes, so the tables need at most 200 MB.
+/// Largest product of the numbers of hosts and switches in a custom network. Each of its switches has one entry of two
+/// bytes for each host, so the tables need at most 200 MB.
 pub const MOST_ENTRIES: u64 = 100_000_000;
 
-/// Number of parts of a kind in a network, with the parameter that determines it.
+/// Number of parts of one kind in a network, and the parameter that determines this number.
 pub(super) struct Part {
     pub parameter: &'static str,
     pub count: u64,
@@ -24,7 +24,7 @@ impl Part {
         Self { parameter, count }
     }
 
-    /// Rejects more than `most` of these parts. `what` is their plural.
+    /// Rejects the network if it has more than `most` of these parts. `what` is the plural of their name.
     pub fn at_most(&self, most: u64, what: &str) -> Result<(), TopologyError> {
         if self.count <= most {
             return Ok(());
@@ -38,12 +38,12 @@ impl Part {
     }
 }
 
-/// Size of a network.
+/// Numbers of parts in a network.
 pub(super) struct Size {
     pub hosts: Part,
-    /// Links of all kinds, each counted once.
+    /// Number of links of all kinds. Each link is counted once.
     pub links: Part,
-    /// Ports of the switch with most ports.
+    /// Number of ports of the switch that has the most ports.
     pub ports: Part,
 }
 

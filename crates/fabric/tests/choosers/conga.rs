@@ -1,4 +1,4 @@
-//! CONGA on three tiers: flowlets between pods.
+//! Tests of CONGA on three tiers: the choice of paths for flowlets between pods.
 
 use crate::common::{Deliveries, tuple};
 use crate::net::{Net, fat_tree};
@@ -7,9 +7,9 @@ use tailcut_fabric::Packet;
 use tailcut_fabric::load_balancer::{BetweenPods, CongaConfig, LoadBalancerConfig};
 use tailcut_units::{Duration, HostId, Time};
 
-/// Returns the paths of new flows from h0 to `dst`, and the number of flows on each, while `busy` loads the
-/// path over the first aggregation switch and the first core. A path is given by two flags: whether flows use
-/// that aggregation switch, and whether they use that core.
+/// Returns the paths of new flows from h0 to `dst`, and the number of flows on each path. Meanwhile, the traffic `busy`
+/// loads the path over the first aggregation switch and the first core. A path has two flags: whether flows use this
+/// aggregation switch, and whether they use this core.
 fn ways_beside(
     busy: (HostId, HostId),
     dst: HostId,
@@ -35,7 +35,7 @@ fn ways_beside(
         net.now = Time::ZERO.saturating_add(Duration::from_us(180));
         while net.fabric.delivery(net.now).is_some() {}
         let taken = net.data(tuple(0, dst.0, 9));
-        // Switch 0 is the edge of h0, and switch 8 the first aggregation switch above it.
+        // Switch 0 is the edge switch of h0. Switch 8 is the first aggregation switch above it.
         let first = taken[1] == net.uplinks(0)[0];
         let second = first && taken[2] == net.uplinks(8)[0];
         *ways.entry([first, second]).or_default() += 1;
@@ -44,10 +44,10 @@ fn ways_beside(
 }
 
 const SAME_EDGE: HostId = HostId(1);
-/// A host in another pod.
+/// Host in another pod than h0.
 const ELSEWHERE: HostId = HostId(13);
 
-/// Returns whether `count` is about half of 200. The mean is 100, and the standard deviation is 7.1.
+/// Returns whether `count` is about half of 200. The mean is 100, with a standard deviation of 7.1.
 fn is_half(count: u32) -> bool {
     (70..130).contains(&count)
 }
@@ -68,13 +68,13 @@ fn a_leaf_avoids_its_own_busy_uplink_also_between_pods_unless_it_goes_by_chance(
 
 #[test]
 fn the_core_is_left_to_ecmp_unless_aggregation_switches_choose_it() {
-    // The load passes through the same aggregation switches, from another edge.
+    // The load comes from another edge switch and passes the same aggregation switches.
     let other_edge = (HostId(2), HostId(12));
     for between_pods in [BetweenPods::Leaf, BetweenPods::Random] {
         let ways = ways_beside(other_edge, ELSEWHERE, between_pods);
         let [to_busy, to_other] = [[true, true], [true, false]].map(|way| ways[&way]);
         assert!(is_half(to_busy + to_other), "{ways:?}");
-        // Half of about 100 packets are expected. The standard deviation is 5.
+        // About 50 of 100 packets are expected. The standard deviation is 5.
         assert!((30..70).contains(&to_busy), "{ways:?}");
     }
     let ways = ways_beside(other_edge, ELSEWHERE, BetweenPods::LeafAndCore);
@@ -109,14 +109,15 @@ fn a_leaf_avoids_a_path_that_it_was_told_is_busy_further_on() {
                 net.now = net.now.saturating_add(Duration::from_us(100));
                 while net.fabric.delivery(net.now).is_some() {}
             };
-            // This packet loads a path from another pod to the second edge, through the first aggregation switch.
+            // These packets come from another pod. They load the path from the first aggregation switch to the second
+            // edge switch.
             send(&mut net, 12, 2, 8);
-            // The next packet finds this load. If `told`, an answer carries the report of the load to the first edge.
+            // The next packet meets this load. If `told`, an answer then reports the load to the first edge switch.
             send(&mut net, 0, 3, 1);
             if told {
                 send(&mut net, 2, 1, 2);
             }
-            // The own uplink has been idle for many time constants, and the report is still valid.
+            // The switch's own uplink has been idle for many time constants, but the report is still valid.
             net.now = net.now.saturating_add(Duration::from_ms(2));
             *over_first += u32::from(net.data(tuple(1, 2, 9))[1] == net.uplinks(0)[0]);
         }

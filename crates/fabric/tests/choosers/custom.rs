@@ -1,4 +1,4 @@
-//! Custom networks with three tiers: switches derive the tiers from the links.
+//! Tests of custom networks with three tiers: switches find their tiers from the links.
 
 use crate::common::{tuple, wire};
 use crate::expeditus::{LASTING, finds_the_best_path_between_pods};
@@ -9,7 +9,7 @@ use tailcut_fabric::load_balancer::{
 };
 use tailcut_fabric::topology::{CustomLink, CustomTopology, Node, NodeNames, Topology};
 
-/// Returns the links of a network, from lower to higher tiers, in the order of the lower ends' ports.
+/// Returns the links of a network from lower to higher tiers. They are in the order of the ports at the lower end.
 fn links(topology: &Topology) -> Vec<CustomLink> {
     let order = |node| match node {
         Node::Host(host) => (0, host.0),
@@ -25,7 +25,7 @@ fn links(topology: &Topology) -> Vec<CustomLink> {
     .collect()
 }
 
-/// Returns the built-in fat-tree as a list of links.
+/// Returns the built-in fat-tree as a custom network, from a list of its links.
 fn written_down(links: Vec<CustomLink>) -> Topology {
     let built_in = fat_tree();
     let custom = CustomTopology {

@@ -1,4 +1,4 @@
-//! First form of Expeditus: a switch's own queues and the levels received from above decide.
+//! Tests of the first form of Expeditus: the switch's own queues and the levels from higher switches decide.
 
 use crate::common::{self, Deliveries, drop_tail, tuple, wire};
 use crate::net::Net;
@@ -10,15 +10,15 @@ use tailcut_fabric::topology::{CustomLink, CustomTopology, Node, NodeNames, Topo
 use tailcut_fabric::{Delivery, Packet, PortId};
 use tailcut_units::{Bytes, Duration, FiveTuple, HostId, Rate, Time};
 
-/// Number of spines. The handshake uses the last one.
+/// Number of spines. The handshake of the tests uses the last spine.
 const SPINES: u32 = 4;
 
-/// Four leaves of three hosts. The first leaf's uplinks are very slow, so that its queues do not change while
-/// a handshake passes over the last uplink.
+/// Returns a network of four leaves with three hosts each. The uplinks of the first leaf are very slow, so that their
+/// queues do not change during a handshake over the last uplink.
 fn crawling() -> Topology {
     let (host, switch) = (|host| Node::Host(HostId(host)), Node::Switch);
     let fast = wire(1, 100);
-    // 0.8 ms for a packet of 1,000 B, 65 us for a packet of a handshake.
+    // A packet of 1,000 B takes 0.8 ms, and a packet of a handshake takes 65 us.
     let slow = Wire {
         rate: Rate::from_mbps(10),
         ..fast
@@ -44,7 +44,7 @@ fn crawling() -> Topology {
     custom.build().expect("four leaves")
 }
 
-/// Returns a flow from the first leaf to the second whose SYN and answer ECMP sends over the last spine.
+/// Returns a flow from the first leaf to the second. For its SYN and its SYN-ACK, ECMP chooses the last spine.
 fn over_the_last_spine(seed: u64) -> FiveTuple {
     let over_last = |net: &mut Net, flow: FiveTuple| {
         let up = [0, 3].map(|host| net.uplinks(net.topology.racks[host])[SPINES as usize - 1]);
@@ -81,8 +81,8 @@ proptest! {
             path,
             ..Packet::default()
         };
-        // Two leaves send to the second leaf at once. The last packet over each spine reports the queue
-        // there.
+        // Two leaves send to the second leaf at the same time. The last packet over each spine reports the length of
+        // the queue at this spine.
         for (path, &packets) in (0..).zip(&bursts) {
             for _ in 0..packets {
                 for src in [6, 9] {
@@ -94,8 +94,8 @@ proptest! {
         while net.fabric.delivery(net.now).is_some() {}
         let flow = over_the_last_spine(seed);
         net.open(flow);
-        // Packets that wait at the first leaf when the answer arrives, in addition to the packet in service
-        // at each uplink.
+        // These packets wait at the first leaf when the answer arrives, in addition to the packet in service at each
+        // uplink.
         for (path, &packets) in (0..).zip(&queued) {
             for _ in 0..packets {
                 net.fabric.inject(net.now, HostId(1), packet(1, 4, path), ());
@@ -109,8 +109,8 @@ proptest! {
         let own: Vec<u8> = up.iter().map(|&port| net.levels(port).0).collect();
         prop_assert_eq!(&own, &waiting);
         let heard: Vec<u8> = down.iter().map(|&port| net.levels(port).1).collect();
-        // Both leaves send the same number, and half of the packets wait. The SYN has reported the last spine
-        // since.
+        // Both leaves send the same number of packets, so half of the packets wait. The last spine is left out, because
+        // the SYN has reported its level later.
         for (&packets, &heard) in bursts.iter().zip(&heard).take(SPINES as usize - 1) {
             prop_assert!(heard.abs_diff(packets as u8) <= 1, "{heard} of {packets}");
         }
@@ -145,7 +145,7 @@ fn a_packet_that_comes_down_carries_what_it_tells_and_takes_the_bytes_of_it() {
         };
         taken.iter().map(bytes).collect::<Vec<u64>>()
     };
-    // Two hops up without a route, over the core, and down twice. The host receives the original size.
+    // Without a route, the packet takes two hops up to a core and two hops down. The host receives the original size.
     assert_eq!(carried(0), [1_538; 6]);
     assert_eq!(carried(1), [1_538, 1_538, 1_538, 1_539, 1_539, 1_538]);
     assert_eq!(carried(8)[3..5], [1_546, 1_546]);
@@ -168,7 +168,7 @@ fn a_packet_that_is_trimmed_while_it_tells_keeps_the_bytes_of_it_until_it_comes_
     });
     let topology = common::fat_tree(4, wire(1, 100), wire(1, 100), queue);
     let mut net = Net::new(topology, form, 7);
-    // Twelve hosts of the other pods send to one host. The packets meet on the way down.
+    // Twelve hosts of the other pods send to one host. Their packets form queues on the way down.
     for n in 0..20 {
         for src in 4..16 {
             let packet = Packet {

@@ -1,5 +1,5 @@
-//! Expeditus: a handshake finds the best of all paths according to the state of the switches on them.
-//! The flow has a path even if its handshake is lost, repeated or reordered.
+//! Tests of Expeditus: a handshake finds the best of all paths, for the state of the switches on these paths. The flow
+//! has a path even if packets of its handshake are lost, repeated or reordered.
 
 use crate::common::{self, Deliveries, drop_tail, tuple, wire};
 use crate::net::{Net, fat_tree, traffic};
@@ -13,12 +13,13 @@ use tailcut_fabric::topology::{LeafSpine, LinkFault, Node, Topology, Trouble};
 use tailcut_fabric::{FaultPlan, Packet, PortId};
 use tailcut_units::{Duration, FiveTuple, HostId, Rate, Time};
 
-/// Nothing decays within the first 20 ms, so the state of a switch is a sum that a test can read.
+/// Configuration in which loads do not decay within the first 20 ms. The state of a switch is then a sum that a test
+/// can compute.
 pub const LASTING: ExpeditusConfig = ExpeditusConfig {
     dre: DreConfig {
         interval: Duration::from_ms(20),
         keep: 0.01,
-        // At 1 Gb/s, a level is about 10 KB.
+        // At 1 Gb/s, one level is about 10 KB.
         levels: 254,
     },
     entry_timeout: Duration::from_ms(100),
@@ -39,9 +40,9 @@ fn leaf_spine() -> Topology {
     .expect("a leaf-spine network")
 }
 
-/// Opens a flow between pods, and compares its path with brute force on the same state: the best of all paths
-/// by the worse of first and last hop, and among those over its first switch the best by the worse of second
-/// and third hop.
+/// Opens a flow between pods and compares its path with an exhaustive search on the same state. The search first finds
+/// the path for which the worse of the first and last hop is best. Among the paths over its first switch, it then finds
+/// the path for which the worse of the second and third hop is best.
 pub fn finds_the_best_path_between_pods(net: &mut Net, flow: FiveTuple) {
     let rack = |host: HostId| net.topology.racks[host.0 as usize];
     let (from, to) = (rack(flow.src), rack(flow.dst));
@@ -75,7 +76,7 @@ pub fn finds_the_best_path_between_pods(net: &mut Net, flow: FiveTuple) {
     assert_eq!(Some(&inner[&(first, second)]), best);
 }
 
-/// Opens a flow to another edge below the same switches, and compares its path with brute force.
+/// Opens a flow to another edge switch in the same pod, and compares its path with an exhaustive search.
 fn finds_the_best_path_in_one_stage(net: &mut Net, flow: FiveTuple) {
     net.open(flow);
     let rack = |host: HostId| net.topology.racks[host.0 as usize];
@@ -133,7 +134,7 @@ proptest! {
     }
 }
 
-/// Returns the configurations of both forms of Expeditus, for an idle network.
+/// Returns the configurations of both forms of Expeditus. The network is idle.
 fn forms() -> [LoadBalancerConfig; 2] {
     [
         LoadBalancerConfig::Expeditus(ExpeditusConfig::default()),
@@ -141,7 +142,7 @@ fn forms() -> [LoadBalancerConfig; 2] {
     ]
 }
 
-/// Returns the switches' ports on the path of a flow between pods.
+/// Returns the switch ports on the way up that a flow between pods uses.
 fn way(net: &mut Net, flow: FiveTuple) -> [u32; 2] {
     let taken = net.data(flow);
     [taken[1], taken[2]]
@@ -158,7 +159,7 @@ fn ties_are_broken_evenly_over_all_paths() {
             net.answer(flow);
             *chosen.entry(way(&mut net, flow)).or_insert(0u32) += 1;
         }
-        // 400 flows choose among 4 paths. The mean per path is 100, and the standard deviation is 8.7.
+        // 400 flows choose among 4 paths. The mean per path is 100, with a standard deviation of 8.7.
         assert_eq!(chosen.len(), 4);
         assert!(chosen.values().all(|n| (65..135).contains(n)), "{chosen:?}");
     }
@@ -174,7 +175,7 @@ fn a_flow_keeps_the_path_that_its_handshake_found_whatever_happens_later() {
             let back = net.answer(flow);
             let chosen = way(&mut net, flow);
             let at = net.far_end(chosen[0]);
-            // The answer came down through the aggregation switch that the flow uses on its way up.
+            // The answer has come down through the aggregation switch that the flow uses on its way up.
             let down = &net.topology.links[back[4] as usize];
             assert_eq!(down.from, Node::Switch(at));
             for n in 0..50 {
@@ -195,7 +196,7 @@ fn a_flow_that_nobody_knows_goes_by_ecmp() {
             let mut ecmp = Net::new(fat_tree(), LoadBalancerConfig::Ecmp, 5);
             let mut net = Net::new(fat_tree(), form.clone(), 5);
             assert_eq!(net.data(flow), ecmp.data(flow));
-            // The SYN uses ECMP too, even the second SYN with the same ports.
+            // A SYN uses ECMP, even if it is the second SYN with the same ports.
             assert_eq!(net.open(flow), ecmp.open(flow));
             net.answer(flow);
             assert_eq!(net.open(flow), ecmp.open(flow));
@@ -213,10 +214,10 @@ fn lost_handshakes_leave_a_flow_routed_and_a_new_one_overwrites_the_old() {
             net.open(flow);
             net.answer(flow);
             let first = way(&mut net, flow);
-            // A SYN whose answer is lost changes nothing: the stored route remains.
+            // This SYN has no effect, because its answer is lost. The stored route remains.
             net.open(flow);
             assert_eq!(way(&mut net, flow), first);
-            // An answer arrives without its SYN. Then the SYN is sent again.
+            // An answer arrives without its SYN. The SYN is then sent again.
             net.answer(flow);
             net.open(flow);
             net.answer(flow);
@@ -224,7 +225,7 @@ fn lost_handshakes_leave_a_flow_routed_and_a_new_one_overwrites_the_old() {
             moved += u32::from(then != first);
             assert_eq!(way(&mut net, flow), then);
         }
-        // Ties among four paths: in three of four cases the new path differs.
+        // Four paths are equally good. In three of four cases, the new path is different.
         assert!((18..40).contains(&moved), "{moved} of 40 {form:?}");
     }
 }
@@ -272,7 +273,7 @@ fn a_switch_knows_two_values_an_uplink_whatever_the_size_of_the_network() {
             );
         }
         assert_eq!(state(expeditus, core), 0);
-        // CONGA: two tables with k/2 entries for k*k/2 leaves each, and k/2 estimators.
+        // CONGA needs two tables and k/2 estimators. Each table has k/2 entries for each of k*k/2 leaves.
         let conga = state(LoadBalancerConfig::Conga(CongaConfig::default()), edge);
         assert_eq!(conga, k / 2 + 2 * (k / 2) * (k * k / 2));
     }
@@ -290,7 +291,7 @@ fn the_vector_and_the_tunnel_lengthen_packets_on_the_way_up_only() {
         taken.iter().map(bytes).collect::<Vec<u64>>()
     };
     let [expeditus, deck] = forms();
-    // A count and two levels, from the first switch to the last.
+    // From the first switch to the last, the packet has three more bytes: the count and two levels.
     let open: fn(&mut Net, FiveTuple) -> Vec<u32> = Net::open;
     assert_eq!(
         carried(expeditus.clone(), &[open]),
@@ -304,10 +305,10 @@ fn the_vector_and_the_tunnel_lengthen_packets_on_the_way_up_only() {
         "the vector is present after the aggregation switch"
     );
     let data = carried(deck, &[open, Net::answer, Net::data]);
-    // The SYN used the same first link. ECMP chose the links after the first link.
+    // The SYN used the same first link. ECMP chose the other links.
     let with_tunnel = |bytes: u64| bytes == 1_558 || bytes == 1_558 + 81;
     assert!(with_tunnel(data[1]) && with_tunnel(data[2]), "{data:?}");
-    // One byte for the level on a packet that comes down.
+    // A packet that comes down has one more byte for the level.
     assert!(data[3] == 1_539 || data[3] == 1_539 + 82, "{data:?}");
 }
 
@@ -330,7 +331,7 @@ fn a_link_that_has_become_slow_is_as_loaded_as_its_new_rate_says() {
     while net.fabric.delivery(net.now).is_some() {}
     let changed = faults.apply(net.now, &mut net.fabric);
     changed.expect("a link that can change");
-    // About 12 Mb/s in both directions over both uplinks of the first edge.
+    // The load is about 12 Mb/s in both directions over both uplinks of the first edge switch.
     for (src, dst) in [(0, 12), (12, 0)] {
         for path in [0, 1] {
             for _ in 0..20 {
@@ -351,7 +352,7 @@ fn a_link_that_has_become_slow_is_as_loaded_as_its_new_rate_says() {
         panic!("two uplinks")
     };
     let (slow, usual) = (net.levels(slow), net.levels(usual));
-    // The estimator counts 20 packets. Its maximum of 2.5 MB is divided into 254 levels.
+    // The estimator has counted 20 packets. Its maximum is 2.5 MB, which is divided into 254 levels.
     assert_eq!(usual, (3, 3));
     assert_eq!(slow, (30, 30), "10 times the load");
 }

@@ -1,4 +1,4 @@
-//! Designs whose switches choose paths with the state of several switches.
+//! Tests of designs in which switches choose paths with the state of several switches.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,4 +1,4 @@
-//! Network through which packets travel one at a time, so that a test sees the path of each.
+//! Network in which packets travel one at a time, so that a test can record the path of each packet.
 
 use crate::common::{self, Deliveries, drop_tail, wire};
 use proptest::prelude::*;
@@ -8,7 +8,8 @@ use tailcut_fabric::topology::{Node, Topology};
 use tailcut_fabric::{Delivery, Fabric, FabricConfig, Handshake, Packet, PortId};
 use tailcut_units::{Duration, FiveTuple, HostId, Time};
 
-/// Four pods of two edges and two aggregations, with two hosts per edge and four cores.
+/// Returns a fat-tree with four pods and four cores. Each pod has two edge switches with two hosts each, and two
+/// aggregation switches.
 pub fn fat_tree() -> Topology {
     let queue = drop_tail(Limit::Packets(10_000), None);
     common::fat_tree(4, wire(1, 100), wire(1, 100), queue)
@@ -34,8 +35,8 @@ impl Net {
         }
     }
 
-    /// Creates a network after `traffic` has passed through it, all at once: the state of its switches is
-    /// arbitrary, and does not decay any more.
+    /// Creates a network through which all packets of `traffic` have passed at once. The state of its switches is
+    /// arbitrary, and does not decay.
     pub fn congested(
         topology: Topology,
         load_balancer: LoadBalancerConfig,
@@ -59,7 +60,7 @@ impl Net {
         net
     }
 
-    /// Sends a packet. Returns the ports on its path, its host's own port first.
+    /// Sends a packet. Returns the ports on its path, beginning with the port of its host.
     fn send(&mut self, tuple: FiveTuple, size: u32, handshake: Handshake) -> Vec<u32> {
         let (taken, delivery) = self.try_to_send(tuple, size, handshake, Packet::ANY_PATH);
         let delivery = delivery.expect("it arrives");
@@ -71,7 +72,7 @@ impl Net {
         taken
     }
 
-    /// Does the same for a packet that may arrive late.
+    /// Sends a packet like `send`. The packet may wait and arrive late.
     fn try_to_send(
         &mut self,
         tuple: FiveTuple,
@@ -108,7 +109,7 @@ impl Net {
         (taken, delivery)
     }
 
-    /// Returns the order of a port on a path: up before down, and from tier to tier.
+    /// Returns a key that orders the ports of a path: first the ports that lead up, and then from tier to tier.
     fn place_on_the_way(&self, port: u32) -> (bool, i32) {
         let link = &self.topology.links[port as usize];
         let tier = |node| match node {
@@ -131,12 +132,12 @@ impl Net {
         self.send(tuple, 1_538, Handshake::None)
     }
 
-    /// Returns the ports on a pinned path.
+    /// Returns the ports of a pinned path.
     pub fn pinned(&mut self, tuple: FiveTuple, path: u16) -> Vec<u32> {
         self.try_to_send(tuple, 1_538, Handshake::None, path).0
     }
 
-    /// Returns the uplink through which a packet of a flow leaves its edge, even if the packet waits there.
+    /// Returns the uplink through which a packet of a flow leaves its edge switch, even if the packet waits there.
     pub fn uplink_of(&mut self, tuple: FiveTuple) -> u32 {
         let any = Packet::ANY_PATH;
         self.try_to_send(tuple, 1_538, Handshake::None, any).0[1]
@@ -147,7 +148,7 @@ impl Net {
         levels.expect("an uplink")
     }
 
-    /// Returns the ports of a switch that lead up, in the order of their far ends.
+    /// Returns the ports of a switch that lead up, in the order of the switches at their ends.
     pub fn uplinks(&self, switch: u32) -> Vec<u32> {
         let links = self.topology.links.iter().enumerate();
         let tier = |switch: u32| self.topology.switches[switch as usize].tier;
@@ -158,8 +159,8 @@ impl Net {
         up.map(|(port, _)| port as u32).collect()
     }
 
-    /// Returns the worse level of an uplink and of another uplink on the other side of the same higher
-    /// switches, on which the path comes down.
+    /// Returns the worse of two levels: the level of the uplink `up`, and the level of `down` in the opposite
+    /// direction. `down` is the uplink of another switch, on which the path comes down from the same higher switches.
     pub fn worse(&self, up: u32, down: u32) -> u8 {
         self.levels(up).0.max(self.levels(down).1)
     }
@@ -172,7 +173,7 @@ impl Net {
     }
 }
 
-/// Source, destination, path and size of random packets.
+/// Random packets: source, destination, path and size of each.
 pub type Traffic = Vec<(u32, u32, u16, u32)>;
 
 pub fn traffic(hosts: u32, paths: u16) -> impl Strategy<Value = Traffic> {

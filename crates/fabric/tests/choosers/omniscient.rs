@@ -1,5 +1,5 @@
-//! Upper bound: the first packet of a flow takes the path whose worst hop is the best, wherever on the path
-//! this hop is.
+//! Test of the omniscient chooser: the first packet of a flow takes the path whose worst hop is least congested. This
+//! hop can be anywhere on the path.
 
 use crate::common::tuple;
 use crate::net::{Net, fat_tree, traffic};
@@ -8,7 +8,7 @@ use tailcut_fabric::PortId;
 use tailcut_fabric::load_balancer::{DreConfig, LoadBalancerConfig, OmniscientConfig};
 use tailcut_units::{Duration, Time};
 
-/// Loads that do not decay within the first 20 ms: sums of bytes.
+/// Configuration in which loads do not decay within the first 20 ms. Loads are then sums of bytes.
 const LASTING: OmniscientConfig = OmniscientConfig {
     sight: tailcut_fabric::load_balancer::Sight::Load,
     dre: DreConfig {
@@ -34,14 +34,14 @@ proptest! {
             net.fabric.port_report(Time::MAX, PortId(*port)).carried_bytes
         };
         let between_switches = |ports: &[u32]| ports[1..ports.len() - 1].to_vec();
-        // Another network shows the ports of each path, with one pinned packet per path.
+        // Another network shows the ports of each path. One packet is pinned to each path.
         let mut paths = Net::new(fat_tree(), LoadBalancerConfig::Ecmp, seed);
         let worst = |path: &[u32]| path.iter().map(|port| carried(&net, port)).max();
         let best = (0..4)
             .map(|path| worst(&between_switches(&paths.pinned(tuple(src, dst, 9), path))))
             .min();
         let before: Vec<u64> = (0..net.fabric.port_count()).map(|port| carried(&net, &port)).collect();
-        // The first packet of the flow. The flow stays on its path.
+        // This is the first packet of the flow. All later packets of the flow stay on its path.
         let opened = between_switches(&net.open(tuple(src, dst, 9)));
         let taken = between_switches(&net.data(tuple(src, dst, 9)));
         prop_assert_eq!(&opened, &taken);

@@ -25,7 +25,7 @@ pub fn drop_tail(limit: Limit, mark_above: Option<Limit>) -> QueueConfig {
     QueueConfig::DropTail(DropTail { limit, mark_above })
 }
 
-/// Returns all packets that an arrival displaced, with the changes of their state.
+/// Returns all packets that an arrival displaced, each with the change of its state.
 pub fn displaced<Q: QueueDiscipline + ?Sized>(
     queue: &mut Q,
     verdict: Verdict,
@@ -38,7 +38,7 @@ pub fn displaced<Q: QueueDiscipline + ?Sized>(
     all
 }
 
-/// Three leaves of four hosts and two spines, oversubscribed 2:1.
+/// Returns a network with three leaves of four hosts each and two spines, oversubscribed 2:1.
 pub fn leaf_spine(queue: QueueConfig) -> Topology {
     LeafSpine {
         leaves: 3,
@@ -54,8 +54,8 @@ pub fn leaf_spine(queue: QueueConfig) -> Topology {
     .expect("a leaf-spine network")
 }
 
-/// k pods of k/2 edges and k/2 aggregations, with k/2 hosts per edge, not oversubscribed. With k = 4 there
-/// are four cores.
+/// Returns a fat-tree with k pods that is not oversubscribed. Each pod has k/2 edge switches and k/2 aggregation
+/// switches, and each edge switch has k/2 hosts. With k = 4, there are four cores.
 pub fn fat_tree(k: u32, host_wire: Wire, fabric_wire: Wire, queue: QueueConfig) -> Topology {
     FatTree {
         k,
@@ -96,7 +96,7 @@ pub fn packet(src: u32, dst: u32, size: u32, src_port: u16) -> Packet {
     }
 }
 
-/// Returns the packet that a queue sends, if any.
+/// Returns the packet that a queue sends, or `None` if it sends no packet.
 pub fn served(dequeued: Dequeued) -> Option<PacketId> {
     match dequeued {
         Dequeued::Packet(id) => Some(id),
@@ -105,10 +105,9 @@ pub fn served(dequeued: Dequeued) -> Option<PacketId> {
     }
 }
 
-/// Packets that reach hosts.
+/// Access to the packets that reach hosts.
 pub trait Deliveries<B> {
-    /// Returns the next packet that reaches its host not later than `until`. Packets that are dropped before it are
-    /// ignored.
+    /// Returns the next packet that reaches its host at or before `until`. Dropped packets are ignored.
     fn delivery(&mut self, until: Time) -> Option<Delivery<B>>;
 }
 
@@ -122,7 +121,7 @@ impl<B: Clone, O: Observer<B>> Deliveries<B> for Fabric<B, O> {
     }
 }
 
-/// Fabric with the faults of its topology.
+/// Fabric to which the faults of its topology are applied.
 pub struct Faulty<B> {
     fabric: Fabric<B>,
     plan: Option<FaultPlan>,
@@ -136,7 +135,8 @@ impl<B: Clone> Faulty<B> {
         }
     }
 
-    /// Returns the next packet that reaches its host not later than `until`. Applies all faults before this time.
+    /// Returns the next packet that reaches its host at or before `until`. Applies all faults that happen before this
+    /// packet.
     pub fn delivery(&mut self, until: Time) -> Option<Delivery<B>> {
         loop {
             let next = self.plan.as_ref().and_then(FaultPlan::next);
@@ -167,7 +167,7 @@ impl<B> DerefMut for Faulty<B> {
     }
 }
 
-/// Returns the hints of a packet of a handshake: the hash of its answers.
+/// Returns the hints of a packet of a handshake. They contain the flow hash of the answer.
 pub fn answers(reverse_hash: u32) -> Hints {
     Hints {
         reverse_hash,
@@ -175,10 +175,10 @@ pub fn answers(reverse_hash: u32) -> Hints {
     }
 }
 
-/// Injection: the time (in ns) and the packet.
+/// Packet to inject, with its time in nanoseconds.
 pub type Injection = (u64, Packet);
 
-/// Returns everything that leaves after `injections` (in order of time).
+/// Returns all packets that leave the network after `injections`. The injections must be in order of time.
 pub fn run(
     topology: &Topology,
     engine: EngineKind,
@@ -199,7 +199,7 @@ pub fn run(
     let mut out = Vec::new();
     for (number, &(at, packet)) in injections.iter().enumerate() {
         let at = Time::from_ns(at);
-        // Run to the instant before, so that an injection precedes the events at its time.
+        // The network stops one picosecond earlier, so that an injection precedes the events at the same time.
         while let Some(delivery) = fabric.delivery(Time::from_ps(at.as_ps().saturating_sub(1))) {
             out.push(delivery);
         }

@@ -27,7 +27,7 @@ pub mod kind {
 const MAGIC: u16 = 0xeb9f;
 /// Length of the header in bytes.
 const HEADER: usize = 24;
-/// Length in bytes of the part that all types have at their start.
+/// Length in bytes of the header with which each type starts.
 const TYPE: usize = 12;
 /// Maximum number of nested typedefs, qualifiers and arrays around a type.
 const MOST_HIDING: u32 = 32;
@@ -47,11 +47,11 @@ pub struct Btf {
 pub struct Member<'b> {
     /// Name; empty if the member has none.
     pub name: &'b str,
-    /// Number of its type.
+    /// Number of the member's type.
     pub of: u32,
-    /// Offset in bits.
+    /// Offset of the member in bits.
     pub bit_offset: u32,
-    /// Whether it is a bit field, whose size differs from the size of its type.
+    /// Whether the member is a bit field. The size of a bit field differs from the size of its type.
     pub is_bit_field: bool,
 }
 
@@ -108,8 +108,8 @@ impl Btf {
         Ok(btf)
     }
 
-    /// Returns the word at an offset in `data`. Returns 0 if the offset is after the end, as with an invalid type
-    /// number.
+    /// Returns the word at an offset in `data`. Returns 0 if the offset is after the end of the data, which happens for
+    /// invalid type numbers.
     fn word(&self, at: usize) -> u32 {
         let bytes = self.data.get(at..at + 4);
         bytes.map_or(0, |bytes| {
@@ -117,31 +117,31 @@ impl Btf {
         })
     }
 
-    /// Returns the name at an offset in the names; empty if there is none.
+    /// Returns the name at an offset in the section of names. The name is empty if there is none.
     pub fn name_at(&self, offset: u32) -> &str {
         let rest = self.data.get(self.names.saturating_add(offset as usize)..);
         let name = rest.and_then(|rest| rest.split(|byte| *byte == 0).next());
         std::str::from_utf8(name.unwrap_or_default()).unwrap_or_default()
     }
 
-    /// Returns the kind of the type at an offset in `data`, and its number of members.
+    /// Returns the kind of the type at an offset in `data`, and the number of the type's members.
     fn shape(&self, at: usize) -> (u32, usize) {
         let shape = self.word(at + 4);
         (shape >> 24 & 0x1f, shape as usize & 0xffff)
     }
 
-    /// Returns the offset of a type in `data`, or the length of `data` if the type does not exist.
+    /// Returns the offset of a type in `data`. Returns the length of `data` if the type does not exist.
     fn place(&self, of: u32) -> usize {
         let index = (of as usize).wrapping_sub(1);
         self.types.get(index).copied().unwrap_or(self.data.len())
     }
 
-    /// Returns the kind of a type; 0 if the type does not exist.
+    /// Returns the kind of a type. Returns 0 if the type does not exist.
     pub fn kind(&self, of: u32) -> u32 {
         self.shape(self.place(of)).0
     }
 
-    /// Returns the name of a type; empty if it has none.
+    /// Returns the name of a type. The name is empty if the type has none.
     pub fn name(&self, of: u32) -> &str {
         self.name_at(self.word(self.place(of)))
     }
@@ -157,7 +157,7 @@ impl Btf {
         all.filter(move |of| self.kind(*of) == kind && self.name(*of) == name)
     }
 
-    /// Returns a type without its typedefs and qualifiers.
+    /// Returns the type that remains after all typedefs and qualifiers are removed.
     pub fn bare(&self, mut of: u32) -> u32 {
         for _ in 0..MOST_HIDING {
             match self.kind(of) {
@@ -198,7 +198,7 @@ impl Btf {
         None
     }
 
-    /// Returns the members of a structure or union. Other types have none.
+    /// Returns the members of a structure or union. The iterator is empty for other types.
     pub fn members(&self, of: u32) -> impl Iterator<Item = Member<'_>> {
         let of = self.bare(of);
         let at = self.place(of);
@@ -226,7 +226,7 @@ impl Btf {
         })
     }
 
-    /// Returns the names and values of an enumeration. Other types have none.
+    /// Returns the names and values of an enumeration. The iterator is empty for other types.
     pub fn values(&self, of: u32) -> impl Iterator<Item = (&str, u64)> {
         let at = self.place(self.bare(of));
         let (kind, count) = self.shape(at);

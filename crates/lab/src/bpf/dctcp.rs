@@ -13,9 +13,9 @@ const OBJECT: &[u8] = include_bytes!("../../bpf/dctcp.bpf.o");
 const STRUCTURE: &str = "tcp_congestion_ops";
 /// Flag of a congestion control whose connections negotiate ECN (TCP_CONG_NEEDS_ECN).
 const NEEDS_ECN: u32 = 2;
-/// Name of the congestion control in the kernel. If the name is in use, a number is added to it.
+/// Name of the congestion control in the kernel. If this name is in use, a number is appended.
 const NAME: &str = "tailcut_dctcp";
-/// Highest number that is added to [`NAME`]. A name in the kernel has at most 15 characters.
+/// Highest number that is appended to [`NAME`]. A name in the kernel has at most 15 characters.
 const MOST_NAMES: u32 = 99;
 /// Representation of the value 1 in gain and alpha, which are fixed-point numbers.
 const ONE: u32 = 1 << 31;
@@ -54,8 +54,9 @@ fn fraction(units: u32) -> f64 {
     f64::from(units) / f64::from(ONE)
 }
 
-/// DCTCP that is registered with the kernel. Connections in any network namespace can select it by name. The kernel
-/// removes it when this value is dropped or this process dies. Connections that use it keep it until they end.
+/// DCTCP that is registered with the kernel. Connections in any network namespace can select this congestion control by
+/// name. The kernel removes the registration when this value is dropped or this process ends. Connections that already
+/// use DCTCP keep it until they end.
 #[derive(Debug)]
 pub struct Dctcp {
     name: String,
@@ -68,12 +69,12 @@ impl Dctcp {
     /// Registers DCTCP under a unique name.
     ///
     /// # Errors
-    /// This process lacks the privilege, or the kernel does not support it.
+    /// This process lacks the privilege, or the kernel does not support congestion controls in BPF.
     pub fn register(parameters: Parameters) -> Result<Self> {
         Self::register_sampled(parameters, 0)
     }
 
-    /// Registers DCTCP with sampling: it records up to `most_samples` events, counted over all its connections.
+    /// Registers DCTCP and records up to `most_samples` events, counted over all connections.
     ///
     /// # Errors
     /// The errors of [`Dctcp::register`].
@@ -160,38 +161,38 @@ pub struct Sample {
     pub connection: u32,
     /// Estimate of the marked share after the event.
     pub alpha: f64,
-    /// Event.
+    /// Kind of the event, with its values.
     pub event: SampleEvent,
 }
 
-/// Event of a connection.
+/// Kind of a recorded event, with its values.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum SampleEvent {
-    /// An ACK of new data.
+    /// The sender has received an ACK of new data.
     Ack {
         /// Bytes acknowledged for the first time.
         acked: u32,
-        /// Whether the ACK carries ECN-Echo.
+        /// Whether the ACK has the flag ECN-Echo.
         is_marked: bool,
         /// Sequence number that the ACK acknowledges.
         una: u32,
         /// Sequence number of the next byte to send.
         nxt: u32,
     },
-    /// Reduction after a mark, in segments. It has no effect if a reduction after a loss follows.
+    /// The window was reduced after a mark. If a reduction after a loss follows, it replaces this reduction.
     Mark {
-        /// Window before.
+        /// Window before the reduction, in segments.
         window: f64,
-        /// Window after.
+        /// Window after the reduction, in segments.
         kept: f64,
     },
-    /// Reduction after a loss, in segments.
+    /// The window was reduced after a loss.
     Loss {
-        /// Window before.
+        /// Window before the reduction, in segments.
         window: f64,
         /// Segments that are sent but not acknowledged.
         flight: u32,
-        /// Window after.
+        /// Window after the reduction, in segments.
         kept: f64,
     },
 }

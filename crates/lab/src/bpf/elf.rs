@@ -14,13 +14,13 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 type File<'d> = ElfFile<'d, FileHeader64<LittleEndian>>;
 
-/// Prefix of the names of sections that contain programs. The rest of the name is the operation.
+/// Prefix of the names of sections that contain programs. The text after the prefix is the name of the operation.
 const PROGRAMS: &str = "struct_ops/";
 /// Section of the constants that the loader sets.
 const CONSTANTS: &str = ".rodata";
 const MAPS: &str = ".maps";
 
-/// Object file.
+/// Parsed object file.
 #[derive(Debug)]
 pub struct Object<'d> {
     file: File<'d>,
@@ -33,9 +33,9 @@ pub struct Object<'d> {
 pub struct Links<'a> {
     /// Types and functions of the running kernel.
     pub kernel: &'a Btf,
-    /// Map of constants.
+    /// Map that contains the constants of the programs.
     pub constants: BorrowedFd<'a>,
-    /// Map with the name `samples`.
+    /// Map with the name `samples`, which contains the recorded events.
     pub samples: BorrowedFd<'a>,
 }
 
@@ -73,10 +73,10 @@ impl<'d> Object<'d> {
         Ok(section.data()?)
     }
 
-    /// Returns the bytes of the constants' section, after constants were set. `words` contains their names and values.
+    /// Returns the contents of the section of constants. `words` contains names of constants and the values to set.
     ///
     /// # Errors
-    /// The file has no constant with such a name.
+    /// The object file has no constant with one of these names.
     pub fn constants(&self, words: &[(&str, u32)]) -> Result<Vec<u8>> {
         let mut constants = self.section(CONSTANTS)?.to_vec();
         for (name, value) in words {
@@ -133,7 +133,7 @@ impl<'d> Object<'d> {
         Ok(code)
     }
 
-    /// Changes an instruction so that it refers to the target of a symbol.
+    /// Changes an instruction so that it refers to the target of a symbol, such as a map or a kernel function.
     fn link(
         &self,
         code: &mut [Instruction],
@@ -176,13 +176,13 @@ mod tests {
 
     const OBJECT: &[u8] = include_bytes!("../../bpf/dctcp.bpf.o");
 
-    /// Returns the object's own BTF.
+    /// Returns the BTF that the object file contains.
     fn own_btf() -> Vec<u8> {
         let object = Object::parse(OBJECT).expect("an object");
         object.section(".BTF").expect("BTF").to_vec()
     }
 
-    /// Returns the programs, linked to a kernel with this BTF.
+    /// Returns the programs of the object file, linked to a kernel with this BTF.
     fn programs(btf: Vec<u8>) -> Result<Vec<(&'static str, Vec<Instruction>)>> {
         let kernel = Btf::parse(btf)?;
         let file = std::fs::File::open("/dev/null")?;
@@ -193,10 +193,11 @@ mod tests {
         })
     }
 
-    /// Returns the object's own BTF with one name replaced.
+    /// Returns the BTF of the object file with one name replaced.
     fn renamed(from: &str, to: &str) -> Vec<u8> {
         let mut btf = own_btf();
-        // A zero byte precedes each name. Without it, the search could find the same text in a source line of the BTF.
+        // A zero byte precedes each name. The search includes it, because the same text also occurs in source lines of
+        // the BTF.
         let name = format!("\0{from}");
         let place = btf
             .windows(name.len())
@@ -229,7 +230,7 @@ mod tests {
                 .expect("code");
             for (place, (ours, theirs)) in code.iter().zip(section.chunks_exact(8)).enumerate() {
                 let theirs = Instruction::read(theirs);
-                // The numbers of maps and functions differ, because they are known only when the programs are loaded.
+                // The numbers of maps and functions are known only when the programs are loaded, so they differ.
                 assert_eq!(
                     (ours.code, ours.offset),
                     (theirs.code, theirs.offset),

@@ -12,20 +12,20 @@ pub const MAP: u8 = 1;
 /// instruction loads the address of a value in this map (BPF_PSEUDO_MAP_VALUE).
 pub const CONSTANT: u8 = 2;
 /// Value of a call's source register if the number in the call is a function of the kernel (BPF_PSEUDO_KFUNC_CALL).
-/// Calls and loads use different values, so this one equals [`CONSTANT`].
+/// [`CONSTANT`] has the same value, because calls and loads use separate sets of values.
 pub const FUNCTION: u8 = 2;
 
-/// Instruction of a program.
+/// Instruction of a BPF program, in the kernel's layout.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Instruction {
-    /// Operation code.
+    /// Operation code of the instruction.
     pub code: u8,
     /// Destination and source register, four bits each.
     registers: u8,
     /// Offset in bytes from the address in a register, or number of instructions to jump over.
     pub offset: i16,
-    /// Constant operand.
+    /// Constant operand of the instruction.
     pub value: i32,
 }
 
@@ -64,13 +64,13 @@ const MAP_ARRAY: u32 = 2;
 const MAP_STRUCT_OPS: u32 = 26;
 /// Flag of a map that programs may read but not write.
 const READ_ONLY: u32 = 1 << 7;
-/// Flag of a structure of operations that exists as long as its link, which is a file descriptor.
+/// Flag of a structure of operations that stays registered as long as its link. The link is a file descriptor.
 const BY_LINK: u32 = 1 << 13;
 const PROGRAM_STRUCT_OPS: u32 = 27;
 const ATTACH_STRUCT_OPS: u32 = 44;
 
-/// Part of `union bpf_attr` that the command [`Command::CreateMap`] reads. As in all these structures, pointers are
-/// numbers, and the kernel treats the fields after the structure as zeros.
+/// Part of `union bpf_attr` that the command [`Command::CreateMap`] reads. In this structure and in the similar ones
+/// below, pointers are stored as numbers. The kernel treats missing fields at the end as zeros.
 #[repr(C)]
 #[derive(Default)]
 struct CreateMap {
@@ -112,14 +112,14 @@ struct LoadProgram {
     flags: u32,
     name: [u8; 16],
     device: u32,
-    /// Index of the member that the program implements.
+    /// Index of the structure's member that the program implements.
     member: u32,
     btf_and_functions: [u32; 2],
     functions: u64,
     function_count_and_lines: [u32; 2],
     lines: u64,
     line_count: u32,
-    /// BTF number of the structure.
+    /// Number of the structure's type in the kernel's BTF.
     structure: u32,
 }
 
@@ -151,12 +151,12 @@ struct FreezeMap {
 /// Executes a command of bpf(2).
 ///
 /// # Safety
-/// `attributes` is the part of `union bpf_attr` that `command` reads, without padding inside. Each address in it
-/// points to memory that lives through the call, has the length that the command expects, and is writable if the
-/// command writes to it.
+/// `attributes` must be the part of `union bpf_attr` that `command` reads, without padding inside. Each address in
+/// `attributes` must point to memory of the length that the command expects. The memory must stay valid during the
+/// call, and must be writable if the command writes to it.
 unsafe fn bpf_call<T>(command: Command, attributes: &T) -> io::Result<i64> {
-    // SAFETY: the kernel reads `size_of::<T>()` bytes of `attributes`, which is alive. The caller guarantees the
-    // memory at the addresses in it. The kernel keeps none of these addresses after the call.
+    // SAFETY: the kernel reads `size_of::<T>()` bytes of `attributes`, which is alive. The caller guarantees the memory
+    // at the addresses in `attributes`. The kernel does not keep these addresses after the call.
     let answer = unsafe {
         libc::syscall(
             libc::SYS_bpf,
@@ -174,7 +174,7 @@ unsafe fn bpf_call<T>(command: Command, attributes: &T) -> io::Result<i64> {
 /// Executes a command of bpf(2) that returns a new file descriptor.
 ///
 /// # Safety
-/// The same as [`bpf_call`]. The command must return a new file descriptor.
+/// The conditions of [`bpf_call`] apply. The command must return a new file descriptor.
 unsafe fn make<T>(command: Command, attributes: &T) -> io::Result<OwnedFd> {
     // SAFETY: the caller guarantees the attributes. The new file descriptor has no other owner.
     unsafe {
@@ -196,7 +196,7 @@ fn name(text: &str) -> [u8; 16] {
     name
 }
 
-/// Map in the kernel.
+/// Map of BPF programs in the kernel.
 #[derive(Debug)]
 pub struct Map {
     file: OwnedFd,
@@ -221,7 +221,7 @@ impl Map {
         Self::create(&attributes)
     }
 
-    /// Creates a map with one element, the constants of programs. Nobody can change it afterwards.
+    /// Creates a map with one element that contains the constants of programs. The map is read-only afterwards.
     ///
     /// # Errors
     /// The kernel rejects a call.
@@ -245,7 +245,7 @@ impl Map {
         })
     }
 
-    /// Sets the first element.
+    /// Sets the first element of the map.
     fn set(&self, value: &[u8]) -> io::Result<()> {
         if value.len() != self.value_size {
             return Err(io::ErrorKind::InvalidInput.into());
@@ -291,11 +291,11 @@ impl AsFd for Map {
 #[derive(Debug)]
 pub struct Operations<'a> {
     kernel: &'a Btf,
-    /// Number of the structure's type.
+    /// Number of the structure's type in the kernel's BTF.
     of: u32,
-    /// Number of the type of a map value that contains such a structure.
+    /// Number of the type of a map value that contains this structure.
     value: u32,
-    /// Offset of the structure in that value, in bytes.
+    /// Offset of this structure in the map value, in bytes.
     at: usize,
 }
 
@@ -325,7 +325,7 @@ impl<'a> Operations<'a> {
         vec![0; self.kernel.size(self.value).unwrap_or_default() as usize]
     }
 
-    /// Sets a member.
+    /// Sets a member in the bytes of a structure.
     ///
     /// # Errors
     /// The kernel's structure has no such member, or the member has a different size.
@@ -401,10 +401,10 @@ impl<'a> Operations<'a> {
         }
     }
 
-    /// Registers a structure. The registration ends when the returned file descriptor is closed.
+    /// Registers a structure of operations. The registration ends when the returned file descriptor is closed.
     ///
     /// # Errors
-    /// The kernel rejects a call. The error is `EEXIST` if the name is in use.
+    /// The kernel rejects a call. The error is `EEXIST` if the name of the congestion control is in use.
     pub fn register(&self, structure: &[u8]) -> io::Result<OwnedFd> {
         let btf = load_btf()?;
         let attributes = CreateMap {
@@ -430,8 +430,8 @@ impl<'a> Operations<'a> {
     }
 }
 
-/// Loads a BTF with one type into the kernel. A map of kernel structures requires a BTF, but the kernel ignores its
-/// contents.
+/// Loads a BTF with one type into the kernel. The creation of a map of kernel structures requires a BTF, but the kernel
+/// ignores the contents of this BTF.
 fn load_btf() -> io::Result<OwnedFd> {
     const NAMES: &[u8] = b"\0int\0";
     let mut data = Vec::new();

@@ -1,5 +1,5 @@
-//! Relocations of programs to the running kernel ("CO-RE"): they insert the offsets of fields and the values of
-//! enumerations into instructions. Clang writes these relocations to the section `.BTF.ext`.
+//! Relocations that adapt programs to the running kernel ("CO-RE"). A relocation inserts the offset of a field or the
+//! value of an enumeration into an instruction. Clang writes the relocations to the section `.BTF.ext`.
 
 use super::btf::{Btf, kind};
 use super::kernel::Instruction;
@@ -18,7 +18,7 @@ const STORE_REGISTER: u8 = 0x03;
 const ALU: u8 = 0x04;
 const ALU_64: u8 = 0x07;
 
-/// Relocation: part of an instruction whose value depends on the kernel.
+/// Relocation: describes the part of an instruction whose value depends on the kernel.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Relocation {
     /// Index of the instruction in its section.
@@ -26,7 +26,7 @@ pub struct Relocation {
     kind: u32,
     /// Number of the type in the object's own BTF at which the access path starts.
     root: u32,
-    /// Access path: indices of members and array elements, such as `0:1:2`. It starts at `root`.
+    /// Access path: indices of members and array elements, such as `0:1:2`. The path starts at the type `root`.
     path: String,
 }
 
@@ -67,7 +67,7 @@ impl Relocation {
         Ok(found)
     }
 
-    /// Replaces the part of the instruction by the value for the running kernel.
+    /// Replaces the variable part of the instruction with the value for the running kernel.
     ///
     /// # Errors
     /// The kernel has no such field or value, or its size differs from the size in the program.
@@ -147,9 +147,9 @@ impl Relocation {
 /// Field of the running kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Field {
-    /// Offset in the structure in bytes.
+    /// Offset of the field in the structure, in bytes.
     offset: u32,
-    /// Size in bytes; `None` for a structure, union or array, because a program accesses only a part of it.
+    /// Size of the field in bytes; `None` for a structure, union or array, of which a program accesses only a part.
     size: Option<u32>,
 }
 

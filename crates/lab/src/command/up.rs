@@ -70,7 +70,7 @@ pub fn execute(arguments: &Up) -> Result<i32> {
     let plan = plan(arguments)?;
     if let Some(mode) = LaunchMode::of_this_process() {
         if let Err(error) = sandbox::run_lab(plan, mode) {
-            // The command that started this process reads this line and prints it as its error.
+            // The parent process reads this line and prints it as its error.
             println!("{error:#}");
             return Ok(2);
         }
@@ -105,8 +105,8 @@ fn plan(arguments: &Up) -> Result<LabPlan> {
     let mut scenario = match &arguments.scenario {
         None => {
             let mut usual = BuiltIn::named(USUAL).context("no such scenario")?.parse()?;
-            // The user may choose a design that ignores some keys of this scenario. The mark prevents an error for
-            // these keys.
+            // The user may choose a design that ignores some keys of this scenario. Keys marked as starting values
+            // cause no error in this case.
             usual.mark_as_starting_values();
             usual
         }
@@ -121,8 +121,8 @@ fn plan(arguments: &Up) -> Result<LabPlan> {
         replace_topology(&mut scenario, topology, &Location::flag("--topology"))?;
     }
     if let Some(design) = &arguments.design {
-        // For a design that the lab does not support, this check names the design. A later error would only name keys
-        // that the design ignores.
+        // This check reports an unsupported design by name. Later checks would report only keys that the design
+        // ignores.
         if let Ok(known) = design.parse() {
             host::carried(known)?;
         }

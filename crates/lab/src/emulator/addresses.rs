@@ -15,9 +15,9 @@ pub const IPV6_PREFIX: u8 = 64;
 const MAC_PREFIX: [u8; 4] = [0x02, 0x74, 0x63, 0x00];
 /// First bytes of a switch's Ethernet address.
 const SWITCH_MAC_PREFIX: [u8; 4] = [0x02, 0x74, 0x63, 0x01];
-/// Position of the first switch in the IPv4 network. Each further switch has the next lower position.
+/// Number of the first switch's address within the IPv4 network. Each further switch has the next lower number.
 const FIRST_SWITCH: u32 = 65_534;
-/// Maximum number of hosts. With routers, maximum number of hosts and switches together.
+/// Maximum number of addresses: of hosts, or of hosts and switches together if switches are routers.
 pub const MOST_HOSTS: u32 = 65_533;
 
 /// Returns a host's Ethernet address.
@@ -75,7 +75,7 @@ pub fn is_own(host: HostId, address: IpAddr) -> bool {
     }
 }
 
-/// Returns a host's position in the IPv4 and IPv6 networks. The first host has position 1.
+/// Returns the number of a host's address within the IPv4 and IPv6 networks. The first host has number 1.
 const fn place(host: HostId) -> u16 {
     (host.0 + 1) as u16
 }
@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(switch_ipv4(255), Ipv4Addr::new(10, 0, 254, 255));
         assert_eq!(switch_mac(0), [0x02, 0x74, 0x63, 0x01, 0xff, 0xfe]);
         assert_eq!(host_of_mac(switch_mac(7), MOST_HOSTS), None);
-        // A network with the maximum number of nodes: 10 are switches, and all others are hosts.
+        // The network has the maximum number of nodes: 10 switches and as many hosts as possible.
         let last = HostId(MOST_HOSTS - 11);
         assert!(ipv4(last) < switch_ipv4(9));
     }

@@ -19,15 +19,15 @@ impl Clock {
         }
     }
 
-    /// Returns the network's time.
+    /// Returns the time since the start on the clock of the network.
     pub fn now(&self) -> Time {
         let wall_ps = self.began.elapsed().as_nanos() * 1_000;
         let network_ps = wall_ps / u128::from(self.slowdown);
         Time::from_ps(u64::try_from(network_ps).unwrap_or(u64::MAX))
     }
 
-    /// Returns the wall-clock time for which a thread must sleep to wake up `early` before `until`; `None`: `until` is
-    /// [`Time::MAX`], and the sleep has no limit.
+    /// Returns the wall-clock time that a thread must sleep in order to wake up `early` before `until`. Returns `None`
+    /// if `until` is [`Time::MAX`]: the thread may then sleep without limit.
     pub fn sleep(&self, until: Time, early: Duration) -> Option<Span> {
         if until == Time::MAX {
             return None;

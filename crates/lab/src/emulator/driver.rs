@@ -1,19 +1,19 @@
-//! Driver that moves packets and time between a fabric and the hosts around it.
+//! Driver that moves packets between a fabric and its hosts and advances the time.
 
 use tailcut_fabric::{Delivery, Dropped, Fabric, LinkError, Observer, Output};
 use tailcut_units::Time;
 
-/// World of a driver: a fabric, its hosts, and their clock.
+/// Environment of a driver: a fabric, the hosts at the fabric, and the clock.
 pub trait World {
     /// Type of the packets' payload.
     type Body: Clone;
-    /// Observer of the fabric.
+    /// Type of the observer of the fabric.
     type Watch: Observer<Self::Body>;
 
-    /// Returns the fabric.
+    /// Returns the fabric that the driver moves.
     fn fabric(&mut self) -> &mut Fabric<Self::Body, Self::Watch>;
 
-    /// Returns the present time. It never decreases.
+    /// Returns the present time. Successive results never decrease.
     fn now(&mut self) -> Time;
 
     /// Waits until a time, or until a host sends a packet. May return early.
@@ -28,25 +28,25 @@ pub trait World {
     /// Executes one action of the hosts that is due, such as sending a packet. Returns whether an action was due.
     fn act(&mut self, now: Time) -> bool;
 
-    /// Delivers a packet to its host.
+    /// Delivers a packet to its destination host.
     fn deliver(&mut self, now: Time, delivery: Delivery<Self::Body>);
 
-    /// Receives a packet that the fabric has dropped.
+    /// Handles a packet that the fabric has dropped.
     fn dropped(&mut self, dropped: Dropped<Self::Body>);
 
-    /// Returns the earliest known time at which a link changes or a host acts, apart from actions that a packet
-    /// triggers.
+    /// Returns the earliest known time at which a link changes or a host acts. Actions that a packet triggers are not
+    /// included.
     fn next(&self) -> Time;
 
-    /// Returns the time of the next action of a host's NIC, such as sending a packet when its link becomes free;
-    /// [`Time::MAX`] if there is none. The driver executes the action at exactly this time of the fabric: the fabric
-    /// does not advance beyond this time before the action is done.
+    /// Returns the time of the next action of a host's NIC, such as sending a packet when its link becomes free.
+    /// Returns [`Time::MAX`] if there is none. The driver executes the action at exactly this time: the fabric does not
+    /// advance beyond this time before the action.
     fn next_departure(&self) -> Time {
         Time::MAX
     }
 
-    /// Executes the NIC action that is due first. `now` is the time at which it is due, even if the clock shows a later
-    /// time.
+    /// Executes the NIC action that is due first. `now` is the time at which the action is due, even if the clock shows
+    /// a later time.
     fn depart(&mut self, _now: Time) {}
 
     /// Returns the time at which the run ends; [`Time::MAX`] if it is not known yet.
@@ -76,8 +76,8 @@ pub fn drive(world: &mut impl World) -> Result<Time, LinkError> {
     }
 }
 
-/// Executes one action that is due. At the same instant, packets arrive first, then NICs send packets, links change,
-/// and hosts act. Returns whether there was an action.
+/// Executes one action that is due, and returns whether there was one. If several actions are due at the same instant,
+/// packets arrive first. Then NICs send packets, links change, and hosts act, in this order.
 fn step(world: &mut impl World, now: Time) -> Result<bool, LinkError> {
     let departure = world.next_departure();
     match world.fabric().advance(now.min(departure)) {

@@ -1,4 +1,4 @@
-//! Multicast groups and broadcast. Hosts join and leave groups by IGMP and MLD.
+//! Multicast groups and broadcast. Hosts join and leave groups by IGMP (IPv4) and MLD (IPv6).
 
 use crate::emulator::frames::{Arrival, Destination};
 use std::collections::HashMap;
@@ -10,13 +10,12 @@ use tailcut_wire::foreign::{Change, Membership};
 /// Maximum number of groups that a host may join.
 const MOST_OF_HOST: usize = 64;
 
-/// Members of all groups.
+/// Members of all multicast groups.
 #[derive(Debug)]
 pub struct Groups {
     hosts: u32,
     groups: HashMap<IpAddr, Group>,
-    /// Fabric address of the group of all hosts, for broadcasts; `None` before the first broadcast, which creates the
-    /// group.
+    /// Fabric address of the group of all hosts, for broadcasts; `None` until the first broadcast creates the group.
     everybody: Option<HostId>,
 }
 
@@ -27,7 +26,7 @@ struct Group {
 }
 
 impl Groups {
-    /// Creates the groups of a network with `hosts` hosts. No host is a member of a group.
+    /// Creates the groups of a network with `hosts` hosts. At first, no host is a member of a group.
     pub fn new(hosts: u32) -> Self {
         Self {
             hosts,

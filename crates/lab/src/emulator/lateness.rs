@@ -17,13 +17,13 @@ pub struct Lateness {
 pub struct LatenessSummary {
     /// Number of packets that reached their hosts.
     pub packets: u64,
-    /// Mean lateness.
+    /// Mean lateness in microseconds.
     pub mean_us: f64,
-    /// Median lateness.
+    /// Median lateness in microseconds.
     pub p50_us: f64,
-    /// 99th percentile of the lateness.
+    /// 99th percentile of the lateness in microseconds.
     pub p99_us: f64,
-    /// Maximum lateness.
+    /// Maximum lateness in microseconds.
     pub max_us: f64,
 }
 
@@ -40,11 +40,11 @@ impl Lateness {
     /// Records the lateness of one packet.
     pub fn note(&mut self, late: Duration) {
         self.sum_ps += u128::from(late.as_ps());
-        // The histogram resizes itself, so this cannot fail.
+        // Recording cannot fail, because the histogram resizes itself.
         let _ = self.histogram.record(late.as_ns());
     }
 
-    /// Returns the summary.
+    /// Returns the summary of the recorded lateness.
     pub fn summary(&self) -> LatenessSummary {
         let packets = self.histogram.len();
         let at = |quantile: f64| self.histogram.value_at_quantile(quantile) as f64 / 1e3;
@@ -63,15 +63,15 @@ impl Lateness {
 pub struct Validity {
     /// Whether the run is valid.
     pub is_valid: bool,
-    /// Reasons if the run is not valid, with a remedy; otherwise empty.
+    /// Reasons why the run is not valid, each with a remedy. The text is empty for a valid run.
     pub why_not: String,
 }
 
 impl Validity {
     /// Returns the validity of a run whose clock is `slowdown` times slower than the wall clock. `unloaded` is the
-    /// delay of a full-size packet on the longest path without other traffic. The 99th percentile of the lateness may
-    /// be at most one fifth of this delay, and the mean at most one twentieth. `lost` is the number of frames lost
-    /// between kernels and network.
+    /// delay of a full-size packet on the longest path without other traffic. A run is valid if the 99th percentile of
+    /// the lateness is at most one fifth of this delay, the mean lateness is at most one twentieth, and `lost` is zero.
+    /// `lost` is the number of frames lost between kernels and network.
     pub fn new(lateness: &LatenessSummary, lost: u64, unloaded: Duration, slowdown: u32) -> Self {
         let unloaded_us = unloaded.as_us_f64();
         let by_tail = lateness.p99_us * 5.0 / unloaded_us;
@@ -79,8 +79,8 @@ impl Validity {
         let times = by_tail.max(by_mean);
         let mut why_not = Vec::new();
         if times > 1.0 {
-            // The lateness on the wall clock does not depend on the slowdown. On the network's clock, it is divided by
-            // the slowdown.
+            // On the wall clock, the lateness does not depend on the slowdown. On the network's clock, the lateness is
+            // divided by the slowdown.
             let needed = (times * f64::from(slowdown)).ceil();
             why_not.push(format!(
                 "packets were late (p99 {:.0} us, mean {:.0} us; allowed {:.0} and {:.0}): use \
@@ -102,7 +102,7 @@ impl Validity {
         }
     }
 
-    /// Returns the timing accuracy for the record of a run. The arguments are the arguments of [`Validity::new`].
+    /// Returns the timing accuracy for the record of a run. The arguments are the same as in [`Validity::new`].
     pub fn recorded(
         self,
         lateness: &LatenessSummary,

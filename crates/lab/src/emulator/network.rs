@@ -1,4 +1,4 @@
-//! Thread of a lab's fabric. It moves packets until the lab ends, and executes requests of other threads.
+//! Thread of a lab's fabric. The thread moves packets until the lab ends, and executes requests of other threads.
 
 use crate::emulator::addresses;
 use crate::emulator::clock::Clock;
@@ -19,7 +19,8 @@ use tailcut_fabric::topology::{Node, Routes};
 use tailcut_fabric::{Delivery, Dropped, Fabric, LinkError, LossRate, PortId};
 use tailcut_units::{Duration, HostId, Rate, Time};
 
-/// Time after the failure of a link during which switches still send packets into the link.
+/// Time between the failure of a link and the reaction of the switches. Until then, they still send packets into the
+/// link.
 const RECONVERGENCE: Duration = Duration::from_ms(10);
 /// Maximum number of flows in one reply. A longer reply would delay packets, because the same thread moves them.
 const FLOWS_AT_ONCE: usize = 4_096;
@@ -29,9 +30,9 @@ const FLOWS_AT_ONCE: usize = 4_096;
 enum Order {
     /// Return the status of the lab.
     Status(Sender<Status>),
-    /// Return the flows of programs, starting at an index.
+    /// Return the flows of programs. The list starts at this index of the ended flows.
     Flows(u64, Sender<TrackedFlows>),
-    /// Change a link.
+    /// Change the properties of a link.
     Link(String, LinkChange, Sender<Result<String, String>>),
 }
 
@@ -42,7 +43,7 @@ pub struct Network {
     waker: Waker,
 }
 
-/// Starts the fabric between hosts.
+/// Starts the fabric that connects the hosts.
 ///
 /// # Errors
 /// The kernel rejects a call.
@@ -71,7 +72,7 @@ pub fn start(plan: LabPlan, hosts: Vec<Host>) -> Result<Network> {
     Ok(Network { orders, waker })
 }
 
-/// Gives this thread exact timers and, if the process has the privilege, the highest priority.
+/// Gives this thread timers with high resolution and, if the process has the privilege, the highest priority.
 pub fn use_exact_timers() {
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     let _ = rustix::process::setpriority_process(None, -20);
@@ -111,7 +112,7 @@ struct RunningLab {
     orders: Receiver<Order>,
     /// Links that are down.
     down: Vec<PortId>,
-    /// Time at which the switches react to the last link change; [`Time::MAX`] if they have reacted.
+    /// Time at which the switches react to the last link change; [`Time::MAX`] if no reaction is pending.
     noticed_at: Time,
     routes: Routes,
     unloaded: Duration,
@@ -135,7 +136,7 @@ impl RunningLab {
     }
 
     fn execute(&mut self, now: Time, order: Order) {
-        // Sending a reply fails only if the requesting thread has ended.
+        // The reply cannot be sent if the requesting thread has ended. The error is ignored.
         match order {
             Order::Status(answer) => {
                 let _ = answer.send(self.status(now));

@@ -1,6 +1,6 @@
-//! Pinned paths: a workload can select the path of a flow. The connection of such a flow uses a local port that encodes
+//! Pinned paths. A workload can select the path of a flow. The flow's connection then uses a local port that encodes
 //! the path, and the network reads the path from the port. In networks whose switches hash ports, programs can also
-//! select paths by ports.
+//! select paths by the choice of ports.
 
 use anyhow::{Result, bail};
 use tailcut_fabric::Packet;
@@ -16,7 +16,7 @@ pub fn ports(path: u16) -> impl Iterator<Item = u16> {
     (FIRST + path % PATHS..=u16::MAX).step_by(PATHS.into())
 }
 
-/// Returns the path that one of a connection's two ports encodes, or [`Packet::ANY_PATH`].
+/// Returns the path that one of a connection's two ports encodes, or [`Packet::ANY_PATH`] if none encodes a path.
 pub fn path_of(ports: [u16; 2]) -> u16 {
     let pinned = ports.into_iter().find(|port| *port >= FIRST);
     pinned.map_or(Packet::ANY_PATH, |port| (port - FIRST) % PATHS)
@@ -25,7 +25,7 @@ pub fn path_of(ports: [u16; 2]) -> u16 {
 /// Checks that ports can encode all pinned paths of a run's workload.
 ///
 /// # Errors
-/// A path is too high.
+/// The number of a path is too high.
 pub fn check(config: &RunConfig) -> Result<()> {
     let paths = config.workload.parts.iter().filter_map(|part| part.path);
     match paths.max() {

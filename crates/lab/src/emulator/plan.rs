@@ -30,7 +30,7 @@ pub struct LabPlan {
     pub topology: Topology,
     /// Queue of each host before its link.
     pub uplink: QueueConfig,
-    /// Load balancer of the switches, with its seed.
+    /// Load balancer of the switches, and the seed of its random choices.
     pub fabric: FabricConfig,
     /// Names of the nodes; `None`: nodes have no names.
     nodes: Option<NamedNodes>,
@@ -47,23 +47,24 @@ pub struct LabPlan {
     /// Factor by which the network's clock is slower than the wall clock. All times, rates, delays and latenesses of
     /// the network refer to the network's clock.
     pub slowdown: u32,
-    /// Whether the reset of a connection removes its queued segments from the switches that it passes.
+    /// Whether a reset of a TCP connection removes the connection's queued segments from each switch that the reset
+    /// passes.
     pub purges_by_reset: bool,
     /// Maximum number of ICMP replies per second of each switch as a router; `None`: switches are not routers, and do
     /// not change the TTL.
     pub routed: Option<NonZeroU32>,
-    /// DSCPs for trimming.
+    /// DSCPs that hosts and switches use for trimming.
     pub codes: TrimCodes,
 }
 
 /// Extent to which a lab supports transfers with several senders or receivers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Several {
-    /// The lab sends no multicast: flows are TCP connections.
+    /// No support: flows are TCP connections, which have one sender and one receiver.
     Nothing,
-    /// Support for several receivers: SCDP in paper mode.
+    /// Only several receivers: SCDP in paper mode.
     Receivers,
-    /// Full support: SCDP in credit mode.
+    /// Several senders and several receivers: SCDP in credit mode.
     All,
 }
 
@@ -94,13 +95,13 @@ fn by_wall(config: ScdpConfig, slowdown: u32) -> ScdpConfig {
     }
 }
 
-/// Returns whether hosts run SCDP over switches that trim.
+/// Returns whether hosts run SCDP in paper mode, over switches that trim.
 fn in_paper_mode(config: &RunConfig) -> bool {
     let kernel = config.stack.design.kernel();
     matches!(kernel, Kernel::Cast { credits: false })
 }
 
-/// Checks that the hosts' transport supports the flows of the workload.
+/// Checks that the hosts' transport can send the flows of the workload.
 ///
 /// # Errors
 /// The workload has objects from several senders, and the design is SCDP in paper mode.
@@ -120,8 +121,8 @@ fn can_be_sent(config: &RunConfig) -> Result<()> {
 }
 
 /// Returns the queue of each host before its link, with a limit of `packets`. If switches trim, the host's queue also
-/// trims: it sends headers and pulls first, and trims packets that do not fit. If the workload consists of requests,
-/// the queue sends copies of the high class first, as on the simulator's hosts.
+/// trims. It then sends headers and pulls first, and trims packets that do not fit. If the workload consists of
+/// requests, the queue sends copies of the high class first, as on simulated hosts.
 fn uplink(config: &RunConfig, topology: &Topology, packets: NonZeroU32) -> QueueConfig {
     let limit = Limit::Packets(packets.get());
     let of_switches = topology.links.iter().map(|link| &link.config.queue);
@@ -246,7 +247,8 @@ impl LabPlan {
             fabric: FabricConfig {
                 load_balancer: plan.load_balancer,
                 engine: config.engine,
-                // A link may change while it sends a packet, so a port must not compute the departure in advance.
+                // A link may change while it sends a packet. With two events for each packet, the port does not compute
+                // the departure in advance.
                 port_events: PortEvents::Two,
                 seed: config.seed,
                 bonding: plan.bonding,
@@ -288,7 +290,7 @@ impl LabPlan {
     pub fn unloaded(&self) -> Duration {
         let size = u64::from(self.longest_frame() + LINE_OVERHEAD);
         let hosts = self.topology.hosts();
-        // Only paths of host 0 are examined. In a symmetric topology, one of them is a longest path.
+        // Only paths of host 0 are examined. In a symmetric topology, one of these paths is a longest path.
         let from_first = (1..hosts).map(|to| self.path_time(HostId(0), HostId(to), size));
         let to_first = (1..hosts).map(|from| self.path_time(HostId(from), HostId(0), size));
         from_first.chain(to_first).max().unwrap_or(Duration::ZERO)
@@ -297,8 +299,8 @@ impl LabPlan {
     fn path_time(&self, from: HostId, to: HostId, size: u64) -> Duration {
         let mut link = self.topology.uplinks_of(from).start;
         let mut time = Duration::ZERO;
-        // A path never uses a link twice, so it is not longer than the number of links. This limit ends the loop, even
-        // if the routes are wrong.
+        // A path uses each link at most once, so the number of links is an upper limit. The limit ends the loop even if
+        // the routes are wrong.
         for _ in 0..self.topology.links.len() {
             let passed = &self.topology.links[link as usize];
             time = time + passed.config.rate.serialisation(size) + passed.config.delay;
@@ -314,7 +316,7 @@ impl LabPlan {
         time
     }
 
-    /// Makes the switches routers that send at most `rate` ICMP replies per second each.
+    /// Turns the switches into routers, each of which sends at most `rate` ICMP replies per second.
     ///
     /// # Errors
     /// There are more hosts and switches than addresses.

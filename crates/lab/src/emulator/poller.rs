@@ -1,4 +1,4 @@
-//! Poller that waits for files and for wake-ups by other threads.
+//! Poller that waits until files are ready or another thread wakes it.
 
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::event::{EventfdFlags, Timespec, eventfd};
@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
-/// Waker of a thread that waits on a [`Poller`].
+/// Handle with which another thread wakes a thread that waits on a [`Poller`].
 #[derive(Debug)]
 pub struct Waker(OwnedFd);
 
@@ -30,7 +30,7 @@ impl Waker {
 
     /// Wakes the waiting thread.
     pub fn wake(&self) {
-        // This fails only if the counter is full. Then a wake-up is already pending.
+        // The write fails only if the counter is full. A wake-up is then already pending.
         let _ = rustix::io::write(&self.0, &1u64.to_ne_bytes());
     }
 
@@ -55,7 +55,7 @@ pub struct Ready {
     pub is_writable: bool,
 }
 
-/// Set of files to wait for.
+/// Set of files that a thread waits for.
 pub struct Poller {
     epoll: OwnedFd,
     events: Vec<epoll::Event>,
@@ -107,7 +107,7 @@ impl Poller {
         )?)
     }
 
-    /// Waits for at most `timeout`, or without limit. Reports each file that is ready to the callback.
+    /// Waits for at most `timeout`, or without limit if it is `None`. Calls `on_ready` for each file that is ready.
     pub fn wait(&mut self, timeout: Option<Duration>, mut on_ready: impl FnMut(Ready)) {
         let timeout = timeout.map(|timeout| Timespec {
             tv_sec: timeout.as_secs() as _,

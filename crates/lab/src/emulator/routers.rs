@@ -1,11 +1,11 @@
 //! Routers: switches that reply to packets whose TTL expires, at a limited rate.
 //!
-//! Sources: RFC 1812, 4.3.2.8 (a router limits the rate of its ICMP errors, here by a token bucket) and 5.3.1 (TTL).
-//! The default limit is Linux's limit for all errors of a machine, `net.ipv4.icmp_msgs_per_sec` and
-//! `icmp_msgs_burst`. Hardware routers allow some 100 to 1,000 replies per second.
+//! Sources: RFC 1812, 4.3.2.8 (a router limits the rate of its ICMP errors; here, by a token bucket) and 5.3.1 (TTL).
+//! The default limit is Linux's limit for all errors of a machine, `net.ipv4.icmp_msgs_per_sec` and `icmp_msgs_burst`.
+//! Hardware routers allow about 100 to 1,000 replies per second.
 //!
-//! Deviations from routers:
-//! - A switch has one address for all of its links.
+//! Deviations from real routers:
+//! - A switch has a single address for all of its links.
 //! - There is no second limit for each receiver (Linux's `icmp_ratelimit`).
 
 use crate::emulator::addresses;
@@ -15,7 +15,7 @@ use tailcut_fabric::Packet;
 use tailcut_units::Time;
 use tailcut_wire::foreign::{RouterAddress, time_exceeded};
 
-/// Largest number of replies that a switch may send at once (size of the token bucket).
+/// Maximum number of replies that a switch may send in one burst (size of the token bucket).
 const BURST: f64 = 50.0;
 /// Default number of replies per second.
 pub const USUAL_RATE: NonZeroU32 = NonZeroU32::new(1_000).unwrap();
@@ -25,9 +25,9 @@ const PRIORITY: u8 = 0;
 /// Counters of a switch as a router.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct RouterCounts {
-    /// Packets whose TTL expired at the switch.
+    /// Number of packets whose TTL expired at the router.
     pub ended: u64,
-    /// Replies sent.
+    /// Number of replies that the router has sent.
     pub answered: u64,
 }
 
@@ -47,7 +47,7 @@ pub struct Routers {
 }
 
 impl Routers {
-    /// Creates `switches` routers. Each sends at most `rate` replies per second, and at most 50 at once.
+    /// Creates `switches` routers. Each router sends at most `rate` replies per second, and at most 50 in one burst.
     pub fn new(switches: usize, rate: NonZeroU32) -> Self {
         let router = Router {
             counts: RouterCounts::default(),
@@ -60,8 +60,9 @@ impl Routers {
         }
     }
 
-    /// Writes the reply to a packet whose TTL has expired at a switch, if the rate limit permits it. Returns the
-    /// reply's packet and frame length in bytes. `ended` is the frame as the switch received it.
+    /// Writes the reply to a packet whose TTL has expired at a switch. Returns the packet of the reply and the length
+    /// of its frame in bytes, or `None` if the rate limit forbids a reply. `ended` is the frame as the switch received
+    /// it.
     pub fn answer(
         &mut self,
         now: Time,
@@ -104,8 +105,8 @@ impl Routers {
     }
 }
 
-/// Returns the hop limit that a host's packet has in the fabric; 0 for no limit. A TTL of 0 expires at the first
-/// switch, like a TTL of 1.
+/// Returns the hop limit that a host's packet gets in the fabric. 0 means no limit. A packet with TTL 0 expires at the
+/// first switch, like a packet with TTL 1.
 pub fn hop_limit(ttl: Option<u8>) -> u8 {
     ttl.map_or(0, |ttl| ttl.max(1))
 }
@@ -165,7 +166,8 @@ mod tests {
         let answer = routers.answer(Time::ZERO, 2, &packet(), &frame(), &mut out);
         let (answer, length) = answer.expect("an answer");
         assert_eq!((answer.src, answer.dst), (HostId(1), HostId(0)));
-        // Ethernet, IP and ICMP headers, then the IP and UDP headers and payload of the datagram.
+        // The length is the sum of the Ethernet, IP and ICMP headers, and of the datagram's IP header, UDP header and
+        // payload.
         assert_eq!(length, 14 + 20 + 8 + 20 + 8 + 10);
         assert_eq!(answer.size, line_time(length));
         assert_eq!(out[26..30], addresses::switch_ipv4(2).octets());

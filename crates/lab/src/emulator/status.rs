@@ -23,7 +23,7 @@ pub struct Status {
     pub lateness: LatenessSummary,
     /// Delay of a full-size packet on the longest path without other traffic, in microseconds.
     pub unloaded_us: f64,
-    /// Whether the results are valid.
+    /// Whether the results are valid, with the reasons if they are not.
     #[serde(flatten)]
     pub validity: Validity,
     /// Packets that have entered the network.
@@ -32,13 +32,13 @@ pub struct Status {
     pub delivered: PacketCount,
     /// Packets that are in the network now.
     pub remaining: PacketCount,
-    /// Dropped packets, by reason.
+    /// Number of dropped packets for each reason.
     pub drops: BTreeMap<String, PacketCount>,
-    /// Notes for the user: settings that the kernel does not have, and the implementation of the congestion control.
+    /// Notes for the user, about settings that the kernel does not have and about the congestion control.
     pub notes: Vec<String>,
-    /// Hosts.
+    /// Status of each host.
     pub hosts: Vec<HostStatus>,
-    /// Switches that are routers; otherwise empty.
+    /// Switches that are routers. The list is empty if switches are not routers.
     pub routers: Vec<RouterStatus>,
     /// Links, one entry for each direction.
     pub links: Vec<LinkStatus>,
@@ -79,19 +79,19 @@ pub struct RouterStatus {
 pub struct LinkStatus {
     /// Names of the link's two nodes, `from>to`.
     pub link: String,
-    /// Whether the link delivers packets.
+    /// Whether the link is up and delivers packets.
     pub is_up: bool,
-    /// Rate in bits per second.
+    /// Rate of the link in bits per second.
     pub rate_bps: u64,
-    /// Propagation delay in nanoseconds.
+    /// Propagation delay of the link in nanoseconds.
     pub delay_ns: u64,
-    /// Packets sent.
+    /// Number of packets that the link has sent.
     pub packets: u64,
-    /// Bytes sent, including framing overhead.
+    /// Number of bytes that the link has sent, including framing overhead.
     pub bytes: u64,
     /// Packets that the queue has dropped.
     pub dropped: u64,
-    /// Share of packets that the link loses at random at present, 0 to 1.
+    /// Probability with which the link currently loses a packet, 0 to 1.
     pub loss: f64,
     /// Packets that the link has lost at random.
     pub lost: u64,

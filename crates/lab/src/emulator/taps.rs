@@ -1,4 +1,4 @@
-//! Network side of the hosts' network cards: it reads frames from the TAP devices and writes frames to them.
+//! Network side of the hosts' network cards. The module reads frames from the TAP devices and writes frames to them.
 
 use crate::emulator::clock::Clock;
 use crate::emulator::frames::{self, Buffers, Frame, Refusal, TrimCodes};
@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, VecDeque};
 use tailcut_fabric::{Delivery, Dropped, Fabric, Observer, Packet};
 use tailcut_units::{Duration, FiveTuple, HostId, Time};
 
-/// Time by which the fabric's thread wakes up before an event. The kernel wakes a thread about 25 us late, and in rare
+/// Time by which the fabric's thread wakes up before an event. The kernel wakes a thread about 25 us late, in rare
 /// cases 100 us.
 const EARLY: Duration = Duration::from_us(100);
 /// Poller key of the file for wake-ups. The key of a network card is the number of its host.
@@ -47,7 +47,7 @@ pub struct Taps {
     purges_by_reset: bool,
     /// Router state of the switches, if they are routers.
     routers: Option<Routers>,
-    /// Whether a connection's ports may pin it to a path.
+    /// Whether the ports of a connection may select its path.
     reads_pins: bool,
     codes: TrimCodes,
     poller: Poller,
@@ -58,7 +58,7 @@ pub struct Taps {
 }
 
 impl Taps {
-    /// Creates the network cards of the hosts of a lab. `waker` wakes the thread that waits for them.
+    /// Creates the network cards of a lab's hosts. `waker` wakes the thread that calls [`Taps::wait`].
     ///
     /// # Errors
     /// The kernel rejects a call, or a parameter is outside its range.
@@ -107,7 +107,7 @@ impl Taps {
         tracker.map_or_else(TrackedFlows::default, |tracker| tracker.flows(from, most))
     }
 
-    /// Waits until a time on `clock`, until a host sends a frame, or until another thread wakes this one.
+    /// Waits until a time on `clock`, until a host sends a frame, or until another thread wakes this thread.
     pub fn wait(&mut self, clock: &Clock, until: Time) {
         if !self.ready.is_empty() {
             return;
@@ -120,7 +120,7 @@ impl Taps {
             });
     }
 
-    /// Returns whether another thread has woken this one since the last call.
+    /// Returns whether another thread has woken this thread since the last call.
     pub fn was_woken(&mut self) -> bool {
         if self.is_woken {
             self.waker.clear();
@@ -133,7 +133,7 @@ impl Taps {
         let Some(host) = self.ready.pop_front() else {
             return false;
         };
-        // The host may have further frames. It goes to the end of the queue, so that each host gets its turn.
+        // The host may have further frames. The host moves to the end of the queue, so that each host gets its turn.
         if self.take_of(now, host, fabric) {
             self.ready.push_back(host);
         }
@@ -217,11 +217,11 @@ impl Taps {
     pub fn deliver(&mut self, clock: &Clock, delivery: Delivery<Frame>) {
         let mut frame = delivery.body;
         let host = delivery.host.0 as usize;
-        // The sender may be a member of the group, but a switch sends no packet back to its source.
+        // The sender may be a member of the multicast group, but a switch sends no packet back to its source.
         if !(delivery.packet.dst.is_group() && delivery.host == delivery.packet.src) {
             frames::leave(&delivery.packet, &mut frame);
             self.counts[host].received += 1;
-            // This fails only if the host has disabled its network card.
+            // The call fails only if the host has disabled its network card.
             let _ = self.hosts[host].tap.send(frame.bytes());
             self.lateness.note(clock.now().since(delivery.time));
             if let Some(nics) = &mut self.nics {
@@ -244,7 +244,7 @@ impl Taps {
         }
     }
 
-    /// Sets a host's NIC to the present rate of its link.
+    /// Adapts a host's NIC to the current rate of the host's link.
     pub fn follow_link<O: Observer<Frame>>(
         &mut self,
         now: Time,
@@ -256,7 +256,7 @@ impl Taps {
         }
     }
 
-    /// Receives a packet that the fabric has dropped. If its TTL expired at a switch, this switch may reply.
+    /// Handles a packet that the fabric has dropped. If the packet's TTL expired at a switch, this switch may reply.
     pub fn end<O: Observer<Frame>>(
         &mut self,
         dropped: Dropped<Frame>,
@@ -277,7 +277,7 @@ impl Taps {
         self.release(dropped);
     }
 
-    /// Returns the router counters of each switch, or nothing if switches are not routers.
+    /// Returns the router counters of each switch. The iterator is empty if switches are not routers.
     pub fn routers(&self) -> impl Iterator<Item = RouterCounts> {
         self.routers.iter().flat_map(Routers::counts)
     }
@@ -292,14 +292,14 @@ impl Taps {
         self.lateness.summary()
     }
 
-    /// Returns the counters of each host, and the number of frames lost between its kernel and the network, if the
-    /// kernel counts them.
+    /// Returns the counters of each host, and the number of frames lost between the host's kernel and the network. The
+    /// number is `None` if the kernel does not count these frames.
     pub fn counts(&mut self) -> impl Iterator<Item = (&Counts, Option<u64>)> {
         let lost = self.hosts.iter_mut().map(|host| host.counters.dropped());
         self.counts.iter().zip(lost)
     }
 
-    /// Returns the settings that the kernel does not have. All hosts share one kernel, so the first host's list is
+    /// Returns the settings that the kernel does not have. All hosts share one kernel, so the list of the first host is
     /// sufficient.
     pub fn missing(&self) -> Vec<String> {
         let first = self.hosts.first();

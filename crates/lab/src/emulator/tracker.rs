@@ -1,13 +1,13 @@
 //! Tracker of the flows that any program sends over TCP. It reads the headers of the programs' segments.
 //!
-//! A TCP connection has up to two flows: the data of the opener, which is the side that opens the connection, and the
-//! data in the other direction. The length of a flow is the number of bytes of its stream, without retransmissions. The
+//! A TCP connection has up to two flows: the data from the side that opens the connection (the opener), and the data in
+//! the other direction. The length of a flow is the number of bytes of its stream, without retransmissions. The
 //! opener's flow starts with the first SYN. The other flow starts with its first byte of payload. A flow is complete
 //! when its receiver acknowledges the FIN. The tracker uses the times at which packets enter the network. A completion
-//! time therefore includes the delay in the receiver, but not the time of the last ACK in the network.
+//! time therefore includes the delay in the receiver, but not the time that the last ACK spends in the network.
 //!
 //! The flows of a reset or open connection have no completion time. Data that TCP sends with the SYN (Fast Open) is
-//! counted in the length only if later data of the flow follow, and never as sent payload.
+//! counted in the length only if later data of the flow follows. It is never counted as sent payload.
 
 use crate::emulator::frames::TcpSegment;
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ const MOST_OPEN: usize = 65_536;
 /// Maximum number of ended flows that the tracker keeps.
 const MOST_ENDED: usize = 262_144;
 
-/// Identity of a connection: its two ends, smaller host and port first, and whether it uses IPv6.
+/// Identity of a connection: its two ends in ascending order of host and port, and whether it uses IPv6.
 type Key = ([(HostId, u16); 2], bool);
 
 /// Flow that a program has sent over TCP.
@@ -55,21 +55,21 @@ pub struct TrackedFlows {
     pub flows: Vec<TrackedFlow>,
     /// Index of the next ended flow; `None` if this part is the last.
     pub next: Option<u64>,
-    /// Number of ended flows that were discarded, the earliest first.
+    /// Number of ended flows that were discarded. The earliest flows are discarded first.
     pub forgotten: u64,
     /// Number of connections that were not tracked because too many were open.
     pub not_followed: u64,
 }
 
-/// One direction of a connection.
+/// One direction of a connection: the data that one of its ends sends.
 #[derive(Clone, Copy, Default, Debug)]
 struct Direction {
     /// Sequence number of the first byte; `None` before the SYN.
     first: Option<u32>,
-    /// Length of the stream, up to the last byte that the tracker has seen.
+    /// Length of the stream in bytes, up to the last byte that the tracker has seen.
     bytes: u64,
     started: Option<Time>,
-    /// Sequence number after the FIN.
+    /// Sequence number after the FIN; `None` before the FIN.
     end: Option<u32>,
     ended: Option<Time>,
     payload_sent: u64,
@@ -78,7 +78,7 @@ struct Direction {
 
 #[derive(Clone, Copy, Debug)]
 struct Connection {
-    /// Whether the second end of the key has opened the connection.
+    /// Whether the second end of the key opened the connection.
     is_reversed: bool,
     began: Time,
     handshake: Option<Duration>,
@@ -86,7 +86,7 @@ struct Connection {
     directions: [Direction; 2],
 }
 
-/// Tracker of connections.
+/// Tracker of the TCP connections of programs.
 #[derive(Default, Debug)]
 pub struct Tracker {
     open: HashMap<Key, Connection>,
@@ -106,7 +106,7 @@ fn key(from: HostId, to: HostId, segment: &TcpSegment) -> (Key, usize) {
 }
 
 impl Direction {
-    /// Records a segment that enters the network in this direction.
+    /// Records a segment that enters the network in the direction of this flow.
     fn send(&mut self, now: Time, segment: &TcpSegment) {
         let Some(first) = self.first else {
             return;
@@ -114,8 +114,8 @@ impl Direction {
         if segment.payload > 0 {
             self.started.get_or_insert(now);
             self.payload_sent += u64::from(segment.payload);
-            // Signed distance from the end of the known stream to the end of the segment, modulo 2^32. It is positive
-            // if the segment contains new bytes.
+            // Signed distance from the end of the known stream to the end of the segment, modulo 2^32. The distance is
+            // positive if the segment contains new bytes.
             let furthest = first.wrapping_add(self.bytes as u32);
             let last = segment.sequence.wrapping_add(segment.payload);
             match last.wrapping_sub(furthest) as i32 {
@@ -129,7 +129,7 @@ impl Direction {
         }
     }
 
-    /// Records that the receiver of this direction has acknowledged all bytes before `sequence`.
+    /// Records that the receiver of this flow has acknowledged all bytes before `sequence`.
     fn acknowledged(&mut self, now: Time, sequence: u32) {
         if let Some(end) = self.end
             && sequence.wrapping_sub(end) as i32 >= 0
@@ -140,7 +140,7 @@ impl Direction {
 }
 
 impl Connection {
-    /// Returns the flows of the directions that have sent data.
+    /// Returns the flows of the connection, one for each direction in which data was sent.
     fn flows(&self, (ends, _): &Key) -> impl Iterator<Item = TrackedFlow> {
         let of_way = |place: usize| {
             let (direction, src, dst) = (&self.directions[place], ends[place], ends[1 - place]);
@@ -211,10 +211,10 @@ impl Tracker {
         let first = Some(sequence.wrapping_add(1));
         if let Some(known) = self.open.get(&key) {
             if known.directions[place].first == first {
-                // This is a retransmission of the SYN.
+                // The SYN is a retransmission, so the connection is already tracked.
                 return;
             }
-            // A new connection uses the same ports.
+            // A new connection reuses the ports of an earlier one, so the earlier one has ended.
             self.close(&key);
         }
         if self.open.len() >= MOST_OPEN {
@@ -275,7 +275,7 @@ mod tests {
         Time::from_ns(1_000 * us)
     }
 
-    /// Connections between a client's port and port 80 of a server, as the network sees them.
+    /// Test connections between a client's port and port 80 of a server, as the tracker sees them.
     #[derive(Default)]
     struct Wire {
         tracker: Tracker,
@@ -334,7 +334,7 @@ mod tests {
         wire.client(31, TcpFlags::ACK, [0, 500, 100]);
         wire.server(40, TcpFlags::ACK, [500, 100, 1_000]);
         wire.server(41, TcpFlags::ACK, [1_500, 100, 1_000]);
-        // Retransmission of the first segment.
+        // The server repeats its first segment.
         wire.server(300, TcpFlags::ACK, [500, 100, 1_000]);
         wire.server(301, FIN, [2_500, 100, 0]);
         assert!(
@@ -367,7 +367,7 @@ mod tests {
         let flows = wire.flows();
         assert_eq!(flows.len(), 1, "the server sent nothing");
         assert_eq!((flows[0].bytes, flows[0].fct_ps), (100, None));
-        // Late segments belong to no connection.
+        // Segments that arrive after the end belong to no connection.
         wire.client(50, FIN, [100, 500, 0]);
         assert_eq!(wire.flows(), flows);
     }

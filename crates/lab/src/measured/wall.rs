@@ -1,5 +1,5 @@
-//! Measured run on real hosts. The simulator's code creates the workload and the record. The transport is the
-//! kernel's TCP, or SCDP over UDP. The clock is the wall clock.
+//! Measured run on real hosts, on the wall clock. The simulator's code creates the workload and the record. The
+//! transport is the kernel's TCP, or SCDP over UDP.
 
 use crate::emulator::clock::Clock;
 use crate::emulator::driver::{World, drive};
@@ -25,7 +25,8 @@ use tailcut_sim::transport::{Event, Transport};
 use tailcut_sim::{RunClock, RunConfig, RunControl, RunError, RunParts, Watch};
 use tailcut_units::{Duration, HostId, Time};
 
-/// Time before the start of a flow at which the agents receive the order, so that they can start the flow in time.
+/// Time by which the agents receive an order before the flow starts. The agents need this time to start the flow
+/// punctually.
 const ORDER_LEAD_TIME: Duration = Duration::from_us(500);
 /// Number of actions of the driver between two checks whether the run must stop.
 const EVENTS_PER_CHECK: u32 = 4_096;
@@ -49,8 +50,8 @@ impl RealHosts for ThisMachine {
     }
 }
 
-/// Gets the privileges to create hosts. Root already has these privileges. Any other user gets them in a new user
-/// namespace, which this process then enters. Call this function before the process starts threads.
+/// Gains the privileges to create hosts. Root already has these privileges. Any other user gets them in a new user
+/// namespace, which this process enters. Call this function before the process starts threads.
 ///
 /// # Errors
 /// The system allows no user namespaces.
@@ -91,7 +92,7 @@ fn cpu_seconds() -> f64 {
     cpu.tv_sec as f64 + cpu.tv_nsec as f64 / 1e9
 }
 
-/// State of a run.
+/// State of a measured run.
 struct MeasuredRun<'a> {
     parts: RunParts<'a, Frame>,
     taps: Taps,
@@ -100,9 +101,9 @@ struct MeasuredRun<'a> {
     /// Events of each host that its applications have not received yet.
     events: Vec<Rc<RefCell<VecDeque<Event>>>>,
     drain: Duration,
-    /// Time before the start of a flow at which the agents receive the order.
+    /// Time by which the agents receive an order before the flow starts.
     ahead: Duration,
-    /// Time of the last action of the applications. The applications must not receive events with earlier times. Used
+    /// Time of the last action of the applications. Events with earlier times must not reach the applications. Used
     /// only for requests.
     acted: Time,
     sample_every: Option<Duration>,
@@ -167,8 +168,8 @@ impl<'a> MeasuredRun<'a> {
             events,
             drain: config.drain,
             ahead: match plan.has_requests {
-                // Orders for copies contain no start time, and the agents execute them immediately. They are therefore
-                // sent at the start time.
+                // Orders for copies contain no start time: the agents execute them at once. The orders are therefore
+                // sent exactly at the start time.
                 true => Duration::ZERO,
                 false => ORDER_LEAD_TIME,
             },
@@ -192,7 +193,8 @@ impl<'a> MeasuredRun<'a> {
             .deliver_events(event.at.max(self.acted), event.host);
     }
 
-    /// Lets the applications submit their next orders, if these are due soon. Returns whether an order was submitted.
+    /// Lets the applications submit their next orders, if the orders are due soon. Returns whether an order was
+    /// submitted.
     fn order(&mut self, now: Time) -> bool {
         let Some(due) = self.parts.next() else {
             return false;
@@ -300,8 +302,8 @@ impl<'a> World for MeasuredRun<'a> {
                 has_events = true;
             }
         }
-        // The events may include the end of the last flow. If there were events, the driver therefore calls `act` again
-        // before it waits.
+        // The events may include the end of the last flow. The result is then true, so that the driver calls `act`
+        // again before it waits.
         has_events
             || self.order(now)
             || self.sample(now)

@@ -1,4 +1,4 @@
-//! TUN device in a network namespace of the calling thread.
+//! TUN device in a network namespace that only the calling thread uses.
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{Mode, OFlags, Timespec};
@@ -9,9 +9,9 @@ use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// Address of the kernel.
+/// Address of the kernel's end.
 pub const OWN: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 1);
-/// Address of the peer.
+/// Address of the peer, which the case plays.
 pub const PEER: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 2);
 
 const NAME: &[u8] = b"cases0";
@@ -43,7 +43,7 @@ impl InterfaceRequest {
         request
     }
 
-    /// Request with a `struct sockaddr_in`: family, port and address.
+    /// Returns a request that contains a `struct sockaddr_in`: family, port and address.
     fn with_address(address: Ipv4Addr) -> Self {
         let mut value = [0; 8];
         value[..2].copy_from_slice(&AddressFamily::INET.as_raw().to_ne_bytes());
@@ -52,11 +52,11 @@ impl InterfaceRequest {
     }
 }
 
-/// File of the device. The device disappears when the file is closed.
+/// File of the TUN device. The device disappears when the file is closed.
 pub struct Device(OwnedFd);
 
 impl Device {
-    /// Moves the calling thread into its own network namespace, and creates the device in it.
+    /// Moves the calling thread into its own network namespace, and creates the device there.
     pub fn in_own_namespace() -> Result<Self, String> {
         // SAFETY: the call is unsafe only for flags that remove file descriptors or memory from other threads.
         unsafe { unshare_unsafe(UnshareFlags::NEWNET) }
@@ -92,7 +92,7 @@ impl Device {
         Ok(Self(file))
     }
 
-    /// Waits until the kernel sends a packet, at most until `until`, and reads it.
+    /// Waits until the kernel sends a packet, and reads the packet. Returns `None` if no packet arrives before `until`.
     pub fn receive(&self, buffer: &mut [u8], until: Instant) -> Option<usize> {
         loop {
             if let Ok(length) = rustix::io::read(&self.0, &mut *buffer) {
@@ -112,14 +112,14 @@ impl Device {
             tv_nsec: i64::from(left.subsec_nanos()),
         };
         let file = self.0.as_fd();
-        // An interrupted wait is only shorter.
+        // A signal may interrupt the wait. The wait is then only shorter, so the error is ignored.
         let _ = poll(
             &mut [PollFd::from_borrowed_fd(file, PollFlags::IN)],
             Some(&timeout),
         );
     }
 
-    /// Sends a packet to the kernel, which handles it before the call returns.
+    /// Sends a packet to the kernel. The kernel processes the packet before the call returns.
     pub fn send(&self, packet: &[u8]) -> Result<(), String> {
         let sent = rustix::io::write(&self.0, packet);
         sent.map(drop)

@@ -1,4 +1,4 @@
-//! The kernel's TCP as a machine for the player.
+//! The kernel's TCP, driven by the player of cases.
 
 use crate::cases::parse::{Block, Controller, Input, Sent, Settings, Side};
 use crate::cases::play::{Machine, State};
@@ -15,39 +15,41 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
-/// Longest time in which an answer to an input is awaited. The kernel answers before it accepts the next packet, so
-/// this time only passes if an answer is missing.
+/// Maximum time to wait for an answer to an input. The kernel answers before it accepts the next packet, so the wait is
+/// only this long if an answer is missing.
 const PATIENCE: Duration = Duration::from_millis(10);
 /// First sequence number of the peer.
 const PEER_START: u32 = 5_000_000;
-/// Bytes that the program may have written before their transmission.
+/// Size of the program's send buffer in bytes: data that is written but not yet transmitted.
 const SEND_BUFFER: usize = 8 << 20;
 const WINDOW: u16 = u16::MAX;
 const WINDOW_SCALE: u8 = 7;
-/// Bytes that the option with timestamps takes from each segment.
+/// Bytes that the timestamp option occupies in each segment.
 const TIMESTAMP_BYTES: u64 = 12;
 
-/// Connection of the kernel to a peer that the case plays.
+/// Connection between the kernel and a peer that the case plays.
 pub struct Kernel<'a> {
     device: &'a Device,
     settings: Settings,
     ports: (u16, u16),
     listener: Option<OwnedFd>,
     stream: Option<OwnedFd>,
-    /// First sequence number of the kernel.
+    /// First sequence number of the kernel; `None` before its SYN.
     start: Option<u32>,
     /// Offset of the peer's next byte.
     peer_next: u64,
-    /// Start of the present step.
+    /// Start time of the current step.
     step: Instant,
-    /// Longest time by which an input came late.
+    /// Longest delay of an input after its planned time.
     lateness: Duration,
-    /// Whether an answer was missing. Inputs after it come late, because the answer was awaited.
+    /// Whether an answer was missing. The lateness of later inputs is then not recorded, because the wait for the
+    /// answer caused it.
     is_missing: bool,
     birth: Instant,
     sent: Vec<Sent>,
     capable: Option<bool>,
-    /// Timestamp of the latest packet of the kernel, and of the first transmission from each offset.
+    /// Timestamp of the latest packet of the kernel. `firsts` contains the timestamp of the first transmission from
+    /// each offset.
     latest: u32,
     firsts: BTreeMap<u64, u32>,
 }
@@ -71,9 +73,9 @@ impl<'a> Kernel<'a> {
             ("tcp_recovery", 1),
             ("tcp_timestamps", 1),
             ("tcp_ecn", u8::from(settings.ecn)),
-            // Connections do not learn from those before.
+            // A new connection must not use metrics of earlier connections.
             ("tcp_no_metrics_save", 1),
-            // No segment waits for further segments to leave with it.
+            // Each segment leaves at once. It does not wait for further segments.
             ("tcp_tso_win_divisor", 100),
         ] {
             let path = format!("/proc/sys/net/ipv4/{name}");
@@ -99,7 +101,7 @@ impl<'a> Kernel<'a> {
         })
     }
 
-    /// Returns the longest time by which an input came late. A late input can change the answers.
+    /// Returns the longest delay of an input after its planned time. A late input can change the answers.
     pub const fn lateness(&self) -> Duration {
         self.lateness
     }
@@ -110,8 +112,8 @@ impl<'a> Kernel<'a> {
         }
     }
 
-    /// Reads the packets that the kernel has sent and sends until `until`, or until one of them belongs to the
-    /// connection. Returns whether one did.
+    /// Reads the packets that the kernel sends, until one of them belongs to the connection or the time is `until`.
+    /// Returns whether a packet belonged to the connection.
     fn read(&mut self, until: Instant) -> bool {
         let mut buffer = [0; 1 << 16];
         while let Some(length) = self.device.receive(&mut buffer, until) {
@@ -146,7 +148,7 @@ impl<'a> Kernel<'a> {
                 }
                 TcpOptionElement::SelectiveAcknowledgement(first, others) => {
                     let blocks = std::iter::once(first).chain(others.into_iter().flatten());
-                    // Without timestamps, the kernel has room for a fourth block.
+                    // Without timestamps, the kernel has space for a fourth SACK block.
                     let blocks = blocks.map(|(start, end)| (received(start), received(end)));
                     sack.extend(blocks.take(3));
                 }
@@ -181,7 +183,7 @@ impl<'a> Kernel<'a> {
         });
     }
 
-    // The peer.
+    // Functions of the peer.
 
     /// Returns the header of the peer's segment at `offset`.
     fn header(&self, offset: u64) -> TcpHeader {
@@ -205,7 +207,7 @@ impl<'a> Kernel<'a> {
         self.device.send(&packet)
     }
 
-    /// Sends the SYN of a connection that the peer opens, or the SYN-ACK of one that the kernel opens.
+    /// Sends the SYN if the peer opens the connection. Sends the SYN-ACK if the kernel opens the connection.
     fn send_syn(&self, opener: Side, ecn: bool) -> Result<(), String> {
         let mut header = self.header(0);
         header.sequence_number = PEER_START;
@@ -295,7 +297,7 @@ impl<'a> Kernel<'a> {
         self.send(header, Vec::new(), self.latest, &payload, ecn)
     }
 
-    // The program.
+    // Functions of the program on the kernel's side.
 
     fn socket(&self) -> rustix::io::Result<OwnedFd> {
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
@@ -336,7 +338,7 @@ impl<'a> Kernel<'a> {
         Ok(())
     }
 
-    /// Accepts the connection, if the handshake is complete, and reads all data, as a program does that waits for both.
+    /// Runs the program once: it accepts the connection if the handshake is complete, and reads all available data.
     fn run_program(&mut self) {
         if let (None, Some(listener)) = (&self.stream, &self.listener)
             && let Ok(stream) = rustix::net::accept(listener)
@@ -474,10 +476,10 @@ impl Drop for Kernel<'_> {
     }
 }
 
-/// Closes a connection with a RST, so that nothing of it remains.
+/// Closes a connection with a RST, so that the kernel keeps no state of it.
 fn abort(stream: Option<OwnedFd>) {
     if let Some(stream) = stream {
-        // Without the option, the connection only ends later.
+        // The error is ignored: without the option, the connection ends normally, only later.
         let _ = sockopt::set_socket_linger(&stream, Some(Duration::ZERO));
     }
 }
@@ -486,8 +488,8 @@ fn tcp_info(stream: &OwnedFd) -> Option<libc::tcp_info> {
     // SAFETY: the structure consists of numbers, for which zero is valid.
     let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
     let mut length = size_of_val(&info) as libc::socklen_t;
-    // SAFETY: `info` is writable for `length` bytes, which the kernel does not exceed; both live through the call, and
-    // the kernel keeps no pointer to them.
+    // SAFETY: `info` is writable for `length` bytes, and the kernel does not write more. Both variables live through
+    // the call, and the kernel keeps no pointer to them.
     let answer = unsafe {
         libc::getsockopt(
             stream.as_raw_fd(),

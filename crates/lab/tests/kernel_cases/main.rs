@@ -1,8 +1,8 @@
-//! Answers of the kernel's TCP to the cases that were measured on it. The test shows whether a kernel still gives the
-//! expected answers, and measures the answers of new cases.
+//! Compares the answers of this machine's kernel with the expected answers of each case, which were measured on a
+//! kernel. The test can also measure the answers for new cases.
 //!
 //! A TUN device connects the kernel with the peer that a case plays. Each thread has its own device and network
-//! namespace, so that settings of the machine and traffic of other programs do not matter.
+//! namespace. Settings of the machine and traffic of other programs therefore do not change the answers.
 #![cfg(target_os = "linux")]
 
 #[path = "../../../transport/tests/tcp/cases/mod.rs"]
@@ -22,22 +22,22 @@ use std::sync::atomic::{self, AtomicUsize};
 use std::time::Duration;
 
 const CASES: &str = include_str!("../../../transport/tests/cases/linux.txt");
-/// Kernel on which the answers were measured.
+/// Version of the kernel on which the expected answers were measured.
 const MEASURED_ON: &str = "6.18.";
 /// Number of runs of a case. A busy machine can delay a timer, so the majority decides.
 const RUNS: usize = 3;
-/// Largest delay of an input by a busy machine. A run with a larger delay and other answers does not count.
+/// Maximum delay of an input on a busy machine. If the delay is longer and the answers differ, the run does not count.
 const LATEST: Duration = Duration::from_millis(3);
-/// Number of runs of a case that may not count.
+/// Maximum number of runs of a case that do not count.
 const REPEATS: usize = 12;
-/// Number of cases that run at the same time. They mostly wait for timers.
+/// Number of cases that run at the same time. The cases mostly wait for timers.
 const THREADS: usize = 6;
 
 /// Results of the runs of a case.
 struct Played<'a> {
     case: &'a Case,
     agreeing: usize,
-    /// Deviations of each run that deviated.
+    /// Deviations from the expected answers, for each run that deviated.
     deviating: Vec<Vec<String>>,
     /// Number of runs that do not count, because the machine was too busy.
     late: usize,
@@ -48,7 +48,7 @@ struct Played<'a> {
 enum Verdict {
     Agrees,
     Deviates,
-    /// The machine was too busy.
+    /// No verdict, because the machine was too busy.
     Open,
 }
 
@@ -66,7 +66,8 @@ impl Played<'_> {
 #[test]
 fn answers_of_this_kernel_are_those_of_the_cases() {
     let cases = parse(CASES).unwrap_or_else(|error| panic!("{error}"));
-    // A part of a name selects cases, and a number of runs shows how stable they are.
+    // One variable selects cases by a part of their name. The other variable sets the number of runs, which shows how
+    // stable the answers are.
     let wanted = std::env::var("TAILCUT_KERNEL_CASES").unwrap_or_default();
     let runs = std::env::var("TAILCUT_KERNEL_RUNS").ok();
     let runs = runs.map_or(RUNS, |runs| runs.parse().expect("a number of runs"));
@@ -114,7 +115,7 @@ fn answers_of_this_kernel_are_those_of_the_cases() {
     );
 }
 
-/// Plays a case `runs` times, or until the majority is known.
+/// Plays a case `runs` times. With the default number of runs, stops as soon as the majority is known.
 fn play_often<'a>(case: &'a Case, runs: usize, device: &Device) -> Played<'a> {
     let mut played = Played {
         case,

@@ -7,11 +7,11 @@ use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement, TcpSl
 pub struct Arrival {
     pub header: TcpHeader,
     pub payload: u32,
-    /// Whether the packet is ECN-capable.
+    /// Whether the packet has an ECN-capable codepoint.
     pub capable: bool,
 }
 
-/// Returns the TCP segment of an IPv4 packet; `None` if it has another protocol or is not whole.
+/// Returns the TCP segment of an IPv4 packet. Returns `None` if the packet has another protocol or is incomplete.
 pub fn read(packet: &[u8]) -> Option<Arrival> {
     let (ip, rest) = Ipv4Header::from_slice(packet).ok()?;
     let length = usize::from(ip.payload_len().ok()?);
@@ -26,7 +26,7 @@ pub fn read(packet: &[u8]) -> Option<Arrival> {
     })
 }
 
-/// Returns an IPv4 packet of the peer.
+/// Returns an IPv4 packet that the peer sends.
 pub fn write(
     mut header: TcpHeader,
     options: &[TcpOptionElement],

@@ -1,10 +1,12 @@
 //! Distribution of the wait in an M/G/1 queue, computed as a lower and an upper bound.
 //!
 //! The wait is a geometric sum (Benes; Kleinrock volume 1, section 5.12): W = R_1 + ... + R_N with P(N = n) = (1 - rho)
-//! rho^n. The R are independent residual service times. If every R is rounded down to a multiple of a step, the sum is
-//! a lower bound of the wait. If every R is rounded up, the sum is an upper bound. Panjer's recursion ("Recursive
-//! evaluation of a family of compound distributions", ASTIN Bulletin 12, 1981) computes both sums exactly. Each result
-//! is therefore an interval that contains the true value. A smaller step makes the interval narrower.
+//! rho^n. The R are independent residual service times.
+//!
+//! The computation rounds every R to a multiple of a step. If every R is rounded down, the sum is a lower bound of the
+//! wait. If every R is rounded up, the sum is an upper bound. Panjer's recursion ("Recursive evaluation of a family of
+//! compound distributions", ASTIN Bulletin 12, 1981) computes both sums exactly. Each result is therefore an interval
+//! that contains the true value. A smaller step makes the interval narrower.
 
 use super::load::stable_load;
 use super::{Service, mg1};
@@ -30,22 +32,22 @@ impl Bounds {
     }
 }
 
-/// Distribution of a wait, or of a sum of independent waits, up to a horizon.
+/// Distribution of a wait, or of a sum of independent waits. It is known up to a largest wait, the horizon.
 #[derive(Clone, Debug)]
 pub struct WaitDistribution {
     step: f64,
     /// Exact mean, from the formula of Pollaczek and Khinchine.
     mean: f64,
-    /// Probability of each multiple of the step up to the horizon, for the wait rounded down.
+    /// Probabilities of the wait rounded down. Entry k is the probability of k steps.
     down: Vec<f64>,
-    /// Probability of each multiple of the step up to the horizon, for the wait rounded up.
+    /// Probabilities of the wait rounded up. Entry k is the probability of k steps.
     up: Vec<f64>,
 }
 
 impl WaitDistribution {
-    /// Returns the distribution of the wait in an M/G/1 queue up to the horizon `step * cells`. The bounds are tight if
-    /// the step is much shorter than the mean service, and the wait rarely exceeds the horizon. The computing time is
-    /// proportional to the square of `cells`.
+    /// Returns the distribution of the wait in an M/G/1 queue up to the horizon `step * cells`. The bounds are close to
+    /// each other if the step is much shorter than the mean service, and the wait rarely exceeds the horizon. The
+    /// computing time is proportional to the square of `cells`.
     ///
     /// # Panics
     /// The queue is overloaded, or the step or the number of cells is zero.
@@ -104,7 +106,7 @@ impl WaitDistribution {
         }
     }
 
-    /// Returns the `p`-quantile of the wait. A share `p` of all waits does not exceed it.
+    /// Returns the `p`-quantile of the wait: the wait that a share `p` of all customers do not exceed.
     ///
     /// # Panics
     /// The quantile is beyond the horizon.
@@ -126,8 +128,8 @@ impl WaitDistribution {
 
     /// Returns the mean of the smaller of two independent waits: the integral of P(W > w)^2.
     ///
-    /// Up to the horizon T, the integral is a sum. Beyond T, it is at most P(W > T) multiplied by the integral of P(W >
-    /// w) beyond T, which is the rest of the exact mean.
+    /// Up to the horizon T, the integral is a sum. The part beyond T is at most P(W > T) multiplied by the integral of
+    /// P(W > w) beyond T. That integral is the exact mean minus the integral up to T.
     pub fn mean_of_smaller_of_two(&self) -> Bounds {
         let down = self.areas(&self.down);
         let up = self.areas(&self.up);
@@ -152,7 +154,7 @@ impl WaitDistribution {
     }
 }
 
-/// Areas under the tail of a lattice distribution, up to the horizon.
+/// Integrals of a lattice distribution's tail up to the horizon, and the probability beyond the horizon.
 struct Areas {
     /// Integral of P(W > w).
     plain: f64,

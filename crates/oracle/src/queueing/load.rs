@@ -1,6 +1,7 @@
 //! Load of a queue.
 
-/// Returns the load of a queue with `arrivals` per unit of time, each with a mean service time of `mean_service`.
+/// Returns the load of a queue: `arrivals` customers per unit of time, multiplied by their mean service time
+/// `mean_service`.
 ///
 /// # Panics
 /// The load is negative, or 1 or more.

@@ -8,8 +8,8 @@ pub fn mean_wait(arrivals: f64, service: f64) -> f64 {
     load * service / (2.0 * (1.0 - load))
 }
 
-/// Returns the variance of the wait, rho D^2 (4 - rho) / (12 (1 - rho)^2): Takacs' second moment (see
-/// [`super::mg1::variance_of_wait`]) at `E[S^k]` = D^k.
+/// Returns the variance of the wait, rho D^2 (4 - rho) / (12 (1 - rho)^2). It follows from Takacs' recursion (see
+/// [`super::mg1::variance_of_wait`]) with `E[S^k]` = D^k.
 pub fn variance_of_wait(arrivals: f64, service: f64) -> f64 {
     let load = stable_load(arrivals, service);
     load * service * service * (4.0 - load) / (12.0 * (1.0 - load) * (1.0 - load))

@@ -15,8 +15,9 @@ fn load(classes: &[PriorityClass]) -> f64 {
     load
 }
 
-/// Returns the mean residual work that an arriving customer finds in service: half the sum of the classes' arrival
-/// rates, each multiplied by the second moment of its service time.
+/// Returns R, the mean remaining service time of the customer in service when another customer arrives (zero if the
+/// server is idle). R is half the sum, over all classes, of the arrival rate times the second moment of the service
+/// time.
 fn residual(classes: &[PriorityClass]) -> f64 {
     let each = classes
         .iter()
@@ -24,9 +25,11 @@ fn residual(classes: &[PriorityClass]) -> f64 {
     each.sum::<f64>() / 2.0
 }
 
-/// Returns the mean sojourn time of class `k` with preemption, after which an interrupted service resumes: `E[S_k]` /
-/// (1 - s) + R / ((1 - s) (1 - s')). s is the load of the classes with higher priority than `k`. s' also includes the
-/// load of `k`. R is the residual work of class `k` and the classes with higher priority.
+/// Returns the mean sojourn time of class `k` with preemption: `E[S_k]` / (1 - s) + R / ((1 - s) (1 - s')). An
+/// interrupted service resumes where it stopped.
+///
+/// s is the load of the classes with higher priority than `k`. s' is the load of these classes and of `k`. R is the
+/// residual work of these classes and of `k`.
 ///
 /// # Panics
 /// There is no class `k`, or class `k` and the classes with higher priority have no steady state.
@@ -42,7 +45,7 @@ pub fn preemptive_sojourn(classes: &[PriorityClass], k: usize) -> f64 {
 /// # Panics
 /// There is no class `k`, or the classes together have no steady state.
 pub fn non_preemptive_wait(classes: &[PriorityClass], k: usize) -> f64 {
-    // This checks that all classes together have a steady state.
+    // `load` panics if all classes together have no steady state.
     load(classes);
     let above = 1.0 - load(&classes[..k]);
     let down_to = 1.0 - load(&classes[..=k]);

@@ -2,14 +2,15 @@
 //! independently.
 //!
 //! Source: Xu and Li, "RepFlow: Minimizing Flow Completion Times with Replicated Flows in Data Centers" (INFOCOM 2014).
-//! In each round, a mouse waits for the work in an M/G/1 queue whose customers are whole flows. The transmission time
-//! of the mouse is added once. The completion time is the completion time of the faster copy. The probability that both
-//! copies wait longer than a time is therefore the square of the probability for one copy. Both copies load the
-//! network.
+//!
+//! The customers of an M/G/1 queue are whole flows. In each round of slow start, a mouse waits for the work in this
+//! queue. The transmission time of the mouse is added once. The flow is complete when its faster copy is complete. The
+//! probability that both copies wait longer than a time is therefore the square of the probability for one copy. Both
+//! copies load the network.
 
 use super::{Bounds, Service, WaitDistribution};
 
-/// Returns the number of slow-start rounds in which `packets` are sent. The first window has `initial_window` packets,
+/// Returns the number of slow-start rounds that `packets` packets need. The first window has `initial_window` packets,
 /// and the window doubles in each round. The result is the smallest L with initial_window (2^L - 1) >= packets.
 ///
 /// # Panics
@@ -30,7 +31,7 @@ pub fn slow_start_rounds(packets: u64, initial_window: u64) -> u32 {
 pub struct Mouse {
     /// Transmission time of the mouse alone, in the unit of the service times.
     pub transmission: f64,
-    /// Number of rounds. Each round waits once.
+    /// Number of slow-start rounds. The mouse waits once in each round.
     pub rounds: u32,
 }
 
@@ -44,7 +45,7 @@ pub struct Lattice {
 }
 
 impl Mouse {
-    /// Returns the exact mean completion time of one copy at `load`: transmission + rounds `E[W]`.
+    /// Returns the exact mean completion time of a mouse without a copy at `load`: transmission + rounds `E[W]`.
     pub fn mean_alone(&self, load: f64, service: &Service) -> f64 {
         let arrivals = load / service.mean();
         self.transmission + f64::from(self.rounds) * super::mg1::mean_wait(arrivals, service)
@@ -53,8 +54,8 @@ impl Mouse {
     /// Returns the mean completion time of the faster of two copies. The copies increase the load of the network from
     /// `load` to (1 + `overhead`) `load`. The time is transmission + E[min of two independent sums of `rounds` waits].
     ///
-    /// Copies change the mix of flow sizes, because they are additional mice. Like the paper, the model ignores this:
-    /// it uses the same distribution of service times with and without copies.
+    /// Copies are additional mice, so they change the mix of flow sizes. The model ignores this change, like the paper:
+    /// the distribution of service times is the same with and without copies.
     pub fn mean_replicated(
         &self,
         load: f64,

@@ -7,7 +7,7 @@ use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, StudentsT};
 /// Estimate with its confidence interval.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Interval {
-    /// Estimate.
+    /// Estimated value.
     pub estimate: f64,
     /// Lower end of the interval.
     pub low: f64,
@@ -57,9 +57,11 @@ pub fn mean_interval(samples: &[f64], confidence: f64) -> Interval {
 }
 
 /// Returns the mean of a stationary series with its confidence interval by batch means (Law, "Simulation Modeling and
-/// Analysis", section 9.5.3). The series is divided into `batches` batches of consecutive samples, and the means of the
-/// batches count as independent samples. A batch must be much longer than the correlation of the series. If the batches
-/// do not use all samples, the first samples are left out, because the series may not be stationary there.
+/// Analysis", section 9.5.3).
+///
+/// The series is divided into `batches` batches of consecutive samples. The means of the batches count as independent
+/// samples, so a batch must be much longer than the correlation of the series. If the number of samples is not a
+/// multiple of `batches`, the first samples are left out, because the series may not be stationary there.
 ///
 /// # Panics
 /// There are fewer than two batches, or fewer samples than batches.
@@ -73,18 +75,20 @@ pub fn batch_means(series: &[f64], batches: usize, confidence: f64) -> Interval 
     mean_interval(&means, confidence)
 }
 
-/// Returns the `p`-quantile of independent samples with its confidence interval. `sorted` contains the samples in
-/// ascending order. The ends of the interval are the samples of two ranks l and u. The number X of samples up to the
-/// true quantile has a binomial distribution. The interval is therefore valid for every distribution, if P(X < l) and
-/// P(X >= u) are at most (1 - confidence) / 2. Returns `None` if there are too few samples for such ranks.
+/// Returns the `p`-quantile of independent samples with its confidence interval, or `None` if there are too few
+/// samples. `sorted` contains the samples in ascending order.
+///
+/// The ends of the interval are the samples of two ranks, l and u. The number X of samples up to the true quantile has
+/// a binomial distribution. If P(X < l) and P(X >= u) are at most (1 - confidence) / 2, the interval is valid for every
+/// distribution of the samples.
 ///
 /// The estimate is the sample of rank ceil(n p).
 pub fn percentile_interval(sorted: &[f64], p: f64, confidence: f64) -> Option<Interval> {
     let n = sorted.len() as u64;
     let count = Binomial::new(p, n).ok()?;
     let miss = (1.0 - confidence) / 2.0;
-    // Returns the first k of 0..=n for which P(X <= k) satisfies the condition. If the condition holds for a k, it
-    // also holds for all larger k.
+    // `first` returns the first k of 0..=n for which P(X <= k) satisfies the condition. If the condition is true for a
+    // k, it must be true for all larger k.
     let first = |holds: &dyn Fn(f64) -> bool| {
         let (mut low, mut high) = (0, n);
         while low < high {
@@ -97,9 +101,9 @@ pub fn percentile_interval(sorted: &[f64], p: f64, confidence: f64) -> Option<In
         }
         low
     };
-    // P(X <= l - 1) <= miss: the largest such l is the first k with P(X <= k) > miss.
+    // The lower rank is the largest l with P(X <= l - 1) <= miss. This l is the first k with P(X <= k) > miss.
     let lower_rank = first(&|cumulative| cumulative > miss);
-    // P(X <= u - 1) >= 1 - miss: the smallest such u.
+    // The upper rank is the smallest u with P(X <= u - 1) >= 1 - miss.
     let upper_rank = first(&|cumulative| cumulative >= 1.0 - miss) + 1;
     if lower_rank < 1 || upper_rank > n {
         return None;
@@ -112,8 +116,8 @@ pub fn percentile_interval(sorted: &[f64], p: f64, confidence: f64) -> Option<In
     })
 }
 
-/// Returns the ratio of a statistic of `a` to the same statistic of `b`, with its percentile bootstrap interval (Efron
-/// and Tibshirani, "An Introduction to the Bootstrap", chapter 13). `a` and `b` are resampled independently.
+/// Returns a statistic of `a` divided by the same statistic of `b`, with its percentile bootstrap interval (Efron and
+/// Tibshirani, "An Introduction to the Bootstrap", chapter 13). `a` and `b` are resampled independently.
 ///
 /// # Panics
 /// There are no samples, or fewer than 40 resamples.

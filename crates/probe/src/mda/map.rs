@@ -7,22 +7,22 @@ use std::collections::BTreeMap;
 /// Node with its next hops.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Node {
-    /// Address that answered. `None`: the host that probes.
+    /// Address that answered. `None` for the host that sends the probes.
     pub at: Option<Answer>,
     /// Next hops, sorted.
     pub next: Vec<Answer>,
-    /// Number of flows that passed the node and whose next hop was probed.
+    /// Number of flows through the node whose next hop was probed.
     pub flows: u32,
-    /// Whether enough flows were probed for the stopping rule.
+    /// Whether as many flows were probed as the stopping rule requires.
     pub is_complete: bool,
 }
 
 /// All nodes at one distance.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Hop {
-    /// TTL of packets that expire at these nodes. 0: the host that probes.
+    /// TTL of packets that expire at these nodes. 0 for the host that sends the probes.
     pub ttl: u8,
-    /// Nodes.
+    /// Nodes at this distance.
     pub nodes: Vec<Node>,
 }
 
@@ -30,7 +30,7 @@ pub struct Hop {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Doubt {
-    /// No router answers at this distance, after all repetitions.
+    /// No router answers at this distance, although each probe was repeated.
     SilentHop {
         /// TTL of the silent hop.
         ttl: u8,
@@ -41,7 +41,7 @@ pub enum Doubt {
         /// TTL of the router.
         ttl: u8,
     },
-    /// The stopping rule needs more flows than allowed.
+    /// The stopping rule needs more flows than the limit allows.
     TooManyFlows {
         /// TTL of the node.
         ttl: u8,
@@ -80,16 +80,16 @@ impl std::fmt::Display for Doubt {
 /// Paths to the target.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Map {
-    /// Hops. The first one is the host that probes.
+    /// Hops by distance. The first hop is the host that sends the probes.
     pub hops: Vec<Hop>,
-    /// Number of paths.
+    /// Number of paths that were found.
     pub paths: u64,
-    /// Reasons why there may be more paths. If the list is empty, the number is complete, with the confidence
-    /// of the stopping rule.
+    /// Reasons why there may be more paths. If there is no reason, `paths` is complete, with the confidence of the
+    /// stopping rule.
     pub doubts: Vec<Doubt>,
-    /// Probes sent, including repetitions.
+    /// Number of probes sent, including repetitions.
     pub probes: u64,
-    /// Answers to each flow, starting with the first hop. `None`: the flow was not probed at this hop.
+    /// Answers to the probes of each flow, by hop. `None` if the flow was not probed at the hop.
     #[serde(skip)]
     pub ways: Vec<Vec<Option<Answer>>>,
 }
@@ -108,8 +108,8 @@ impl Map {
         }
     }
 
-    /// Returns the number of paths from the first hop to the target, or to the last node that
-    /// answers.
+    /// Returns the number of paths from the first hop to the target. If no flow reached the target, counts the paths to
+    /// the farthest nodes that answer.
     pub(super) fn count_paths(hops: &[Hop]) -> u64 {
         let mut ways: BTreeMap<Option<Answer>, u64> = BTreeMap::from([(None, 1)]);
         let mut arrived = 0;
@@ -126,7 +126,7 @@ impl Map {
             }
             ways = next;
         }
-        // If no flow reached the target, the paths to the farthest nodes count.
+        // No flow reached the target, so the paths to the farthest nodes count.
         let farthest: u64 = ways.values().sum();
         (arrived + farthest).max(1)
     }

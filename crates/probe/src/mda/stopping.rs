@@ -1,17 +1,17 @@
-//! Stopping rule of a search for next hops. If k next hops of a node are known, it returns the number of flows
-//! that are enough to conclude that there are no others.
+//! Stopping rule of the search for next hops. Assume that k next hops of a node are known. The rule returns the number
+//! of flows after which no other next hop is likely to exist.
 
 use std::cell::RefCell;
 
-/// Largest number of branching nodes for which the confidence of a whole graph holds.
+/// Largest number of nodes with several next hops for which [`StoppingRule::of_graph`] keeps its confidence.
 pub const MOST_BRANCHINGS: u32 = 64;
 
 /// Number of flows to send through a node, by the number of known next hops.
 #[derive(Clone, Debug)]
 pub struct StoppingRule {
-    /// Largest probability that next hops of a node are missing.
+    /// Largest probability that the search misses a next hop of a node.
     bound: f64,
-    /// Numbers of flows n_1, n_2, and so on, as far as they were computed.
+    /// Values n_1, n_2, ... that were computed so far.
     flows: RefCell<Vec<u32>>,
 }
 
@@ -37,8 +37,9 @@ impl StoppingRule {
         }
     }
 
-    /// Returns n_k for k = `found`: the smallest number of flows that would find k + 1 equally likely next hops,
-    /// except with the probability of the bound. For `found` = 0, returns n_1.
+    /// Returns n_k for k = `found`, the number of flows to send when k next hops are known. If there were k + 1 equally
+    /// likely next hops, this number of flows would find all of them, except with the probability of the bound. For
+    /// `found` = 0, returns n_1.
     pub fn flows(&self, found: usize) -> u32 {
         let mut flows = self.flows.borrow_mut();
         while flows.len() < found.max(1) {
@@ -53,8 +54,8 @@ impl StoppingRule {
 /// Returns the smallest number of flows that finds all of `next_hops` equally likely next hops,
 /// except with probability `bound`.
 fn fewest_flows(next_hops: usize, bound: f64) -> u32 {
-    // `seen[n]` is the probability that n next hops have been seen. The recursion adds only positive numbers.
-    // The inclusion-exclusion formula would lose all digits above about 100 next hops.
+    // `seen[n]` is the probability that n next hops have been seen. The recursion adds only positive numbers, so no
+    // digits are lost. The inclusion-exclusion formula would lose all digits above about 100 next hops.
     let all = next_hops as f64;
     let mut seen = vec![0.0; next_hops + 1];
     seen[1] = 1.0;
@@ -89,8 +90,8 @@ mod tests {
         assert_eq!(StoppingRule::of_node(0.95).flows(0), 6);
     }
 
-    /// Returns the probability that the rule stops too early at a node with `next_hops` next hops.
-    /// The search may stop after each smaller number of found next hops.
+    /// Returns the probability that the rule misses next hops of a node with `next_hops` next hops. The search may stop
+    /// at each smaller number of found next hops.
     fn failure(rule: &StoppingRule, next_hops: usize) -> f64 {
         let all = next_hops as f64;
         let mut seen = vec![0.0; next_hops + 1];

@@ -38,9 +38,9 @@ pub struct Limits {
     pub flows: usize,
     /// Highest TTL.
     pub ttl: u8,
-    /// Consecutive hops without an answer after which the walk ends.
+    /// Number of consecutive silent hops after which the walk ends.
     pub silent_hops: u8,
-    /// Number of flows that are probed a second time at each hop with several nodes.
+    /// Number of flows that are probed twice, at each hop with several nodes.
     pub repeated: usize,
 }
 
@@ -61,18 +61,18 @@ impl Default for Limits {
 enum Stage {
     /// Find the next hops of the nodes at this TTL.
     Behind(u8),
-    /// Probe some flows again.
+    /// Probe some flows again, to find paths that change.
     Again,
     Over,
 }
 
-/// Number of unanswered flows behind a node after which its search is given up, if fewer flows were answered.
+/// Number of unanswered flows behind a node after which the search gives up, if fewer flows were answered.
 const MOST_SILENT: u32 = 20;
 
-/// Node with the state of its search.
+/// Node and the state of the search for its next hops.
 struct Known {
     node: Node,
-    /// Number of flows that the stopping rule still requires. 0 if the search is given up.
+    /// Number of flows that the stopping rule still requires. 0 if the search was given up.
     missing: u32,
     has_silent: bool,
 }
@@ -87,17 +87,17 @@ pub struct Walk {
     rule: StoppingRule,
     limits: Limits,
     stage: Stage,
-    /// Number of flows that are probed at every TTL. These are the flows with the lowest numbers.
+    /// Number of flows, with the lowest numbers, that are probed at every TTL.
     wanted: usize,
-    /// Answers to each flow, starting with TTL 1.
+    /// Answers to the probes of each flow. Index 0 is TTL 1.
     ways: Vec<Vec<Option<Answer>>>,
     queue: VecDeque<Probe>,
     under_way: BTreeSet<Probe>,
-    /// Probes that are repeated, with their first answer.
+    /// Probes that are sent a second time, with their first answers.
     repeated: BTreeMap<Probe, Answer>,
     /// Last TTL behind which next hops were searched.
     farthest: u8,
-    /// Consecutive hops without an answer, up to the current one.
+    /// Number of consecutive silent hops up to the current hop.
     silent_hops: u8,
     doubts: BTreeSet<Doubt>,
     probes: u64,
@@ -151,7 +151,7 @@ impl Walk {
         }
     }
 
-    /// Counts a repetition of a probe.
+    /// Counts one more probe, which the caller has sent again.
     pub fn repeated(&mut self) {
         self.probes += 1;
     }
@@ -174,7 +174,7 @@ impl Walk {
         }
     }
 
-    /// Returns the result so far.
+    /// Returns the paths that were found so far.
     pub fn map(&self) -> Map {
         let hops: Vec<Hop> = (0..=self.ttl()).map(|ttl| self.hop(ttl)).collect();
         let mut doubts = self.doubts.clone();
@@ -206,7 +206,7 @@ impl Walk {
         way[place] = Some(answer);
     }
 
-    /// Returns the answer to a flow at a TTL. At TTL 0 it is the host itself.
+    /// Returns the node that answered a flow at a TTL. TTL 0 is the host itself, `Some(None)`.
     fn at(&self, flow: Flow, ttl: u8) -> Option<Option<Answer>> {
         match ttl.checked_sub(1) {
             None => Some(None),
@@ -214,9 +214,9 @@ impl Walk {
         }
     }
 
-    /// Returns the nodes at a TTL, each with the flows that are known to reach it. The target is
-    /// not included, because it has no next hops. Silence is a node only if no router answers at
-    /// this TTL. Otherwise the silent router may be one of the known nodes.
+    /// Returns the nodes at a TTL, each with the flows that are known to reach it. The target is not included, because
+    /// it has no next hops. A silent router counts as a node only if no router answers at this TTL. Otherwise it may be
+    /// one of the nodes that answered other probes.
     fn nodes(&self, ttl: u8) -> BTreeMap<Option<Answer>, Vec<Flow>> {
         let mut nodes: BTreeMap<Option<Answer>, Vec<Flow>> = BTreeMap::new();
         if ttl == 0 {
@@ -234,7 +234,7 @@ impl Walk {
         nodes
     }
 
-    /// Returns the known next hops of a node and the state of the search.
+    /// Returns a node with its known next hops, and the state of the search.
     fn known(&self, ttl: u8, at: Option<Answer>, flows: &[Flow]) -> Known {
         let behind = flows.iter().filter_map(|flow| self.at(*flow, ttl + 1));
         let behind: Vec<Answer> = behind.flatten().collect();
@@ -244,7 +244,7 @@ impl Walk {
             .filter(|answer| **answer == Answer::Silent)
             .count() as u32;
         let mut flows = behind.len() as u32;
-        // A router that did not answer may be one of the other next hops, so it does not count as a next hop.
+        // A missing answer may come from one of the known next hops, so it does not count as another next hop.
         if next.len() > 1 && next.remove(&Answer::Silent) {
             flows -= silent;
         }
@@ -294,8 +294,8 @@ impl Walk {
         }
     }
 
-    /// Creates the probes behind each node that its stopping rule requires. It uses flows that are
-    /// known to reach the node, and probes new flows at this TTL if there are not enough.
+    /// Creates the probes behind each node that the stopping rule requires. First uses flows that are known to reach
+    /// the node. If there are not enough, probes new flows at this TTL.
     fn ask_behind(&mut self, ttl: u8) {
         let nodes = self.nodes(ttl);
         let mut missing = 0;
@@ -310,8 +310,8 @@ impl Walk {
                     self.queue.push_back(Probe { flow, ttl: ttl + 1 });
                 }
             }
-            // A new flow reaches a random node, so each missing flow needs about as many new flows as there are
-            // nodes.
+            // A new flow reaches a random node. To get one more flow through one node, about as many new flows are
+            // needed as there are nodes.
             missing = missing.max(more.saturating_mul(nodes.len() as u32));
         }
         let room = self.limits.flows.saturating_sub(self.ways.len());
@@ -320,7 +320,7 @@ impl Walk {
             self.ways.push(Vec::new());
             self.queue.push_back(Probe {
                 flow,
-                // At TTL 0, all flows pass the host itself, so the new flows are probed at TTL 1.
+                // All flows pass the host itself (TTL 0), so new flows start at TTL 1.
                 ttl: ttl.max(1),
             });
         }
@@ -336,7 +336,7 @@ impl Walk {
         }
     }
 
-    /// Ends the search behind a TTL: records doubts, and sets the next stage.
+    /// Ends the search behind a TTL. Records doubts about the result, and sets the next stage.
     fn leave(&mut self, ttl: u8) {
         let nodes = self.nodes(ttl);
         let known = nodes.iter().map(|(at, flows)| self.known(ttl, *at, flows));
@@ -370,7 +370,7 @@ impl Walk {
         }
     }
 
-    /// Probes some flows again at hops with several nodes.
+    /// Sends probes of some flows a second time, at hops with several nodes.
     fn ask_again(&mut self) {
         for hop in 1..=self.farthest {
             let nodes = self.nodes(hop);

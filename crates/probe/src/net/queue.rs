@@ -1,14 +1,14 @@
-//! Error queue of a socket. It contains ICMP messages about a connection that failed.
+//! Error queue of a socket. The kernel stores ICMP messages about failed connections there.
 
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg};
 use std::io::IoSliceMut;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsFd, AsRawFd};
 
-/// Origin of an entry: an ICMP message (include/uapi/linux/errqueue.h).
+/// Value of the field `ee_origin` for an ICMP message (include/uapi/linux/errqueue.h).
 const ORIGIN_ICMP: u8 = 2;
 const ORIGIN_ICMP6: u8 = 3;
-/// ICMP type: time exceeded in transit.
+/// ICMP type of the message "time exceeded".
 const TIME_EXCEEDED: u8 = 11;
 const UNREACHABLE: u8 = 3;
 const TIME_EXCEEDED_6: u8 = 3;
@@ -32,8 +32,7 @@ pub enum Icmp {
     },
 }
 
-/// Converts an entry's origin, type, code and sender to a message. Returns `None` for other
-/// entries.
+/// Converts an entry of the error queue to a message. Returns `None` for entries that are not ICMP errors.
 pub fn read(origin: u8, kind: u8, code: u8, from: Option<IpAddr>) -> Option<Icmp> {
     // 0.0.0.0 stands for an unknown address.
     let from = from.filter(|from| !from.is_unspecified());
@@ -53,7 +52,7 @@ pub fn take(socket: impl AsFd) -> Option<Icmp> {
     let mut parts = [IoSliceMut::new(&mut quoted)];
     let mut control = [0; CONTROL];
     let flags = MsgFlags::MSG_ERRQUEUE.union(MsgFlags::MSG_DONTWAIT);
-    // Up to seven other entries, such as the MTU of the path, may precede the ICMP error.
+    // Other entries, such as the MTU of the path, may come before the ICMP error. The loop skips up to seven.
     for _ in 0..8 {
         let socket = socket.as_fd().as_raw_fd();
         let message = recvmsg::<SockaddrStorage>(socket, &mut parts, Some(&mut control), flags);

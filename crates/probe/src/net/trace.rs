@@ -1,4 +1,4 @@
-//! TCP traceroute. The probes of a walk are SYNs whose TTL expires on the path.
+//! TCP traceroute. The probes of a walk are SYNs with small TTLs. Each SYN expires at a router on the path.
 
 use super::handshake::{Outcome, Socket, wait_for};
 use super::ports::Ports;
@@ -13,26 +13,26 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tailcut_units::Time;
 
-/// Number of times that a probe is sent before it counts as unanswered.
+/// Number of times that a probe is sent. Without any answer, the router then counts as silent.
 const TRIES: u32 = 4;
-/// Waiting time of each try. It is below a second, because after a second the kernel would repeat the SYN.
+/// Time to wait after each try. It is below 1 s, because the kernel repeats a SYN after 1 s.
 const WAITS: [Duration; TRIES as usize] = [
     Duration::from_millis(300),
     Duration::from_millis(600),
     Duration::from_millis(900),
     Duration::from_millis(900),
 ];
-/// Pause before a probe is repeated. It doubles each time.
+/// Pause before the first repetition of a probe. The pause doubles with each repetition.
 const PAUSE: Duration = Duration::from_millis(200);
 /// Largest number of open sockets.
 const MOST_OPEN: usize = 256;
 /// Longest sleep of the loop. It is short, so that the loop soon reacts to an interruption.
 const LOOK: Duration = Duration::from_millis(100);
-/// Number of tries for a five-tuple that is in use.
+/// Number of times that a probe is postponed because another socket uses its five-tuple.
 const MOST_BUSY: u32 = 60;
 const BUSY: Duration = Duration::from_millis(50);
 
-/// Walk over real sockets.
+/// Runs a walk over real sockets.
 pub struct Tracing<'a> {
     to: SocketAddr,
     ports: &'a mut Ports,
@@ -45,7 +45,7 @@ pub struct Tracing<'a> {
     heard: BTreeSet<u8>,
 }
 
-/// Probe that waits for its answer.
+/// Probe that was sent and has no answer yet.
 struct Open {
     probe: Probe,
     tries: u32,
@@ -53,7 +53,7 @@ struct Open {
     until: Instant,
 }
 
-/// Probe that will be repeated.
+/// Probe that will be sent again.
 struct Later {
     at: Instant,
     probe: Probe,
@@ -61,10 +61,10 @@ struct Later {
     busy: u32,
 }
 
-/// Runs a walk to a target at a limited rate. `told` is called after each step.
+/// Runs a walk to a target at a limited rate. `told` is called after each step with the state of the walk.
 ///
 /// # Errors
-/// [`Trouble`], also after an interruption.
+/// The reason why nothing can be measured. An interruption is an error too.
 pub fn trace(
     to: SocketAddr,
     ports: &mut Ports,
@@ -96,7 +96,7 @@ pub fn trace(
 }
 
 impl Tracing<'_> {
-    /// Sends the probes that are allowed now. Returns the time until there is more to do.
+    /// Sends the probes that are allowed now. Returns the time until the next call.
     fn send(&mut self) -> Result<Duration, Trouble> {
         loop {
             let now = Instant::now();
@@ -104,7 +104,7 @@ impl Tracing<'_> {
             if self.open.len() >= MOST_OPEN {
                 return Ok(self.rest(now));
             }
-            // A probe that is due again goes before new probes.
+            // Repetitions that are due come before new probes.
             let elapsed = now.saturating_duration_since(self.began).as_nanos() as u64;
             if let Err(later) = self.pace.take(Time::from_ns(elapsed)) {
                 let free = self.began + Duration::from_nanos(later.as_ns());
@@ -170,7 +170,7 @@ impl Tracing<'_> {
             .map_err(|error| Trouble::System(self.to, error))
     }
 
-    /// Processes the answers, and gives up probes that have waited too long.
+    /// Reads the answers that have arrived. Gives up probes that have waited too long.
     fn hear(&mut self) {
         let now = Instant::now();
         let mut place = 0;
@@ -189,8 +189,7 @@ impl Tracing<'_> {
             if answer.is_some() {
                 self.heard.insert(probe.ttl);
             }
-            // The silence of a hop that has never answered does not come from a high rate of probes. So this silence
-            // must not lower the rate.
+            // A hop that has never answered may be silent at any rate. So its silence must not lower the rate.
             if self.heard.contains(&probe.ttl) {
                 self.pace.hear(answer.is_some());
             }

@@ -4,17 +4,16 @@ use rustix::io::Errno;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
-/// Reason why nothing can be measured.
+/// Reason why a target cannot be measured.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Trouble {
     /// The target refuses connections to the port.
     Refused(SocketAddr),
-    /// A router or the target reports that the destination is unreachable, with the type and code
-    /// of ICMP.
+    /// A router or the target reports that the target is unreachable. The last two fields are the ICMP type and code.
     Unreachable(SocketAddr, Option<IpAddr>, u8, u8),
     /// No answer arrives.
     NoAnswer(SocketAddr),
-    /// This system does not allow the connection.
+    /// The operating system refuses the connection.
     System(SocketAddr, Errno),
     /// No source port could be bound.
     NoPorts,

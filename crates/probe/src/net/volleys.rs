@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tailcut_units::median;
 
-/// Time limit of a handshake. The kernel repeats a SYN after 1 s, and again at 2 or 3 s.
+/// Time limit of a handshake. In this time, the kernel repeats a SYN after 1 s, and again at 2 s or 3 s.
 pub const PATIENCE: Duration = Duration::from_millis(3_500);
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -22,13 +22,13 @@ pub struct Shooter {
     to: SocketAddr,
     ports: Vec<u16>,
     random: Xoshiro256PlusPlus,
-    /// Seconds between two volleys.
+    /// Seconds between the starts of two volleys.
     every: f64,
-    /// Start of the time scale of the volleys.
+    /// Start of the first volley. The times of all volleys count from here.
     began: Instant,
     /// Time at which the next volley may begin.
     next: Instant,
-    /// Microseconds between the first and the last SYN of each volley.
+    /// Time between the first and the last SYN of each volley, in microseconds.
     spans: Vec<f64>,
     /// Whether the target has answered at least once.
     is_known: bool,
@@ -62,22 +62,21 @@ impl Shooter {
         })
     }
 
-    /// Returns the ports.
+    /// Returns the source ports.
     pub fn ports(&self) -> &[u16] {
         &self.ports
     }
 
-    /// Returns the median, over the volleys, of the microseconds between the first and the last
-    /// SYN.
+    /// Returns the median time between the first and the last SYN of a volley, in microseconds.
     pub fn median_span(&self) -> f64 {
         median(&mut self.spans.clone()).unwrap_or(0.0)
     }
 
-    /// Waits until a volley may be sent. Then sends it and waits for its answers. Returns `None` if `stop` was set
-    /// in the meantime.
+    /// Waits until the next volley may be sent. Then sends the volley and waits for the answers. Returns `None` if
+    /// `stop` was set during the wait.
     ///
     /// # Errors
-    /// The reason why no handshake has succeeded so far.
+    /// No handshake has succeeded since the start. The error is the reason of the last failure.
     pub fn shoot(&mut self, stop: &AtomicBool) -> Result<Option<Volley>, Trouble> {
         while let Some(rest) = self.next.checked_duration_since(Instant::now()) {
             if stop.load(Ordering::Relaxed) {
@@ -134,7 +133,7 @@ impl Shooter {
                 Some(Outcome::Established { rtt, resent }) => {
                     let took = match resent {
                         0 => rtt,
-                        // The kernel's value covers the last SYN only.
+                        // After a lost SYN, the kernel's round-trip time counts from the repeated SYN only.
                         _ => socket.began.elapsed(),
                     };
                     volley.handshakes[*number] = Some(Handshake {
@@ -162,7 +161,7 @@ impl Shooter {
         }
         let mut handshakes = volley.handshakes.iter().flatten();
         self.is_known |= handshakes.any(|one| one.is_answered);
-        // A target that has answered before may stop answering. This is a result and not an error.
+        // If a target answered earlier, its silence is a result and not an error.
         match self.is_known {
             true => Ok(Some(volley)),
             false => Err(trouble),

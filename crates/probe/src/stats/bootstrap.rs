@@ -1,18 +1,18 @@
-//! Circular block bootstrap. It computes confidence intervals of figures by drawing volleys at random.
+//! Circular block bootstrap: computes confidence intervals of figures from volleys that are drawn at random.
 //!
-//! Consecutive volleys meet the same queues. So the volleys are drawn in blocks, with replacement. A block may
-//! continue from the last volley to the first one (D. N. Politis, J. P. Romano, 1992). The length of a block is
-//! three times the time over which the volleys' means are correlated (the integrated autocorrelation time, summed
-//! over its positive terms: A. Sokal, 1997), and at least the cube root of the number of volleys.
-//! With few blocks, intervals would be too narrow. So they are widened by two factors: the ratio of
-//! Student's t to the normal distribution, and the ratio of the deviation over m - 1 blocks to the
-//! deviation over m blocks (T. Hesterberg, What Teachers Should Know About the Bootstrap, 2015,
-//! section 5.3).
+//! Consecutive volleys are not independent, because they wait in the same queues. So whole blocks of consecutive
+//! volleys are drawn, with replacement. After the last volley, a block continues with the first one (D. N. Politis, J.
+//! P. Romano, 1992). The length of a block is three times the integrated autocorrelation time of the volleys' means,
+//! summed over its positive terms (A. Sokal, 1997). A block is at least as long as the cube root of the number of
+//! volleys.
+//! With few blocks, intervals would be too narrow, so two factors widen them (T. Hesterberg, What Teachers Should Know
+//! About the Bootstrap, 2015, section 5.3). The first is the ratio of Student's t to the normal distribution. The
+//! second is the ratio of the deviation over m - 1 blocks to the deviation over m blocks.
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Number of resamples.
+/// Number of resamples for each interval.
 const RESAMPLES: usize = 1_000;
 /// Smallest number of blocks of a resample. With fewer blocks, intervals are too narrow.
 const FEWEST_BLOCKS: usize = 12;
@@ -25,7 +25,7 @@ pub fn block_length(means: &[f64]) -> usize {
     shortest.max(dependent).min(n / FEWEST_BLOCKS).max(1)
 }
 
-/// Returns 1 plus twice the sum of the autocorrelations, up to the first that is not positive.
+/// Returns 1 plus twice the sum of the autocorrelations. The sum ends before the first one that is not positive.
 fn autocorrelation_time(means: &[f64]) -> f64 {
     let n = means.len();
     let mean = means.iter().sum::<f64>() / n.max(1) as f64;
@@ -37,7 +37,7 @@ fn autocorrelation_time(means: &[f64]) -> f64 {
     if variance <= 0.0 {
         return 1.0;
     }
-    // Only few pairs of volleys have larger lags, so their correlations would be noise.
+    // With larger lags, only few pairs of volleys remain, and their correlation would be noise.
     let lags = (1..n / 4).map(|lag| at(lag) / variance);
     1.0 + 2.0
         * lags
@@ -67,8 +67,8 @@ pub fn resamples(volleys: usize, block: usize) -> impl Iterator<Item = Vec<u16>>
 /// number of volleys in a block.
 pub fn expansion(volleys: usize, block: usize) -> f64 {
     let blocks = (volleys as f64 / block as f64).max(2.0);
-    // This is the 97.5 % quantile of Student's t, divided by the one of the normal distribution, by
-    // the first terms of the expansion in 1 / freedom (Abramowitz and Stegun, 26.7.5).
+    // Ratio of two 97.5 % quantiles: Student's t and the normal distribution. The ratio is approximated by the first
+    // terms of a series in 1 / freedom (Abramowitz and Stegun, 26.7.5).
     let z = 1.959_964_f64;
     let freedom = blocks - 1.0;
     let first = (z.powi(2) + 1.0) / (4.0 * freedom);
@@ -76,10 +76,10 @@ pub fn expansion(volleys: usize, block: usize) -> f64 {
     (1.0 + first + second) * (blocks / (blocks - 1.0)).sqrt()
 }
 
-/// Returns the middle 95 % of resampled figures.
+/// Returns the lowest and the highest of the middle 95 % of resampled figures.
 pub fn interval(mut figures: Vec<f64>) -> (f64, f64) {
     figures.sort_unstable_by(f64::total_cmp);
-    // 2.5 % are cut off at each end.
+    // 1/40 is 2.5 %, which is removed at each end.
     let cut = figures.len() / 40;
     let end = figures.len().saturating_sub(1 + cut);
     let at = |place: usize| figures.get(place).copied().unwrap_or(f64::NAN);

@@ -1,24 +1,24 @@
-//! Groups of ports that share a path, by the correlation of their delays.
+//! Groups of ports that share a path. Ports on one path have correlated delays.
 //!
-//! From each delay, the 10th percentile of its volley is subtracted. The series of a port consists of the
-//! logarithms of the results. Ports with correlated series are joined (average linkage of 1 - correlation, up to
-//! 0.3). Delays that differ by less than a twentieth of the median handshake count as equal.
+//! The 10th percentile of each volley is subtracted from its delays. The logarithms of the results form one series for
+//! each port. Ports with correlated series are joined: average linkage of the distance 1 - correlation, up to a
+//! distance of 0.3. Delays that differ by less than 5 % of the median handshake count as equal.
 //!
-//! Noise causes groups too. So groups are reported only if ports differ according to a permutation
-//! test: if all ports had one path, the handshakes of a volley could be exchanged between the
-//! ports. The test statistic is the sum of the squared correlations of the series, after
-//! subtraction of each volley's mean. It must be larger than in nearly all of 199 networks in which
-//! the handshakes of each volley are randomly assigned to the ports.
+//! Noise causes groups too. So groups are reported only if a permutation test shows that ports differ. If all ports had
+//! one path, the handshakes of a volley could be exchanged between the ports. The test therefore builds 199 networks in
+//! which the handshakes of each volley are randomly assigned to the ports. For each network, it subtracts each volley's
+//! mean and sums the squared correlations of the series. The sum of the real network must be larger than nearly all of
+//! the 199 sums.
 
 use super::volley::{Volley, quantile};
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::Serialize;
 
-/// Significance level of the test: probability that it reports groups if there are none.
+/// Significance level of the test: the probability that the test reports groups although there are none.
 pub const LEVEL: f64 = 0.02;
 const PERMUTATIONS: usize = 199;
-/// Largest mean distance at which groups are joined.
+/// Largest mean distance (1 - correlation) at which groups are joined.
 const LINKAGE: f64 = 0.3;
 /// Differences of delays below this share of the median handshake count as equal.
 const FLOOR: f64 = 0.05;
@@ -28,24 +28,24 @@ const LEAST_FLOOR: f64 = 2.0;
 /// Result of the search for groups.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Groups {
-    /// Probability that ports on one single path would differ as much (p-value).
+    /// Probability (p-value) that ports on one single path differ by at least as much as these ports.
     pub p: f64,
-    /// Groups of ports with correlated delays, the largest group first. A group contains the numbers of its
-    /// ports. There is no group if ports do not differ or no delays are correlated.
+    /// Groups of ports with correlated delays, the largest group first. Each group contains the numbers of its ports.
+    /// The list is empty if the ports do not differ or if no delays are correlated.
     pub groups: Vec<Vec<usize>>,
-    /// Number of volleys in which all ports had a handshake.
+    /// Number of volleys in which every port has a handshake.
     pub volleys: usize,
 }
 
 impl Groups {
-    /// Returns whether ports differ, according to the test.
+    /// Returns whether the test shows that ports differ.
     pub fn differ(&self) -> bool {
         self.p <= LEVEL
     }
 }
 
-/// Groups ports by the volleys in which all of them had a handshake. Returns `None` for fewer than
-/// 20 volleys or 3 ports.
+/// Finds the groups of ports. Uses only volleys in which every port has a handshake. Returns `None` for fewer than 20
+/// such volleys or fewer than 3 ports.
 pub fn groups(volleys: &[Volley]) -> Option<Groups> {
     let whole = volleys.iter().filter_map(|volley| {
         let times = volley.handshakes.iter().map(|one| one.map(|one| one.us));
@@ -103,8 +103,7 @@ fn shuffle(row: &mut [f64], random: &mut Xoshiro256PlusPlus) {
     }
 }
 
-/// Returns the correlation of each pair of ports over the volleys. It is 0 for a port with a
-/// constant delay.
+/// Returns the correlation of each pair of ports over the volleys. A port with a constant delay has the correlation 0.
 fn correlations(rows: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let ports = rows.first().map_or(0, Vec::len);
     let n = rows.len() as f64;
@@ -133,8 +132,7 @@ fn sum_of_squares(correlations: &[Vec<f64>]) -> f64 {
     squares.sum()
 }
 
-/// Joins the two closest clusters repeatedly, as long as they are close enough. Returns the clusters with several
-/// ports.
+/// Joins the two closest clusters until no two clusters are close enough. Returns the clusters with at least two ports.
 fn join(correlations: &[Vec<f64>]) -> Vec<Vec<usize>> {
     let mut clusters: Vec<Vec<usize>> = (0..correlations.len()).map(|port| vec![port]).collect();
     let distance = |a: &[usize], b: &[usize]| {

@@ -1,5 +1,5 @@
-//! Time of the faster of two handshakes, compared with one handshake. It is computed from pairs of
-//! ports in the same volley.
+//! Predicts the time of the faster of two handshakes, compared with one handshake. The prediction uses pairs of ports
+//! in the same volley.
 
 use super::bootstrap::{block_length, expansion, interval, resamples};
 use super::volley::Volley;
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 /// Smallest number of volleys for a prediction.
 pub const FEWEST_VOLLEYS: usize = 60;
-/// Smallest number of handshakes beyond a percentile.
+/// Smallest number of handshakes above a percentile.
 const BEYOND: f64 = 10.0;
 
 /// Figure (a number that describes the measurement) with its 95 % interval.
@@ -21,14 +21,14 @@ pub struct Figure {
     pub high: f64,
 }
 
-/// Times of one handshake and of the faster of two, and the relative change.
+/// Time of one handshake, time of the faster of two, and the relative change between them.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Change {
     /// Time of one handshake, in microseconds.
     pub single: Figure,
     /// Time of the faster of two handshakes, in microseconds.
     pub pair: Figure,
-    /// Relative change from one handshake to two: -0.5 means half the time.
+    /// Relative change from one handshake to the faster of two. -0.5 means half the time.
     pub change: Figure,
 }
 
@@ -41,16 +41,16 @@ pub struct Prediction {
     pub handshakes: usize,
     /// Volleys in a block of the bootstrap.
     pub block: usize,
-    /// Mean.
+    /// Mean time.
     pub mean: Change,
-    /// Median.
+    /// Median time.
     pub p50: Change,
-    /// 99th percentile. `None`: fewer than ten handshakes are beyond it.
+    /// 99th percentile of the time. `None` if fewer than ten handshakes are above it.
     pub p99: Option<Change>,
 }
 
-/// Handshake with two weights: one as a single handshake, and one as the faster handshake of pairs. Each volley
-/// has a total weight of 1, for both kinds of weights.
+/// Handshake with two weights. `single` is its weight among single handshakes. `pair` is its weight as the faster
+/// handshake of pairs. The weights of each kind add up to 1 in each volley.
 #[derive(Clone, Copy)]
 struct Weighted {
     us: f64,
@@ -59,7 +59,7 @@ struct Weighted {
     pair: f64,
 }
 
-/// Selects the weight of a handshake within its volley.
+/// Function that returns one of the two weights of a handshake.
 type Weight = fn(&Weighted) -> f64;
 
 /// Computes the prediction from volleys in order of time. Returns `None` for fewer than
@@ -81,7 +81,7 @@ pub fn predict(volleys: &[Volley]) -> Option<Prediction> {
             us: *us,
             volley,
             single: 1.0 / n,
-            // A handshake is the faster one in its pairs with all slower handshakes.
+            // Each slower handshake of the volley forms a pair in which this handshake is the faster one.
             pair: 2.0 * (n - 1.0 - f64::from(rank)) / (n * (n - 1.0)),
         }));
     }
@@ -158,9 +158,9 @@ fn mean(handshakes: &[Weighted], drawn: &[u16], weight: Weight) -> f64 {
 }
 
 fn percentile(handshakes: &[Weighted], drawn: &[u16], weight: Weight, share: f64) -> f64 {
-    // The weights of a volley add up to 1.
+    // The weights of each drawn volley add up to 1.
     let total: f64 = drawn.iter().map(|times| f64::from(*times)).sum();
-    // Without the factor, a rounding error of the sums could select the next handshake.
+    // The factor is slightly below 1. Without it, a rounding error could select the next handshake.
     let wanted = share * total * (1.0 - 1e-9);
     let mut below = 0.0;
     let mut last = f64::NAN;

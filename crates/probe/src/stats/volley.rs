@@ -5,23 +5,23 @@ use serde::Serialize;
 /// Result of a handshake.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Handshake {
-    /// Time of its SYN, in microseconds since the first SYN of its volley.
+    /// Time when the SYN was sent, in microseconds since the first SYN of the volley.
     pub sent_us: f64,
-    /// Time from its first SYN to the SYN-ACK, in microseconds. Without an answer it is the waiting
-    /// time, which is a lower bound.
+    /// Time from the first SYN to the SYN-ACK, in microseconds. Without an answer, it is the time until the handshake
+    /// was given up, a lower bound.
     pub us: f64,
-    /// Number of repeated SYNs.
+    /// Number of times that the SYN was repeated.
     pub resent: u32,
-    /// Whether an answer arrived.
+    /// Whether a SYN-ACK arrived.
     pub is_answered: bool,
 }
 
 /// One handshake for each port, all at nearly the same time.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Volley {
-    /// Seconds since the first volley.
+    /// Start of the volley, in seconds since the first volley.
     pub at: f64,
-    /// Handshakes by port. `None`: the port could not be used.
+    /// Handshakes by port number. `None` if the port could not be used.
     pub handshakes: Vec<Option<Handshake>>,
 }
 

@@ -1,4 +1,4 @@
-//! Configuration before the check: a file, then flags, then `--set`.
+//! Configuration that is not checked yet. Values come from a file, then from flags, then from `--set`.
 
 use super::Common;
 use super::read::Table;
@@ -54,7 +54,7 @@ impl Draft {
         Self::of_text(&name, folder, &text)
     }
 
-    /// Parses a text. `name` stands for it in errors. Paths in the text are relative to `folder`.
+    /// Parses a text. Errors use `name` for the text. Paths in the text are relative to `folder`.
     ///
     /// # Errors
     /// The text is neither TOML nor JSON.
@@ -74,7 +74,7 @@ impl Draft {
         }
     }
 
-    /// Adds a route that flags define, after the routes of the file. With `is_npm`, times may be numbers of
+    /// Adds a route from a flag, after the routes of the file. If `is_npm` is true, times may be numbers of
     /// milliseconds.
     pub fn route<'a>(&mut self, keys: impl IntoIterator<Item = (&'a str, &'a str)>, is_npm: bool) {
         let style = if is_npm { Style::Npm } else { Style::Units };
@@ -112,7 +112,7 @@ impl Draft {
         }
     }
 
-    /// Sets a key in all routes that do not have it. `source` is the name of the source in errors.
+    /// Sets a key in all routes that do not have the key. Errors use `source` as the name of the source.
     pub fn default(&mut self, source: &str, key: &str, value: &str) {
         let at = origin(source, Style::Npm);
         for route in self.routes() {
@@ -135,11 +135,11 @@ impl Draft {
         }
     }
 
-    /// Applies `--set KEY=VALUE`. If there are routes, a key that is not a top-level key belongs to the only route, or
-    /// to the only route that flags define.
+    /// Applies `--set KEY=VALUE`. If the configuration has routes, every key except a top-level key belongs to a route:
+    /// to the only route, or to the only route from a flag.
     ///
     /// # Errors
-    /// The text has another form, the path leads through a value that is not a table, or the route is ambiguous.
+    /// The text is not `KEY=VALUE`, the path leads through a value that is not a table, or the route is ambiguous.
     pub fn set(&mut self, text: &str) -> Result<()> {
         let Some((path, value)) = text.split_once('=').filter(|(path, _)| !path.is_empty()) else {
             bail!("{COMMAND_LINE}: \"--set\" is {text:?}; allowed: KEY=VALUE");
@@ -150,7 +150,7 @@ impl Draft {
         let path = match (routes, own) {
             (0, _) => path.to_owned(),
             _ if is_of_top => path.to_owned(),
-            // The routes of flags come after the routes of the file, so the route is the last one.
+            // Routes from flags come after the routes of the file, so the route is the last one.
             (1, _) | (_, 1) => format!("{ROUTES}[{}].{path}", routes - 1),
             _ => bail!(
                 "{COMMAND_LINE}: \"--set {text}\" does not name its route; allowed: {ROUTES}[0].{path} to \
@@ -164,7 +164,7 @@ impl Draft {
     fn put(&mut self, path: &str, value: &str) -> Result<()> {
         let at = origin(COMMAND_LINE, Style::Units);
         let mut node = &mut self.root;
-        // The forms `routes[0].name` and `routes.0.name` mean the same.
+        // `routes[0].name` and `routes.0.name` mean the same key.
         let parts = path.replace('[', ".").replace(']', "");
         let mut keys = parts.split('.').peekable();
         while let Some(key) = keys.next() {
@@ -211,7 +211,7 @@ impl Draft {
     }
 }
 
-/// Returns the keys that a type reads from a table.
+/// Returns the keys that the type `T` reads from a table.
 pub fn keys<T: DeserializeOwned>() -> Vec<&'static str> {
     let origin = origin("", Style::Units);
     let node = Node::table(&origin);
@@ -220,7 +220,7 @@ pub fn keys<T: DeserializeOwned>() -> Vec<&'static str> {
         origin: &origin,
         path: String::new(),
     };
-    // An error is expected if the type has required keys. The keys are recorded before it.
+    // An error is expected if the type has required keys. The keys are recorded before the error occurs.
     let _ = table.read::<T>();
     match node.value {
         Value::Table(table) => table.known.into_inner(),

@@ -49,7 +49,7 @@ impl Flags {
         Draft::new(self.config.as_deref())
     }
 
-    /// Sets the keys of these flags. `--set` is applied last, so it overrides the others.
+    /// Sets the keys of these flags. `--set` is applied last, so it overrides the other flags.
     ///
     /// # Errors
     /// A text of `--set` does not name a key.
@@ -69,7 +69,7 @@ impl Flags {
 #[derive(Deserialize, Debug)]
 #[serde(default)]
 pub struct Common {
-    /// Address for health and metrics. Outer `None`: the key is absent. Inner `None`: its value is `false`.
+    /// Address for health and metrics. Outer `None`: the key is absent. Inner `None`: the value of the key is `false`.
     #[serde(deserialize_with = "admin")]
     admin: Option<Option<Endpoint>>,
     /// Time limit for open work after a signal to stop, 0 to 1 h.

@@ -16,7 +16,7 @@ pub(super) const TIME: &str = "a time";
 /// Name of the newtype for paths, which are relative to the folder of their source.
 pub(super) const PATH: &str = "a path";
 
-/// Table of a draft, or another value, or an absent value. Several types may read keys of one table.
+/// Value of a draft: a table, another value, or an absent value. Several types may read keys of one table.
 #[derive(Clone, Debug)]
 pub struct Table<'a> {
     pub(super) node: Option<&'a Node>,
@@ -28,11 +28,11 @@ pub struct Table<'a> {
 /// Reason why a value of the configuration is rejected.
 #[derive(Debug)]
 pub enum ConfigError {
-    /// Allowed values, and the one that the user probably meant.
+    /// Description of the allowed values, and the allowed name that the user probably meant.
     Allowed(String, Option<&'static str>),
     /// Required key that is missing in its table.
     Missing(&'static str),
-    /// Complete error text. `is_again`: a key was missing, and a second attempt gives a better error.
+    /// Complete error text. `is_again` means that a key was missing, and that a second attempt gives a better error.
     Whole { text: String, is_again: bool },
 }
 
@@ -91,7 +91,7 @@ fn words(allowed: &[&str]) -> String {
 fn meant<'n>(found: &str, allowed: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let near = allowed.into_iter().filter_map(|name| {
         let distance = strsim::damerau_levenshtein(found, name);
-        // A name may have one wrong letter in three. A larger share would propose unrelated names.
+        // At most one letter in three may be wrong. A larger share would suggest unrelated names.
         (distance <= (name.len() / 3).max(1)).then_some((distance, name))
     });
     near.min().map(|(_, name)| name)
@@ -121,8 +121,8 @@ impl<'a> Table<'a> {
     /// A value is not allowed, or a required key is missing.
     pub fn read<T: DeserializeOwned>(&self) -> anyhow::Result<T> {
         match T::deserialize(self.clone()) {
-            // The first attempt has marked the missing key as absent. Now the type of the key itself rejects it, and
-            // its error lists the allowed values.
+            // The first attempt has marked the missing key as absent. The second attempt reads the absent value with
+            // the type of this key, and the error then lists the allowed values.
             Err(ConfigError::Whole { is_again: true, .. }) => Ok(T::deserialize(self.clone())?),
             read => Ok(read?),
         }
@@ -191,7 +191,7 @@ impl<'a> Table<'a> {
         nodes.map(|(index, node)| self.child(&format!("[{index}]"), Some(node)))
     }
 
-    /// Returns the keys that a type reads, with their values.
+    /// Returns the keys that the type with these `fields` reads, together with their values.
     fn fields(
         &self,
         table: &'a Entries,
@@ -301,9 +301,9 @@ pub fn unique<'a, T: Eq + Hash>(
     Ok(())
 }
 
-/// Checks that no two listeners have the same address. The claims are as in [`unique`]. The address for health and
-/// metrics, a key of the table `top`, comes last. Port 0 may occur several times, because each listener then gets
-/// another free port.
+/// Checks that no two listeners have the same address. The claims have the same form as in [`unique`]. The address for
+/// health and metrics is a key of the table `top`, and is checked last. Port 0 may occur several times, because each
+/// listener then gets another free port.
 ///
 /// # Errors
 /// The error names the later of the two keys.
@@ -332,13 +332,13 @@ impl<'de> Deserializer<'de> for Table<'_> {
         let read = match self.value() {
             Value::Absent => visitor.visit_unit(),
             Value::Flag(flag) => visitor.visit_bool(*flag),
-            // Most values have no sign, so the readers of values know only numbers from 0.
+            // Almost no value has a sign, so the readers of values accept only numbers of at least 0.
             Value::Integer(number) => match u64::try_from(*number) {
                 Ok(number) => visitor.visit_u64(number),
                 Err(_) => visitor.visit_i64(*number),
             },
             Value::Float(number) => visitor.visit_f64(*number),
-            // A word of the command line has no type. `true` and `false` are the words that can be flags.
+            // A word of the command line has no type. Only `true` and `false` can be flags.
             Value::Word(word) => match word.parse() {
                 Ok(flag) => visitor.visit_bool(flag),
                 Err(_) => visitor.visit_str(word),
@@ -354,7 +354,7 @@ impl<'de> Deserializer<'de> for Table<'_> {
 
     fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ConfigError> {
         match self.value() {
-            // The target type is text, so the word "true" must not become a boolean.
+            // The target type is text, so the word "true" must stay a text.
             Value::Word(word) => visitor
                 .visit_str(word)
                 .map_err(|error: ConfigError| self.whole(error)),
@@ -425,7 +425,7 @@ impl<'de> Deserializer<'de> for Table<'_> {
         let reads = |key: &str| keys.contains(&key);
         let fields = MapDeserializer::new(self.fields(table, reads));
         visitor.visit_map(fields).map_err(|error| match error {
-            // The user may have misspelt the missing key. That error is more helpful.
+            // If the user has misspelt the missing key, an error about the misspelt key is more helpful.
             ConfigError::Missing(key) => self.misspelt(key).unwrap_or_else(|| {
                 table.absent.set(Some(key));
                 let text = format!(

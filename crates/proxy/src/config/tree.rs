@@ -1,4 +1,4 @@
-//! Configuration as a tree. Each value has its location in the source.
+//! Tree of configuration values. Each value contains its location in the source.
 
 use anyhow::{Context, Result, anyhow};
 use serde_json::value::RawValue;
@@ -66,7 +66,7 @@ pub(super) enum Value {
     Integer(i64),
     Float(f64),
     Text(String),
-    /// Unquoted value from the command line or the environment. The key determines its type.
+    /// Value without quotes from the command line or the environment. The key determines its type.
     Word(String),
     List(Vec<Node>),
     Table(Entries),
@@ -76,7 +76,7 @@ pub(super) enum Value {
 #[derive(Default, Debug)]
 pub(super) struct Entries {
     pub entries: Vec<Entry>,
-    /// Allowed keys that are known so far: each type that reads the table adds its keys.
+    /// Allowed keys that are known at this moment. Each type that reads the table adds its keys.
     pub known: RefCell<Vec<&'static str>>,
     /// Required key that is missing in the table.
     pub absent: Cell<Option<&'static str>>,
@@ -117,7 +117,7 @@ impl Entries {
         self.entries.iter().find(|entry| entry.key == key)
     }
 
-    /// Adds allowed keys.
+    /// Adds keys to the allowed keys.
     pub fn note(&self, keys: &[&'static str]) {
         let mut known = self.known.borrow_mut();
         for key in keys {
@@ -155,7 +155,7 @@ impl Node {
     }
 }
 
-/// Writes the value as errors show it.
+/// Formats the value for errors.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -163,7 +163,7 @@ impl fmt::Display for Value {
             Self::Flag(flag) => write!(f, "{flag}"),
             Self::Integer(number) => write!(f, "{number}"),
             Self::Float(number) => write!(f, "{number}"),
-            // As in a file, numbers and flags have no quotes.
+            // Numbers and flags have no quotes, as in a file.
             Self::Word(word) if word.parse::<f64>().is_ok() || word.parse::<bool>().is_ok() => {
                 f.write_str(word)
             }
@@ -178,7 +178,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// Parses a text: as JSON if it starts with a brace or its name ends with `.json`, otherwise as TOML.
+/// Parses a text. It is JSON if it starts with a brace or if `name` ends with `.json`. Otherwise it is TOML.
 pub(super) fn parse(name: &str, folder: PathBuf, text: &str) -> Result<Node> {
     let is_json = text.trim_start().starts_with('{') || name.ends_with(".json");
     let source = Arc::new(Source {
@@ -220,7 +220,8 @@ fn of_toml(value: Spanned<DeValue<'_>>, source: &Arc<Source>) -> Node {
         DeValue::String(text) => Value::Text(text.into_owned()),
         DeValue::Integer(number) => match i64::from_str_radix(number.as_str(), number.radix()) {
             Ok(number) => Value::Integer(number),
-            // The number is too large. As text, the error about it shows it as it was written.
+            // The number is too large for the type. It is kept as text, so that the error shows it as the user wrote
+            // it.
             Err(_) => Value::Text(number.to_string()),
         },
         DeValue::Float(number) => match number.as_str().parse() {
@@ -252,7 +253,7 @@ fn of_toml(value: Spanned<DeValue<'_>>, source: &Arc<Source>) -> Node {
 
 fn of_json(raw: &RawValue, source: &Arc<Source>) -> Result<Node> {
     let text = raw.get();
-    // `raw` is a slice of the source's text, so the difference of the addresses is its offset.
+    // `raw` is a slice of the source's text, so the difference between the two addresses is the offset of `raw`.
     let at = (text.as_ptr() as usize).checked_sub(source.text.as_ptr() as usize);
     let origin = Origin {
         source: Arc::clone(source),

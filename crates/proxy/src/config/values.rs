@@ -1,4 +1,4 @@
-//! Readers of values: numbers, times, sizes, addresses, files.
+//! Readers of configuration values: numbers, times, sizes, addresses and files.
 
 use super::read::{PATH, TIME};
 use crate::endpoint::{Endpoint, PORTS};
@@ -20,7 +20,7 @@ pub enum Scalar<'a> {
     Flag(bool),
     /// Whole number, at least 0.
     Count(u64),
-    /// Other number.
+    /// Number that is negative or not whole.
     Number(f64),
     /// Text, or any value of `--set`.
     Text(&'a str),

@@ -1,4 +1,4 @@
-//! Detection of inactive connections. Connections of clients that do not read responses or do not send requests are
+//! Detection of inactive connections. If a client does not read responses or does not send requests, its connection is
 //! closed, so that other clients can connect.
 
 use http::Version;
@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
 
-/// State of a connection.
+/// Activity of one connection.
 #[derive(Debug)]
 pub(super) struct Activity {
     began: Instant,
@@ -23,8 +23,8 @@ pub(super) struct Activity {
     /// Number of requests whose response is not completely sent.
     open: AtomicU32,
     has_requested: AtomicBool,
-    /// Time at which the head of the current request started to arrive, in milliseconds since `began`; 0: no head is
-    /// arriving. Always 0 with HTTP/2, where bytes of other frames cannot be distinguished from a head.
+    /// Time at which the head of the current request started to arrive, in milliseconds since `began`. 0 means that no
+    /// head is arriving. The value is always 0 with HTTP/2, where a head looks like other frames.
     head_since: AtomicU64,
     is_http2: AtomicBool,
 }
@@ -79,10 +79,10 @@ impl Activity {
     /// Waits until the client exceeds one of the time limits.
     pub async fn timed_out(&self, timeouts: Timeouts) {
         let shortest = timeouts.head.min(timeouts.idle).min(timeouts.stalled);
-        // With checks at a quarter of the shortest limit, a connection exceeds its limit by at most this
+        // The checks run at a quarter of the shortest limit, so a connection exceeds its limit by at most this
         // interval.
         let mut every = tokio::time::interval((shortest / 4).max(Duration::from_millis(10)));
-        // After a delay, one check is enough.
+        // After a delay, one check is enough to replace the missed ones.
         every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             every.tick().await;
@@ -124,7 +124,7 @@ impl Drop for OpenRequest {
 }
 
 pin_project_lite::pin_project! {
-    /// Body of a response, with the open request that it belongs to.
+    /// Body of a response. It keeps the request open until the body is sent completely.
     #[derive(Debug)]
     pub(super) struct OpenBody<B> {
         #[pin]
@@ -159,7 +159,7 @@ impl<B: Body> Body for OpenBody<B> {
     }
 }
 
-/// Stream that records its reads and writes.
+/// Stream that records reads and writes in an [`Activity`].
 #[derive(Debug)]
 pub(super) struct MonitoredStream<T> {
     stream: T,
@@ -172,7 +172,7 @@ impl<T> MonitoredStream<T> {
     }
 
     fn written<R>(&self, polled: Poll<io::Result<R>>) -> Poll<io::Result<R>> {
-        // A pending write means that the client does not read, so that the buffer of the socket is full.
+        // A pending write means that the socket's buffer is full, because the client does not read.
         self.activity.is_blocked.store(polled.is_pending(), Relaxed);
         if polled.is_ready() {
             self.activity.note();

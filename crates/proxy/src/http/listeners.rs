@@ -78,7 +78,8 @@ impl<S: HttpService> Accept for Slot<S> {
 pub struct ListenerSpec<S> {
     /// Unique name.
     pub name: String,
-    /// Address to listen on. With port 0 the operating system chooses a port, which the name keeps.
+    /// Address to listen on. With port 0 the operating system chooses a port. A listener with the same name keeps this
+    /// port after a reload.
     pub listen: Endpoint,
     /// Limits of the listener's connections.
     pub limits: Limits,
@@ -109,7 +110,7 @@ impl<S: HttpService> ListenerFactory for Opener<S> {
 
     fn serves(open: &OpenListener<S>, plan: &ListenerSpec<S>) -> bool {
         let old = &open.spec;
-        // With port 0, the port that the kernel has chosen belongs to the name of the listener.
+        // With port 0, the kernel has chosen the port. Only a listener with the same name keeps this port.
         old.listen == plan.listen && (plan.listen.port != 0 || old.name == plan.name)
     }
 
@@ -145,7 +146,7 @@ impl<S: HttpService> ListenerFactory for Opener<S> {
         let drained = open.http.drain(open.spec.limits.stall_time).await;
         // The port is free now. Open requests continue in the background.
         tokio::spawn(drained.end());
-        // With port 0, the kernel would choose another port when the listener is opened again.
+        // The new plan contains the present port. With port 0, the kernel would choose another one.
         let listen = open.spec.listen.at_port(port);
         ListenerSpec {
             listen,
@@ -161,7 +162,7 @@ impl<S: HttpService> Listeners<S> {
     /// # Errors
     /// An address cannot be opened for listening. All listeners then stay unchanged.
     pub async fn exchange(&mut self, specs: Vec<ListenerSpec<S>>) -> Result<()> {
-        // The only step that can fail comes first, so that a failure changes nothing.
+        // This step is the only one that can fail. It comes first, so that a failure changes nothing.
         exchange(&Opener(PhantomData), &mut self.0, specs.clone()).await?;
         for spec in specs {
             let mut open = self.0.iter_mut();
@@ -175,7 +176,7 @@ impl<S: HttpService> Listeners<S> {
         Ok(())
     }
 
-    /// Returns the name of each listener, its address and its slot.
+    /// Returns the name, the address and the slot of each listener.
     pub fn all(&self) -> impl Iterator<Item = (&str, SocketAddr, &Slot<S>)> {
         let open = self.0.iter();
         open.map(|listener| {
@@ -187,7 +188,8 @@ impl<S: HttpService> Listeners<S> {
         })
     }
 
-    /// Stops accepting connections. Open requests may end within `time`; the remaining connections are reset.
+    /// Stops accepting connections. Open requests may end within `time`. Connections that are still open then are
+    /// reset.
     pub async fn stop(self, time: Duration) {
         let mut ending = JoinSet::new();
         for listener in self.0 {

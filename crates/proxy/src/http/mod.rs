@@ -1,5 +1,5 @@
-//! HTTP/1.1 and HTTP/2 servers with limits: number of connections, requests per connection, size and arrival time of
-//! heads, and inactivity of clients.
+//! HTTP/1.1 and HTTP/2 servers with limits. The limits are the number of connections, the number of requests on a
+//! connection, the size and the arrival time of heads, and the inactivity of clients.
 
 mod activity;
 mod listeners;
@@ -31,20 +31,18 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// Maximum number of requests that a client resets before the server processes them. With more resets the
-/// connection is closed. Clients that send copies reset many requests, so a low limit would end their
-/// connections.
+/// Maximum number of requests that a client may reset before the server processes them. After more resets, the
+/// connection is closed. The limit is high, because clients that send copies of requests reset many of them.
 const MOST_PENDING_RESETS: usize = 10_000;
-/// Maximum number of response bytes that wait for the client, per request. A larger buffer holds more bytes
-/// that a purge cannot save. A smaller one lets a fast client wait for the service.
+/// Maximum number of response bytes that wait for the client, for each request. In a larger buffer, a purge comes too
+/// late for more bytes. With a smaller buffer, a fast client has to wait for the service.
 const SEND_BUFFER: usize = 64 << 10;
 const DAY_MS: u64 = 86_400_000;
-/// Interval of PING frames on an HTTP/2 connection without traffic, which detect clients that have
-/// disappeared. With a shorter interval, idle connections send more packets. With a longer one, requests of
-/// such clients run longer.
+/// Interval of PING frames on an HTTP/2 connection without traffic. A PING detects clients that have disappeared. With
+/// a shorter interval, idle connections send more packets. With a longer one, requests of lost clients run longer.
 const PING: Duration = Duration::from_secs(30);
 
-/// Limits of a listener: the key `limits`.
+/// Limits of a listener and of its connections. The key of the configuration is `limits`.
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
 #[serde(default)]
 pub struct Limits {
@@ -57,7 +55,7 @@ pub struct Limits {
     /// Maximum size of a request's head in bytes, 8 KiB to 16 MiB. With HTTP/1.1 a head has at most 100 fields.
     #[serde(rename = "head", deserialize_with = "size::<8_192, 16_777_216, _, _>")]
     pub head_bytes: u32,
-    /// Time limit for a request's head and for the first request of a connection, 1 ms to 24 h.
+    /// Time limit for a request's head, and for the first request of a connection, 1 ms to 24 h.
     #[serde(rename = "head_timeout", deserialize_with = "time::<1, DAY_MS, _>")]
     pub head_time: Duration,
     /// Time after which a connection without a request is closed, 1 ms to 24 h.
@@ -95,11 +93,11 @@ pub trait Accept: Send + Sync + 'static {
     ) -> impl Future<Output = io::Result<(Self::Stream, Self::ConnectionInfo)>> + Send;
 }
 
-/// State of a listener.
+/// Stage in the life of a listener.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Stage {
     Serves,
-    /// The listener accepts no connections. Open connections end with their requests, or after this time.
+    /// The listener accepts no new connections. An open connection ends after its open requests, or after this time.
     Drains(Duration),
 }
 
@@ -174,7 +172,7 @@ impl HttpListener {
     }
 
     /// Closes the port and waits until it is free. Open requests may end within `time`. Call [`Drained::end`] to wait
-    /// for them.
+    /// for these requests.
     pub async fn drain(mut self, time: Duration) -> Drained {
         self.stage.send_replace(Stage::Drains(time));
         // An error means that the listener has already ended.
@@ -225,10 +223,10 @@ fn builder(limits: &Limits) -> auto::Builder<TokioExecutor> {
     builder
         .http1()
         .timer(TokioTimer::new())
-        // hyper starts this timer when the previous response has been sent, so it must include the idle time.
-        // `Activity` enforces the limit for heads.
+        // hyper starts this timer when the previous response has been sent, so the timer must include the idle time.
+        // The exact limit for heads is enforced by `Activity`.
         .header_read_timeout(limits.head_time.saturating_add(limits.idle_time))
-        // hyper panics for a smaller buffer.
+        // hyper panics if the buffer is smaller than 8,192 bytes.
         .max_buf_size(limits.head_bytes.max(8_192) as usize);
     builder
         .http2()
@@ -264,7 +262,8 @@ async fn serve<A, M, S, F, B, E>(
                 _ => break Duration::ZERO,
             },
             _ = owner.limit_changes.changed() => continue,
-            // An ended connection changes the number of open ones, which the loop stores again.
+            // An ended connection changes the number of open connections. The next turn of the loop stores the new
+            // number.
             _ = connections.join_next(), if !connections.is_empty() => continue,
             // At the limit, further clients wait in the kernel's queue.
             accepted = listener.accept(), if connections.len() < limits.connections as usize => accepted,
@@ -282,7 +281,7 @@ async fn serve<A, M, S, F, B, E>(
             watcher,
         ));
     };
-    // The port must be free before the owner learns that the listener has closed.
+    // The port must be free before the owner is notified.
     drop(listener);
     owner.set_listening.send_replace(false);
     // The remaining connections are reset when `connections` is dropped.
@@ -302,8 +301,8 @@ async fn connection<A, M, S, F, B, E>(
     B: Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static,
     E: Into<Box<dyn Error + Send + Sync>> + 'static,
 {
-    // A client that does not finish its TLS handshake must not keep the connection, so the limit for heads
-    // applies to it.
+    // The TLS handshake has the same time limit as a head. A client that does not finish it must not keep the
+    // connection.
     let accepting = shared.accept.accept(stream);
     let Ok(Ok((stream, info))) = tokio::time::timeout(limits.head_time, accepting).await else {
         return;
@@ -330,7 +329,7 @@ async fn connection<A, M, S, F, B, E>(
     };
     let serving = pin!(watcher.watch(serving));
     tokio::select! {
-        // Errors of a single client are ignored: it has disconnected, or it does not use HTTP.
+        // An error concerns only this client and is ignored. It has disconnected, or it does not use HTTP.
         _ = serving => {}
         () = activity.timed_out(timeouts) => {}
     }

@@ -1,4 +1,4 @@
-//! Configuration of a client: the requests that it copies, the time of each copy, and the replicas.
+//! Configuration of a client: which requests it copies, when it sends each copy, and how it treats its replicas.
 
 use http::{Method, StatusCode};
 use std::any::Any;
@@ -16,10 +16,10 @@ pub enum Methods {
     /// GET, HEAD and OPTIONS, which change no state.
     #[default]
     Safe,
-    /// Also PUT and DELETE. The copies reach two replicas, and the slower copy may be purged at one of them: only for
+    /// Also PUT and DELETE. Two replicas receive the request, and one of them may purge it. Use this value only for
     /// services where that is correct.
     Idempotent,
-    /// Every request. Only for services where a request may run twice.
+    /// Every request. Use this value only for services where a request may run twice.
     All,
 }
 
@@ -33,19 +33,19 @@ impl Methods {
     }
 }
 
-/// Budget of resets of copies, for each replica. Servers limit clients that reset requests too often: Node's HTTP/2
-/// ends a connection after a burst of 1,000 resets, or if it resets more than 33 requests per second for a long time.
+/// Budget of resets for each replica. Servers limit clients that reset requests too often: Node's HTTP/2 ends a
+/// connection after a burst of 1,000 resets, or if it resets more than 33 requests per second for a long time.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ResetBudget {
-    /// Resets per second in the long run, at least 0.
+    /// Largest number of resets per second in the long run, at least 0.
     pub rate: f64,
-    /// Largest number of resets at once after a time without resets.
+    /// Largest number of resets in a burst after a time without resets.
     pub burst: u32,
 }
 
 impl ResetBudget {
-    /// Budget without a limit: for connections that are replaced before they are reset too often, and for servers
-    /// that accept any number of resets.
+    /// Budget without a limit. Use it for connections that are replaced before they are reset too often, and for
+    /// servers that accept any number of resets.
     pub const UNBOUNDED: Self = Self {
         rate: 1e9,
         burst: u32::MAX,
@@ -57,9 +57,9 @@ impl ResetBudget {
 pub struct Breaker {
     /// Number of failures in a row that starts a pause.
     pub failures: u32,
-    /// First pause. Each further failure doubles it, up to `longest`.
+    /// Length of the first pause. Each further failure doubles the pause, up to `longest`.
     pub pause: Duration,
-    /// Longest pause.
+    /// Length of the longest pause.
     pub longest: Duration,
 }
 
@@ -74,24 +74,24 @@ pub struct ClientConfig {
     pub elsewhere: Policy,
     /// Methods of the requests that may be copied.
     pub methods: Methods,
-    /// Whether a status ends a request. Any other status counts only when no copy is left. By default, all statuses
-    /// end a request except 404, 408, 425, 429 and 5xx.
+    /// Function that returns whether a status ends a request. An answer with another status is used only when no copy
+    /// is left. By default, all statuses end a request except 404, 408, 425, 429 and 5xx.
     pub acceptable: fn(StatusCode) -> bool,
-    /// Whether an error (of the connections' type) means that its replica has not received the request. After such an
-    /// error, any request may go to another replica. After other errors, only an idempotent request may (RFC 9110,
-    /// section 9.2.2). Each replica receives the request once, and the body must be one that can be sent again. By
-    /// default, no error means this.
+    /// Function that returns whether an error (of the connections' type) means that its replica has not received the
+    /// request. After such an error, any request may go to another replica. After other errors, only an idempotent
+    /// request may (RFC 9110, section 9.2.2). Each replica receives the request at most once, and the body must be one
+    /// that can be sent again. By default, the function returns false.
     pub unsent: fn(&dyn Any) -> bool,
-    /// Budget of resets. A copy beyond it runs to its end, and its answer is dropped.
+    /// Budget of resets. If it is used up, a copy runs to its end, and its answer is dropped.
     pub resets: ResetBudget,
-    /// Pauses of replicas that fail.
+    /// Pauses for replicas that fail.
     pub breaker: Breaker,
-    /// Whether each copy has a header field `tailcut-copy` with its number: 0 is the primary.
+    /// Whether each copy has a header field `tailcut-copy` with its number. Number 0 is the primary.
     pub marks_copies: bool,
 }
 
-/// Whether a status ends a request by default. Other replicas may answer differently where these statuses
-/// occur: an object is not there yet, a time limit has expired, or the replica is overloaded.
+/// Returns whether a status ends a request by default. With the other statuses, another replica may answer differently:
+/// an object is not there yet, a time limit has expired, or the replica is overloaded.
 pub fn acceptable(status: StatusCode) -> bool {
     !status.is_server_error() && !matches!(status.as_u16(), 404 | 408 | 425 | 429)
 }
@@ -104,10 +104,10 @@ impl Default for ClientConfig {
                 trigger: Trigger::AfterPercentile(Percentile::default()),
                 purge: Some(CancelScope::Running),
                 budget: Some(BudgetConfig {
-                    // Chosen: copies after the 95th percentile are one in twenty. So the budget limits copies only if
-                    // replicas become slow and the percentile lags behind.
+                    // Chosen: one request in twenty is slower than the 95th percentile, and has a copy. So the budget
+                    // limits copies only if replicas become slow before the percentile follows.
                     thousandths: 100,
-                    // Chosen, not measured: a burst of ten slow requests may still be copied.
+                    // Chosen, not measured: even in a burst, ten slow requests may be copied.
                     burst: 10,
                 }),
                 ..Policy::DUPLICATE_LOW
@@ -115,20 +115,19 @@ impl Default for ClientConfig {
             methods: Methods::Safe,
             acceptable,
             unsent: |_| false,
-            // Below the limits of Node's HTTP/2, which are 33 per second and 1,000 at once.
+            // Both values are below the limits of Node's HTTP/2, which are 33 per second and 1,000 at once.
             resets: ResetBudget {
                 rate: 30.0,
                 burst: 500,
             },
             breaker: Breaker {
-                // The values are chosen, not measured. With fewer failures, a few random errors pause a
-                // replica that works. With more, more requests fail first, because any success resets the
-                // count.
+                // The values are chosen, not measured. With fewer failures, a few random errors would pause a replica
+                // that works. With more failures, more requests would fail before a pause, because any success resets
+                // the count.
                 failures: 5,
-                // With a shorter pause, a replica that is down gets test requests more often, and each of
-                // them fails.
+                // With a shorter pause, a replica that is down would get more test requests, and each of them fails.
                 pause: Duration::from_secs(1),
-                // A longer pause delays the first request to a replica that works again.
+                // A longer pause would delay the first request to a replica that works again.
                 longest: Duration::from_secs(30),
             },
             marks_copies: true,
@@ -137,7 +136,7 @@ impl Default for ClientConfig {
 }
 
 impl ClientConfig {
-    /// Returns the configuration with one copy of each request, which goes to the less loaded of two replicas.
+    /// Returns this configuration without copies. Each request goes to the less loaded of two replicas.
     pub const fn single(self) -> Self {
         Self {
             purging: Policy::SINGLE,
@@ -152,8 +151,7 @@ impl ClientConfig {
             if let Some(fault) = policy.fault() {
                 return Some(fault);
             }
-            // The driver chooses one replica for the primary and one for the copy, and drops the other copy
-            // after the first answer.
+            // The driver supports only one primary and one copy, and drops the other one after the first answer.
             if policy.copies > 2 || policy.quorum != 1 || policy.aggregates {
                 return Some(
                     "a client sends two copies at most, and the first answer ends a request",

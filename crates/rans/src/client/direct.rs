@@ -1,4 +1,4 @@
-//! Requests to chosen replicas of a client. Downloads by ranges use them.
+//! Requests that go to a chosen replica of a client. Downloads by ranges use them.
 
 use super::Client;
 use super::replica::Purges;
@@ -11,13 +11,13 @@ use tower_service::Service;
 
 impl<S> Client<S> {
     /// Returns the open replicas, best first: the two least loaded replicas, then the others in random order. All
-    /// replicas are compared, because a large object is worth the cost.
+    /// replicas are compared, which costs time. A large object is worth the cost.
     pub(crate) fn choose(&self) -> Vec<usize> {
         let mut state = self.shared.lock();
         let mut rest = state.open(Instant::now());
         let mut order = Vec::new();
         order.extend(state.lightest(&mut rest));
-        // Sometimes the second replica is drawn at random, so that a replica that was slow is tried again.
+        // Sometimes the second replica is random, so that a replica that was slow is tried again.
         if !state.explores() {
             order.extend(state.lightest(&mut rest));
         }
@@ -27,7 +27,7 @@ impl<S> Client<S> {
         order
     }
 
-    /// Sends a request to a replica, in its class, as [`send`] does.
+    /// Sends a request to a replica. The class of the copy is set as in [`send`].
     pub(crate) fn send<B, R, E>(
         &self,
         (replica, copy, class): (usize, u8, Class),
@@ -63,7 +63,7 @@ impl<S> Client<S> {
         state.stats[replica].failed(Instant::now(), breaker);
     }
 
-    /// Takes a reset from a replica's budget. Returns `false` if the budget is used up.
+    /// Takes one reset from a replica's budget. Returns `false` if the budget is used up.
     pub(crate) fn may_reset(&self, replica: usize) -> bool {
         let budget = self.shared.config.resets;
         let mut state = self.shared.lock();
@@ -75,7 +75,7 @@ impl<S> Client<S> {
         may
     }
 
-    /// Whether a status ends a request.
+    /// Returns whether a status ends a request.
     pub(crate) fn is_acceptable(&self, status: http::StatusCode) -> bool {
         (self.shared.config.acceptable)(status)
     }

@@ -12,8 +12,8 @@ use tower_service::Service;
 
 /// Client of the replicas that `D` reports. It is ready when it has a replica.
 ///
-/// When the replicas change, requests in flight end at the replicas that received them. A replica that stays keeps
-/// its statistics. Clones of [`client`](Self::client) do not follow later changes.
+/// When the replicas change, requests in flight finish at the replicas that received them. A replica that stays in the
+/// set keeps its statistics. A clone of [`client`](Self::client) keeps the replicas that it has.
 pub struct Discovered<D: Discover, S> {
     discover: Pin<Box<D>>,
     has_ended: bool,
@@ -25,7 +25,7 @@ pub struct Discovered<D: Discover, S> {
     seed: u64,
 }
 
-/// Reason why a request has no answer.
+/// Reason why a request got no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum DiscoveredError<D, E> {
     /// The discovery of the replicas has failed.
@@ -75,7 +75,7 @@ where
 {
     /// Applies all changes that the discovery reports now.
     fn follow(&mut self, cx: &mut Context<'_>) -> Result<(), D::Error> {
-        // Index of each replica before the changes, so that its statistics can be kept.
+        // Index of each replica before the changes. A replica that stays keeps the statistics of its index.
         let mut former_indices: Vec<Option<usize>> = (0..self.keys.len()).map(Some).collect();
         let (mut has_changed, mut outcome) = (false, Ok(()));
         while !self.has_ended
@@ -95,8 +95,8 @@ where
             has_changed = true;
             let (Change::Insert(key, _) | Change::Remove(key)) = &change;
             if let Some(at) = self.keys.iter().position(|known| known == key) {
-                // The three lists keep the same order, so no element is swapped. A replica that is inserted
-                // again may be another server, so its statistics start again.
+                // The three lists must keep the same order, so elements are removed without a swap. A replica that is
+                // inserted again may be another server, so its statistics start again.
                 self.keys.remove(at);
                 self.replicas.remove(at);
                 former_indices.remove(at);
@@ -107,7 +107,7 @@ where
                 former_indices.push(None);
             }
         }
-        // The changes before an error still apply.
+        // If the discovery fails, the changes before the error still apply.
         if has_changed {
             self.client = match (&self.client, self.replicas.is_empty()) {
                 (_, true) => None,

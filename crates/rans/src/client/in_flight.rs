@@ -1,4 +1,4 @@
-//! Count of a copy that its replica has not answered completely.
+//! Value that counts a copy as in flight until its replica has answered completely.
 
 use super::shared::Shared;
 use http_body::{Body, Frame, SizeHint};
@@ -26,7 +26,7 @@ impl Drop for InFlight {
 }
 
 pin_project_lite::pin_project! {
-    /// Body of an answer. Its replica counts as busy until the body has been read to its end or is dropped.
+    /// Body of an answer. The replica counts as busy until the body has been read to its end or is dropped.
     pub struct AnswerBody<R> {
         #[pin]
         body: R,

@@ -31,16 +31,16 @@ where
     replicas: Arc<[Replica<S>]>,
     shared: Arc<Shared>,
     parts: Parts,
-    /// Body of the request. The last copy takes it.
+    /// Body of the request. The last copy takes the body out.
     body: Option<B>,
-    /// Number and policy of the request, after it has begun.
+    /// Number and policy of the request. They are set when the request has begun.
     request: Option<(RequestId, PolicyChoice)>,
     running: Vec<Running<R, E>>,
     /// Replicas that have received the request.
     tried: Vec<usize>,
-    /// Timer of the next copy.
+    /// Timer that expires when the next copy is due.
     timer: Option<Pin<Box<Sleep>>>,
-    /// First answer that was not acceptable.
+    /// First answer whose status was not acceptable. Without such an answer: the first error.
     unacceptable: Option<Result<Response<AnswerBody<R>>, E>>,
 }
 
@@ -81,7 +81,7 @@ where
                 self.request = None;
                 return Poll::Ready(answer);
             }
-            // `poll_copies` has sent the request to other replicas under a new number. Its copies are polled first.
+            // `poll_copies` has sent the request to other replicas under a new number. The new copies are polled first.
             if self.request != Some((id, policy)) {
                 continue;
             }
@@ -91,7 +91,8 @@ where
             };
             let at = self.shared.instant(due);
             let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(at)));
-            // A reset registers the timer again at the runtime, so it is left out if the time is the same.
+            // A reset of the timer is registered at the runtime, which has a cost. It is skipped if the time is the
+            // same.
             if timer.deadline() != at {
                 timer.as_mut().reset(at);
             }
@@ -103,7 +104,7 @@ where
         }
     }
 
-    /// Begins the request. Returns `None` if all replicas have received it already.
+    /// Begins the request. Returns `None` if all replicas have already received it.
     fn begin(&mut self) -> Option<(RequestId, PolicyChoice)> {
         let now = Instant::now();
         let allowed = self.shared.config.methods.allow(&self.parts.method);
@@ -118,8 +119,8 @@ where
         Some((id, policy))
     }
 
-    /// Sends the request to further replicas, if that is allowed after this error. All replicas that received it have
-    /// failed without an answer.
+    /// Sends the request to further replicas, if this error allows it. Call it when all replicas that received the
+    /// request have failed without an answer.
     fn try_other_replicas(&mut self, error: &E) -> bool {
         let is_unsent = (self.shared.config.unsent)(error);
         let may = is_unsent || self.parts.method.is_idempotent();
@@ -132,7 +133,7 @@ where
             match header.purpose {
                 Purpose::Ask => self.send_copy(replica, &header),
                 Purpose::Cancel(_) => self.purge(header.copy),
-                // HTTP has no message for these.
+                // HTTP has no messages for these two purposes.
                 Purpose::More | Purpose::Reprioritise => {}
             }
         }
@@ -141,7 +142,7 @@ where
     /// Sends a copy to a replica.
     fn send_copy(&mut self, replica: usize, header: &RequestHeader) {
         let again = self.body.as_ref().and_then(Replay::replay);
-        // A body that can be sent only once goes to the first copy.
+        // A body that can be sent only once is used for the first copy.
         let Some(body) = again.or_else(|| self.body.take()) else {
             return;
         };
@@ -189,13 +190,13 @@ where
                 return Some(attach_in_flight(answer, copy.sent.flight));
             }
             state.counts.failed += 1;
-            // The policy sends the next copy at once after a failure, so its messages are read below.
+            // After a failure the policy may send the next copy at once, so its messages are read here.
             let goes_on = state.on_failure(time, copy.id, policy);
             let messages = state.messages(copy.id.request, policy);
             drop(state);
             if let Err(error) = &answer
                 && !goes_on
-                // After an answer, no other replica is tried, even if the answer was not acceptable.
+                // If any replica has answered, no other replica is tried, even if the answer was not acceptable.
                 && self.unacceptable.as_ref().is_none_or(Result::is_err)
                 && self.try_other_replicas(error)
             {
@@ -213,7 +214,7 @@ where
             if !goes_on {
                 return self.unacceptable.take();
             }
-            // `send_messages` may have sent or removed copies, so the indices have changed.
+            // `send_messages` may have added or removed copies, so the indices have changed.
             self.send_messages(messages);
             at = 0;
         }
@@ -238,14 +239,14 @@ where
             state.counts.purged += 1;
             return;
         }
-        // The copy runs to its end, because a further reset could end the connection.
+        // The copy runs to its end, because one more reset could make the server end the connection.
         state.counts.spared += 1;
         drop(state);
         // Without a runtime no task can wait, so the copy is dropped here.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
-                // Another copy has answered, so this result has no reader. The replica counts as busy until
-                // then.
+                // Another copy has answered, so no caller needs this result. The replica counts as busy until the copy
+                // ends.
                 let _ = copy.sent.answering.await;
                 drop(copy.sent.flight);
             });
@@ -259,7 +260,7 @@ where
     E: Send + 'static,
 {
     fn drop(&mut self) {
-        // The application has dropped the request before the answer.
+        // The application has dropped the request before its answer.
         if let Some((id, policy)) = self.request.take() {
             self.shared.lock().abandon(id, policy);
         }

@@ -1,11 +1,12 @@
-//! Bodies of requests that can be sent more than once.
+//! Bodies of requests that may be sent more than once.
 
 use http_body::Body;
 use http_body_util::{Empty, Full};
 
 /// Body of a request that can be sent to two replicas.
 pub trait Replay: Body + Sized {
-    /// Returns the same body again, or `None` if it can be sent only once. Such a request is not copied.
+    /// Returns the same body again, or `None` if the body can be sent only once. A request with such a body is not
+    /// copied.
     fn replay(&self) -> Option<Self>;
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Whether a replica stops the work on a request whose client has left.
+/// Whether a replica stops its work on a request that the client cancels.
 #[cfg_attr(
     feature = "gateway",
     derive(serde::Deserialize),
@@ -10,17 +10,18 @@ use std::time::Duration;
 )]
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Purges {
-    /// Yes if its answers show that a guard is before it (`via: 1.1 tailcut-guard`).
+    /// Unknown at first. If an answer shows that a guard is in front of the replica (`via: 1.1 tailcut-guard`), the
+    /// replica stops the work.
     #[default]
     Learn,
-    /// Yes, as HTTP/2 servers that drop the work on streams that are reset.
+    /// The replica stops the work, like HTTP/2 servers that drop the work on streams that are reset.
     Yes,
     /// The replica does not stop the work.
     No,
 }
 
 impl Purges {
-    /// Returns whether the replica purges, if this is known before its first answer.
+    /// Returns whether the replica purges. Returns `None` if this is unknown before its first answer.
     pub(super) const fn known(self) -> Option<bool> {
         match self {
             Self::Learn => None,
@@ -35,23 +36,23 @@ impl Purges {
 pub struct Replica<S> {
     /// Connection for primaries.
     pub primary: S,
-    /// Connection for copies. With HTTP/2 this is a separate connection, because on one connection a copy's answer
-    /// delays the answers behind it.
+    /// Connection for copies. With HTTP/2 it is a separate connection, because on a shared connection the answer to a
+    /// copy would delay the answers behind it.
     pub copy: S,
     /// Whether the replica stops work on a purged request.
     pub purges: Purges,
 }
 
-/// Present state of a replica, as the client sees it.
+/// Present state of a replica.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReplicaState {
-    /// Copies that the replica has to answer, primaries included.
+    /// Copies that the replica still has to answer, primaries included.
     pub in_flight: u32,
-    /// Average latency; `None`: the replica has not answered yet.
+    /// Average latency. `None`: the replica has not answered yet.
     pub latency: Option<Duration>,
     /// Whether the replica accepts requests.
     pub is_open: bool,
-    /// Whether the replica purges; `None`: unknown.
+    /// Whether the replica purges. `None`: unknown.
     pub purges: Option<bool>,
 }
 
@@ -60,14 +61,14 @@ pub struct ReplicaState {
 pub struct ClientCounts {
     /// Requests of the application.
     pub requests: u64,
-    /// Copies beyond the primaries.
+    /// Copies in addition to the primaries.
     pub copies: u64,
-    /// Requests that a copy answered.
+    /// Requests whose first good answer came from a copy.
     pub won_by_copy: u64,
-    /// Copies, primaries included, that were dropped before their end.
+    /// Primaries and copies that were dropped before their end.
     pub purged: u64,
     /// Copies that ran to their end because the budget of resets was used up. Their answers were dropped.
     pub spared: u64,
-    /// Copies that failed, or whose answer was not acceptable.
+    /// Primaries and copies that failed, or whose answer was not acceptable.
     pub failed: u64,
 }

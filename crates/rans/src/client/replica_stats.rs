@@ -7,15 +7,15 @@ use std::time::Duration;
 use tailcut_units::TokenBucket;
 use tokio::time::Instant;
 
-/// Weight of the latest latency in the average. With a smaller weight, the client notices later that a
-/// replica has become slow. With a larger one, a single slow request moves many requests to other replicas.
+/// Weight of the latest latency in the average, 0 to 1. With a smaller weight, the client notices later that a replica
+/// has become slow. With a larger weight, a single slow request moves many requests to other replicas.
 const WEIGHT: f64 = 0.2;
 
 #[derive(Clone, Debug)]
 pub(super) struct ReplicaStats {
     /// Copies in flight.
     pub in_flight: u32,
-    /// Whether the replica purges; `None`: unknown.
+    /// Whether the replica purges. `None`: unknown.
     pub purges: Option<bool>,
     /// Whether the user considers the replica healthy.
     pub is_healthy: bool,
@@ -24,7 +24,7 @@ pub(super) struct ReplicaStats {
     failures: u32,
     pause: Duration,
     paused_until: Option<Instant>,
-    /// Resets left in the budget at the time `counted`.
+    /// Budget of resets, as it was at the time `counted`.
     resets: TokenBucket,
     counted: Instant,
 }
@@ -44,7 +44,7 @@ impl ReplicaStats {
         }
     }
 
-    /// Returns a copy of the statistics without requests in flight.
+    /// Returns a copy of the statistics that counts no requests in flight.
     pub fn without_requests(&self) -> Self {
         Self {
             in_flight: 0,
@@ -52,7 +52,7 @@ impl ReplicaStats {
         }
     }
 
-    /// Whether the replica accepts requests. After a pause, one request tests whether the replica works again.
+    /// Returns whether the replica accepts requests. After a pause, one request tests whether the replica works again.
     pub fn is_open(&self, now: Instant) -> bool {
         self.is_healthy
             && match self.paused_until {
@@ -61,19 +61,19 @@ impl ReplicaStats {
             }
     }
 
-    /// Average latency, after the first answer.
+    /// Returns the average latency, or `None` before the first answer.
     pub fn latency(&self) -> Option<Duration> {
         self.latency.map(Duration::from_secs_f64)
     }
 
-    /// Whether this replica will probably answer earlier than another one. A replica that has not answered yet counts
-    /// as equally fast. It is then tried, but never with more requests at once than the other replica.
+    /// Returns whether this replica will probably answer earlier than `other`. A replica that has not answered yet
+    /// counts as equally fast. It is then tried, but never with more requests at once than the other replica.
     pub fn is_lighter_than(&self, other: &Self) -> bool {
         let load = |one: &Self, two: &Self| {
-            // If no latency is known, only the numbers of copies in flight count.
+            // If neither latency is known, only the numbers of copies in flight count.
             let latency = one.latency.or(two.latency).unwrap_or(1.0);
-            // The new request also has to be answered, so it counts too. Without it, all idle replicas
-            // would have equal loads.
+            // The new request counts, too, because it also has to be answered. Otherwise all idle replicas would have a
+            // load of 0.
             f64::from(one.in_flight + 1) * latency
         };
         load(self, other) < load(other, self)
@@ -89,14 +89,14 @@ impl ReplicaStats {
     pub fn failed(&mut self, now: Instant, breaker: Breaker) {
         self.failures += 1;
         if self.failures >= breaker.failures {
-            // The first pause begins at 0, and the lower bound makes it `breaker.pause`.
+            // `pause` is 0 before the first failure. The lower bound makes the first pause `breaker.pause`.
             let pause = (self.pause * 2).clamp(breaker.pause, breaker.longest);
             (self.pause, self.paused_until) = (pause, Some(now + pause));
         }
     }
 
-    /// Updates the statistics from an answer. With `learns`, the answer also shows whether a guard is before the
-    /// replica. An error counts as a failure.
+    /// Updates the statistics from an answer or an error. An error counts as a failure. If `learns` is true, the answer
+    /// also shows whether a guard is in front of the replica.
     pub fn note<R, E>(
         &mut self,
         (began, now): (Instant, Instant),
@@ -114,7 +114,7 @@ impl ReplicaStats {
         }
     }
 
-    /// Takes a reset from the budget. Returns `false` if the budget is used up.
+    /// Takes one reset from the budget. Returns `false` if the budget is used up.
     pub fn may_reset(&mut self, now: Instant, budget: ResetBudget) -> bool {
         let earned = (now - self.counted).as_secs_f64() * budget.rate;
         self.resets.earn(earned, budget.burst.into());
@@ -196,7 +196,7 @@ mod tests {
         assert!(!known.is_lighter_than(&fresh) && !fresh.is_lighter_than(&known));
         known.in_flight = 1;
         assert!(fresh.is_lighter_than(&known));
-        // It may never answer.
+        // A replica that has not answered yet may never answer.
         fresh.in_flight = 2;
         assert!(known.is_lighter_than(&fresh));
     }

@@ -24,11 +24,11 @@ pub(crate) struct Sent<R, E> {
     pub replica: usize,
     pub began: Instant,
     pub answering: Answering<R, E>,
-    /// Keep this until the body of the answer has been read.
+    /// Count of this copy as in flight. Keep it until the body of the answer has been read.
     pub flight: InFlight,
 }
 
-/// Sends a request to a replica, in its class. Copy 0 is the primary.
+/// Sends a request to a replica, in the class of the copy. Copy 0 is the primary.
 pub(super) fn send<S, B, R, E>(
     (replicas, shared): (&[Replica<S>], &Arc<Shared>),
     (replica, copy, class): (usize, u8, Class),
@@ -50,7 +50,7 @@ where
     }
     let connections = &replicas[replica];
     let mut connection = match class {
-        // A primary keeps the `Priority` field of the application.
+        // A primary keeps the `Priority` field that the application has set.
         Class::Primary => connections.primary.clone(),
         Class::Duplicate | Class::Optional => {
             parts.headers.insert(PRIORITY, field(class));
@@ -58,7 +58,7 @@ where
         }
     };
     let request = Request::from_parts(parts, body);
-    // Most connections are always ready. The request then needs one box less.
+    // Most connections are always ready. For a ready connection, the future needs one allocation less.
     let mut nobody = Context::from_waker(Waker::noop());
     let answering: Answering<R, E> = match connection.poll_ready(&mut nobody) {
         Poll::Ready(Ok(())) => Box::pin(connection.call(request)),

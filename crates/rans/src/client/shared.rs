@@ -1,4 +1,4 @@
-//! State that all requests of a client share: the replicas' statistics and the policies' state.
+//! State that all requests of a client share: statistics of the replicas, and state of the policies.
 
 use super::config::ClientConfig;
 use super::replica::{ClientCounts, Purges};
@@ -12,12 +12,11 @@ use tailcut_requests::{Client, CopyId, Purpose, RequestHeader, RequestId};
 use tailcut_units::{HostId, Time};
 use tokio::time::Instant;
 
-/// One copy in this many goes to a random replica. All others go to the least loaded replicas. With a
-/// smaller number, more requests go to slow replicas. With a larger one, a replica that has become fast is
-/// found later.
+/// One copy in this many goes to a random replica. All others go to the least loaded replicas. With a smaller number,
+/// more requests go to slow replicas. With a larger number, the client notices later that a replica has become fast.
 const EXPLORING: u64 = 8;
 
-/// Policy of the client that a request follows.
+/// Policy that a request follows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum PolicyChoice {
     Purging,
@@ -37,13 +36,13 @@ pub(super) struct State {
     pub stats: Vec<ReplicaStats>,
     pub counts: ClientCounts,
     policies: [Client; 2],
-    /// Messages of requests whose copy became due while another request polled the policy.
+    /// Messages for requests whose copy became due while another request polled the policy.
     inboxes: HashMap<RequestId, Inbox>,
     next: u32,
     random: Xoshiro256PlusPlus,
 }
 
-/// State of a client, shared by all its requests.
+/// State that all requests of a client share.
 pub(super) struct Shared {
     pub config: ClientConfig,
     began: Instant,
@@ -76,12 +75,12 @@ impl Shared {
         })
     }
 
-    /// Returns the state of a client of other replicas, each with its former index. Requests in flight stay with this
-    /// state.
+    /// Returns the state for a client of other replicas. Each replica comes with its former index. Requests in flight
+    /// continue to use this state.
     pub fn with_replicas(&self, replicas: impl Iterator<Item = (Purges, Option<usize>)>) -> Self {
         use rand_core::SeedableRng;
         let mut state = self.lock();
-        // Both states continue to draw, and their draws must differ.
+        // The old state continues to draw numbers, so the new state needs another seed.
         let seed = state.random.next_u64();
         let now = Instant::now();
         let stats = |(purges, index): (Purges, Option<usize>)| {
@@ -94,8 +93,7 @@ impl Shared {
         let next = State {
             stats: replicas.map(stats).collect(),
             counts: state.counts,
-            // The policies keep their measured latencies and budgets. Requests in flight end in the old
-            // state.
+            // The new policies keep the measured latencies and budgets. Requests in flight finish in the old state.
             policies: state.policies.each_ref().map(Client::without_requests),
             inboxes: HashMap::new(),
             next: 0,
@@ -123,8 +121,8 @@ impl Shared {
 }
 
 impl State {
-    /// Begins a request. Its primary goes to the less loaded of two replicas that are drawn at random, its copy to
-    /// any other replica. The replicas in `tried` have failed for this request. Returns `None` if no replica is left.
+    /// Begins a request. Its primary goes to the less loaded of two random replicas. Its copy goes to another replica.
+    /// The replicas in `tried` have failed for this request. Returns `None` if no replica is left.
     pub fn begin(
         &mut self,
         (now, time): (Instant, Time),
@@ -136,11 +134,11 @@ impl State {
             candidates.retain(|replica| !tried.contains(replica));
         }
         if candidates.is_empty() {
-            // No open replica is left, so closed ones are tried, too.
+            // No open replica is left, so closed replicas are tried, too.
             candidates.extend((0..self.stats.len()).filter(|replica| !tried.contains(replica)));
         }
         let (primary, other) = self.lighter_of_two(&mut candidates)?;
-        // The other of the two may still get the copy.
+        // The replica that was not chosen may still get the copy.
         candidates.extend(other);
         let copy = match is_copied {
             true => self.draw(&mut candidates),
@@ -152,20 +150,20 @@ impl State {
             _ => PolicyChoice::Elsewhere,
         };
         let mut id = RequestId(self.next);
-        // Both policies share the inboxes, so a number may be pending in neither of them.
+        // Both policies share the inboxes, so a number must be free in both policies.
         while self.policies.iter().any(|client| client.is_pending(id)) {
             id = RequestId(id.0.wrapping_add(1));
         }
         self.next = id.0.wrapping_add(1);
         let hosts = [primary, copy.unwrap_or(primary)].map(|index| HostId(index as u32));
         let hosts = &hosts[..1 + usize::from(copy.is_some())];
-        // An object of one byte: an HTTP answer counts only as a whole.
+        // An HTTP answer counts only as a whole, so the object has one byte.
         self.policies[policy as usize].submit(time, id, 1, hosts);
         self.counts.requests += u64::from(tried.is_empty());
         Some((id, policy, self.messages(id, policy)))
     }
 
-    /// Indices of the open replicas.
+    /// Returns the indices of the open replicas.
     pub fn open(&self, now: Instant) -> Vec<usize> {
         let open = |(index, stats): (usize, &ReplicaStats)| stats.is_open(now).then_some(index);
         let mut candidates: Vec<usize> = self.stats.iter().enumerate().filter_map(open).collect();
@@ -205,7 +203,8 @@ impl State {
         Some(lightest)
     }
 
-    /// Whether this copy goes to a random replica, so that a replica that was slow is tried again.
+    /// Returns whether this copy goes to a random replica. This happens sometimes, so that a replica that was slow is
+    /// tried again.
     pub fn explores(&mut self) -> bool {
         self.random.next_u64().is_multiple_of(EXPLORING)
     }
@@ -213,7 +212,7 @@ impl State {
     /// Removes and returns a random candidate.
     pub fn draw(&mut self, candidates: &mut Vec<usize>) -> Option<usize> {
         let count = candidates.len() as u64;
-        // The product maps the random number to an index below `count` without a division.
+        // The product maps the random number to an index below `count`. It needs no division.
         let drawn = (u128::from(self.random.next_u64()) * u128::from(count)) >> 64;
         (count > 0).then(|| candidates.swap_remove(drawn as usize))
     }
@@ -238,7 +237,7 @@ impl State {
                 }
             }
         }
-        // Completions contain nothing that the messages do not contain.
+        // Completions contain no information that is not in the messages.
         while client.poll_completion().is_some() {}
         messages
     }
@@ -271,13 +270,13 @@ impl State {
     }
 
     fn close_inbox(&mut self, id: RequestId) {
-        // The map is empty if no request has a late copy. The check then saves the hash.
+        // The map is empty if no request has a late copy. The check then saves the time to hash the key.
         if !self.inboxes.is_empty() {
             self.inboxes.remove(&id);
         }
     }
 
-    /// Removes a request that the application has given up.
+    /// Removes a request that the application has dropped.
     pub fn abandon(&mut self, id: RequestId, policy: PolicyChoice) {
         self.policies[policy as usize].abandon(id);
         self.close_inbox(id);

@@ -1,4 +1,4 @@
-//! Body of an answer. At its end, the connection becomes free for the next request.
+//! Body of an answer. When it ends, the connection becomes free for the next request.
 
 use super::error::ConnectionError;
 use super::http1::LeasedConnection;
@@ -13,10 +13,10 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 enum Source<B: Send + 'static> {
-    /// HTTP/1.1: the body, and its connection until the body has been read to its end.
+    /// Body over HTTP/1.1, with its connection until the body has been read to its end.
     Http1(Incoming, Option<LeasedConnection<B>>),
     Http2(Download<B>, Option<Stream>),
-    /// The body is being dropped.
+    /// State while the body is being dropped.
     None,
 }
 
@@ -100,8 +100,8 @@ where
         };
         match &frame {
             None => self.end(),
-            // The connection has failed and cannot be used again.
-            // With HTTP/2, the error counts as a reset, so a connection with many errors is replaced.
+            // The connection has failed and cannot be used again. With HTTP/2, the error counts as a reset, so a
+            // connection with many errors is replaced.
             Some(Err(_)) => match &mut self.0 {
                 Source::Http1(_, leased) => *leased = None,
                 Source::Http2(_, stream) => *stream = None,

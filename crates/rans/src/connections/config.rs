@@ -10,7 +10,7 @@ pub enum Protocol {
     #[default]
     #[cfg_attr(feature = "gateway", serde(rename = "http1"))]
     One,
-    /// HTTP/2. The server has to expect it, or agree by ALPN.
+    /// HTTP/2. The server must expect HTTP/2 without negotiation, or agree by ALPN.
     #[cfg_attr(feature = "gateway", serde(rename = "http2"))]
     Two,
 }
@@ -22,19 +22,19 @@ pub struct ConnectionConfig {
     pub protocol: Protocol,
     /// Scheme of requests over HTTP/2: `https` or `http`. The connector decides whether there is TLS.
     pub is_https: bool,
-    /// HTTP/1.1: largest number of idle connections.
+    /// Largest number of idle connections (HTTP/1.1).
     pub idle: usize,
-    /// HTTP/1.1: time after which an idle connection is closed.
+    /// Time after which an idle connection is closed (HTTP/1.1).
     pub idle_time: Duration,
-    /// HTTP/1.1: time that a purged request with a small answer may continue, so that its connection can be kept.
-    /// After that the connection is closed, and the server stops. 0: the connection is closed at once. Otherwise at
-    /// least 1 ms passes, because this is the resolution of timers.
+    /// Time that a purged request with a small answer may continue, so that its connection can be kept (HTTP/1.1).
+    /// After this time the connection is closed, and the server stops. 0: the connection is closed at once. Values
+    /// above 0 last at least 1 ms, which is the resolution of timers.
     pub linger: Duration,
-    /// HTTP/2: number of resets after which a connection is replaced. Node's HTTP/2 allows 1,000 at once.
+    /// Number of resets after which a connection is replaced (HTTP/2). Node's HTTP/2 allows 1,000 at once.
     pub resets: u32,
-    /// HTTP/2: time between two pings of a connection.
+    /// Time between two pings of a connection (HTTP/2).
     pub ping: Duration,
-    /// HTTP/2: time for the answer to a ping. After that the connection ends, with all its requests.
+    /// Longest time until the answer to a ping (HTTP/2). After this time the connection ends, with all its requests.
     pub ping_time: Duration,
 }
 
@@ -43,17 +43,17 @@ impl Default for ConnectionConfig {
         Self {
             protocol: Protocol::One,
             is_https: false,
-            // With fewer idle connections, a burst of requests needs new handshakes. More of them occupy
-            // the server.
+            // With fewer idle connections, a burst of requests would need new handshakes. More idle connections would
+            // occupy the server.
             idle: 64,
-            // With a longer time, a server more often closes the connection at the moment when it is used again. With
-            // a shorter time, more requests need a handshake.
+            // With a longer time, the server would more often close a connection at the moment when it is used again.
+            // With a shorter time, more requests would need a handshake.
             idle_time: Duration::from_secs(15),
-            // The shortest time above 0.
+            // This is the shortest time above 0.
             linger: Duration::from_millis(1),
             // This is half of the burst that Node's HTTP/2 accepts.
             resets: 500,
-            // Together, both times detect a dead connection within 20 s.
+            // With both times together, a dead connection is detected within 20 s.
             ping: Duration::from_secs(10),
             ping_time: Duration::from_secs(10),
         }

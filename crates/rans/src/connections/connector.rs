@@ -12,8 +12,8 @@ use std::time::Duration;
 use tokio::net::{TcpSocket, TcpStream, lookup_host};
 use tower_service::Service;
 
-/// Connector that opens TCP connections to one server, and sets their options before the SYN. The name is resolved
-/// for each connection, and the addresses are tried in order. A service for TLS can wrap the connector.
+/// Connector that opens TCP connections to one server, and sets their options before the SYN. It resolves the name for
+/// each connection, and tries the addresses in order. A service for TLS can wrap the connector.
 #[derive(Clone, Debug)]
 pub struct Connector {
     to: Authority,
@@ -22,7 +22,7 @@ pub struct Connector {
 }
 
 impl Connector {
-    /// Creates a connector to a host and a port. Each address has `time` to accept a connection.
+    /// Creates a connector to a host and a port. Each address of the host may use `time` to accept a connection.
     ///
     /// # Errors
     /// `to` has no port.
@@ -31,7 +31,7 @@ impl Connector {
         options: SocketOptions,
         time: Duration,
     ) -> Result<Self, &'static str> {
-        // An authority may also contain user information, which is no part of an address.
+        // An authority may also contain user information, which does not belong to an address.
         if to.port_u16().is_none() || to.as_str().contains('@') {
             return Err("a server needs a host and a port, such as 10.1.2.3:9000");
         }

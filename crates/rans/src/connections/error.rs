@@ -8,10 +8,10 @@ use std::sync::Arc;
 /// Reason why a request got no answer.
 #[derive(Clone, Debug)]
 pub enum ConnectionError {
-    /// There is no connection to the server. All requests that waited for it receive the same error.
+    /// No connection to the server could be opened. All requests that waited for the connection receive the same error.
     Connect(Arc<dyn Error + Send + Sync>),
-    /// The connection or the request ended before the answer was complete. With HTTP/1.1 this is hyper's error, with
-    /// HTTP/2 h2's error.
+    /// The connection or the request ended before the answer was complete. The error is hyper's with HTTP/1.1, and h2's
+    /// with HTTP/2.
     Http(Arc<dyn Error + Send + Sync>),
     /// The address of the request cannot be sent.
     Address,
@@ -23,15 +23,15 @@ impl ConnectionError {
     }
 }
 
-/// Whether the server reports that it did not process the request, so that any request may be sent again: the stream
-/// was refused, or is beyond the last stream that a GOAWAY names (RFC 9113, section 8.7).
+/// Returns whether the server reports that it did not process the request, so that any request may be sent again.
+/// Either the stream was refused, or its number is above the last stream in a GOAWAY (RFC 9113, section 8.7).
 pub(super) fn is_unprocessed(error: &h2::Error) -> bool {
-    // h2 reports a remote GOAWAY only on streams beyond its last one.
+    // h2 reports a remote GOAWAY only on streams above the last stream of the GOAWAY.
     let refused = error.is_reset() && error.reason() == Some(Reason::REFUSED_STREAM);
     error.is_remote() && (error.is_go_away() || refused)
 }
 
-/// Whether the server ended the connection because of an error that it attributes to the client.
+/// Returns whether the server ended the connection because of an error that it attributes to the client.
 pub(super) fn is_accusation(error: &h2::Error) -> bool {
     error.is_remote() && error.is_go_away() && error.reason() != Some(Reason::NO_ERROR)
 }

@@ -1,7 +1,8 @@
-//! HTTP/1.1 connections to a server: one for each request in flight. Idle connections wait for the next request.
+//! HTTP/1.1 connections to a server. Each request in flight has its own connection. Idle connections wait for the next
+//! request.
 //!
 //! HTTP/1.1 does not number its answers. If a server sends two answers, the second one looks like the answer to the
-//! next request. So a connection is used again only if no byte has arrived since its answer
+//! next request. So a connection is used again only if no byte has arrived after the last answer
 //! ([`Wire`](super::wire::Wire)). The connection of a purged request is kept if its answer is small and arrives soon.
 
 use super::config::ConnectionConfig;
@@ -22,8 +23,8 @@ use std::task::{Context, Poll};
 use tokio::runtime::Handle;
 use tokio::time::{Instant, timeout};
 
-/// Largest answer of a purged request that is read to keep its connection, in bytes. A larger limit reads
-/// more bytes that no client receives. A smaller one closes more connections.
+/// Largest answer of a purged request, in bytes, that is read to keep its connection. With a larger limit, more bytes
+/// would be read that no client receives. With a smaller limit, more connections would be closed.
 const MOST_LINGERING: u64 = 16 << 10;
 
 struct IdleConnection<B> {
@@ -34,11 +35,11 @@ struct IdleConnection<B> {
 
 /// Idle HTTP/1.1 connections to one server, and their counters.
 pub(super) struct IdleConnections<B> {
-    /// Idle connections, the longest idle first.
+    /// Idle connections. The connection that has been idle for longest is first.
     idle: Mutex<VecDeque<IdleConnection<B>>>,
     config: ConnectionConfig,
     pub opened: AtomicU64,
-    /// Purged requests whose connection was kept.
+    /// Number of purged requests whose connection was kept.
     kept: AtomicU64,
 }
 
@@ -65,16 +66,16 @@ impl<B> IdleConnections<B> {
     }
 
     fn pop(&self) -> Option<IdleConnection<B>> {
-        // The connection that was used last is the least likely to be closed. Surplus connections stay
-        // unused and expire.
+        // The server is least likely to close the connection that was used last. Surplus connections stay unused and
+        // expire.
         self.lock().pop_back()
     }
 
-    /// Returns the connection that was used last among the open and quiet ones.
+    /// Returns the open connection that was used last and on which no byte waits.
     pub async fn take(self: &Arc<Self>) -> Option<LeasedConnection<B>> {
         loop {
             let mut connection = self.pop()?;
-            // The connection is ready at once, or as soon as the end of the last answer has been processed.
+            // The connection is ready at once, or when the end of the last answer has been processed.
             if connection.since.elapsed() < self.config.idle_time
                 && connection.sender.ready().await.is_ok()
                 && is_quiet(&connection.watch)
@@ -102,11 +103,11 @@ pub(super) struct LeasedConnection<B> {
 }
 
 impl<B> LeasedConnection<B> {
-    /// Returns the connection to the idle ones after the whole answer has been read.
+    /// Returns the connection to the idle connections, after the whole answer has been read.
     pub fn release(self) {
         let now = Instant::now();
         let mut idle = self.pool.lock();
-        // The oldest connections are at the front, so the check ends at the first one that is young enough.
+        // The oldest connections are at the front, so the loop can stop at the first young one.
         while let Some(first) = idle.front()
             && (first.sender.is_closed() || now - first.since >= self.pool.config.idle_time)
         {
@@ -123,14 +124,14 @@ impl<B> LeasedConnection<B> {
 }
 
 impl<B: Send + 'static> LeasedConnection<B> {
-    /// Ends a request without a client. If its answer is small and arrives soon, the connection is kept. Otherwise it
-    /// is closed, so that the server stops.
+    /// Continues a request whose client has dropped it. If its answer is small and arrives soon, the connection is
+    /// kept. Otherwise the connection is closed, so that the server stops.
     pub fn linger(self, answering: impl Future<Output = Option<Incoming>> + Send + 'static) {
         let time = self.pool.config.linger;
         if time.is_zero() || self.sender.is_closed() {
             return;
         }
-        // Without a runtime no task can wait.
+        // Without a runtime no task can wait for the answer.
         let Ok(runtime) = Handle::try_current() else {
             return;
         };
@@ -144,10 +145,10 @@ impl<B: Send + 'static> LeasedConnection<B> {
     }
 }
 
-/// Reads a body to its end. Returns `None` if it has too many bytes or fails.
+/// Reads a body to its end. Returns `None` if the body has too many bytes or fails.
 async fn read_small(mut body: Incoming) -> Option<()> {
     let mut left = MOST_LINGERING;
-    // A body that announces too many bytes is not read at all.
+    // A body whose announced length is too large is not read at all.
     if body.size_hint().upper().is_some_and(|most| most > left) {
         return None;
     }
@@ -169,8 +170,8 @@ impl<B: Body + Send + 'static> LeasedConnection<B> {
 type Answering<B> =
     Pin<Box<dyn Future<Output = Result<Response<Incoming>, TrySendError<Request<B>>>> + Send>>;
 
-/// Request on a connection. If it is dropped before its answer, the answer may still arrive within a short time.
-/// After that the connection is closed.
+/// Request on a connection. After it is dropped, its answer may still arrive within a short time. Then the connection
+/// is closed.
 pub(super) struct PendingRequest<B: Body + Send + 'static>(
     Option<(Answering<B>, LeasedConnection<B>)>,
 );

@@ -1,5 +1,5 @@
-//! HTTP/2 connection to a server. There is one at a time. It is replaced after a GOAWAY, and before its number of
-//! resets makes the server end it.
+//! HTTP/2 connection to a server. Only one connection is open for new requests. It is replaced after a GOAWAY, and
+//! before the server would end it because of too many resets.
 
 use super::config::ConnectionConfig;
 use super::error::{ConnectionError, is_accusation};
@@ -17,8 +17,8 @@ use std::task::{Context, Poll, Waker};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-/// Bytes that a server may send on a connection and on a stream before the client reads them, and the largest header
-/// of an answer in bytes. These are the values of hyper.
+/// Largest number of bytes that a server may send on a connection before the client reads them. The limits for a
+/// stream and for the header of an answer follow. All three values are hyper's.
 const CONNECTION_WINDOW: u32 = 5 << 20;
 const STREAM_WINDOW: u32 = 2 << 20;
 const MOST_FIELDS: u32 = 16 << 10;
@@ -26,13 +26,13 @@ const MOST_FIELDS: u32 = 16 << 10;
 /// Counters of a connection.
 #[derive(Default)]
 struct Counts {
-    /// Requests on the connection.
+    /// Number of requests on the connection.
     streams: AtomicU32,
-    /// Streams that were reset.
+    /// Number of streams that were reset.
     resets: AtomicU32,
 }
 
-/// Open HTTP/2 connection. Clones share it.
+/// Open HTTP/2 connection. Clones share the connection.
 #[derive(Clone)]
 pub(super) struct Connection {
     sender: SendRequest<Bytes>,
@@ -51,8 +51,8 @@ impl Connection {
             .initial_window_size(STREAM_WINDOW)
             .max_header_list_size(MOST_FIELDS)
             .enable_push(false)
-            // Frames that arrive after a reset are then not treated as protocol errors.
-            // Open requests may also be reset after the connection was replaced, so the number is twice the limit.
+            // Frames that arrive after a reset are then not treated as protocol errors. Open requests may also be reset
+            // after the connection was replaced, so the number is twice the limit.
             .max_concurrent_reset_streams(2 * config.resets.max(1) as usize)
             .handshake(TokioIo::new(stream))
             .await?;
@@ -62,7 +62,7 @@ impl Connection {
         tokio::spawn(async move {
             let mut timed_out = pin!(ping_timeout(pings, config, ping_counts));
             let mut connection = pin!(connection);
-            // The connection is polled first, because it receives the answer to the ping.
+            // The connection is polled before the ping's timer, because it receives the answer to the ping.
             let ended = poll_fn(|cx| match connection.as_mut().poll(cx) {
                 Poll::Ready(ended) => Poll::Ready(ended),
                 Poll::Pending => timed_out.as_mut().poll(cx).map(Ok),
@@ -74,14 +74,14 @@ impl Connection {
         Ok(Self { sender, counts })
     }
 
-    /// Whether the server accepts another request: it has sent no GOAWAY, and stream numbers are left.
+    /// Returns whether the server accepts another request: it has sent no GOAWAY, and stream numbers are left.
     fn is_open(&mut self) -> bool {
-        // Only the present state matters, so no task has to be woken.
+        // Only the present state matters, so no task needs to be woken.
         let mut nobody = Context::from_waker(Waker::noop());
         matches!(self.sender.poll_ready(&mut nobody), Poll::Ready(Ok(())))
     }
 
-    /// Sends the head of a request. If `is_whole`, the request has no body.
+    /// Sends the head of a request. If `is_whole` is true, the request has no body.
     pub fn send(
         mut self,
         head: Request<()>,
@@ -93,8 +93,8 @@ impl Connection {
     }
 }
 
-/// Ends when a connection with requests does not answer a ping in time. Idle connections are not pinged, because some
-/// servers treat such pings as an attack.
+/// Resolves when a connection with requests does not answer a ping in time. Idle connections are not pinged, because
+/// some servers treat such pings as an attack.
 async fn ping_timeout(pings: Option<PingPong>, config: ConnectionConfig, counts: Arc<Counts>) {
     let Some(mut pings) = pings else {
         return std::future::pending().await;
@@ -106,14 +106,14 @@ async fn ping_timeout(pings: Option<PingPong>, config: ConnectionConfig, counts:
         }
         match timeout(config.ping_time, pings.ping(Ping::opaque())).await {
             Ok(Ok(_)) => {}
-            // The connection has ended already.
+            // The connection has already ended.
             Ok(Err(_)) => return std::future::pending().await,
             Err(_) => return,
         }
     }
 }
 
-/// Request on a connection. Dropping it before its end counts a reset.
+/// Request on a connection. Dropping it before its end counts as a reset.
 pub(super) struct Stream(Option<Arc<Counts>>);
 
 impl Stream {
@@ -134,7 +134,7 @@ impl Drop for Stream {
     }
 }
 
-/// Attempt to connect: `None` until it has a result.
+/// Attempt to connect. The value is `None` until the attempt has a result.
 type Attempt = watch::Receiver<Option<Result<Connection, ConnectionError>>>;
 
 /// Counters of the connections to a server.
@@ -142,7 +142,7 @@ type Attempt = watch::Receiver<Option<Result<Connection, ConnectionError>>>;
 pub struct ConnectionCounts {
     /// Connections that were started.
     pub opened: u64,
-    /// HTTP/1.1: purged requests whose connection was kept, because their answers arrived soon.
+    /// Purged requests whose connection was kept, because their answers arrived soon (HTTP/1.1).
     pub kept: u64,
     /// Connections that the server ended with an error code in GOAWAY, as servers do after too many resets.
     pub accused: u64,
@@ -153,7 +153,7 @@ pub(super) struct CurrentConnection {
     attempt: Mutex<Option<Attempt>>,
     opened: AtomicU64,
     accused: AtomicU64,
-    /// Number of resets after which a new connection replaces this one.
+    /// Number of resets after which a new connection replaces the present one.
     most_resets: u32,
 }
 
@@ -183,8 +183,8 @@ impl CurrentConnection {
         }
     }
 
-    /// Returns an open connection. A separate task opens it. Otherwise a request that is purged meanwhile would take
-    /// the connection from other requests that wait for it.
+    /// Returns an open connection. A separate task opens it. Otherwise, a request that is purged during the attempt
+    /// would also end the attempt for the other requests that wait.
     pub async fn get<F>(&self, open: impl FnOnce() -> F) -> Result<Connection, ConnectionError>
     where
         F: Future<Output = Result<Connection, ConnectionError>> + Send + 'static,
@@ -196,7 +196,7 @@ impl CurrentConnection {
         let outcome = attempt.wait_for(Option::is_some).await;
         match outcome.as_deref() {
             Ok(Some(outcome)) => outcome.clone(),
-            // The task ended with its runtime.
+            // The task ended because its runtime ended.
             _ => Err(ConnectionError::Connect(Arc::new(std::io::Error::from(
                 std::io::ErrorKind::Interrupted,
             )))),
@@ -210,7 +210,7 @@ impl CurrentConnection {
         let mut current = self.attempt.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(attempt) = &*current {
             match &*attempt.borrow() {
-                // An error of `has_changed` means that the task ended without a result. A new attempt starts then.
+                // An error of `has_changed` means that the task ended without a result. A new attempt is then started.
                 None if attempt.has_changed().is_ok() => {
                     return ConnectionState::Opening(attempt.clone());
                 }
@@ -225,13 +225,13 @@ impl CurrentConnection {
                 _ => {}
             }
         }
-        // The lock is held until the attempt is stored, so that two requests do not open two connections.
+        // The lock is held until the attempt is stored. Otherwise two requests could open two connections.
         self.opened.fetch_add(1, Ordering::Relaxed);
         let (result, attempt) = watch::channel(None);
         let opening = open();
         tokio::spawn(async move {
             let outcome = opening.await;
-            // All receivers may be gone, so the result is set without a check.
+            // The attempt may have no receiver any more, so the value is set without a check.
             result.send_replace(Some(outcome));
         });
         *current = Some(attempt.clone());
@@ -239,7 +239,7 @@ impl CurrentConnection {
     }
 }
 
-/// Connection for a request, or the attempt that it has to wait for.
+/// Open connection for a request, or the attempt that the request has to wait for.
 enum ConnectionState {
     Open(Connection),
     Opening(Attempt),

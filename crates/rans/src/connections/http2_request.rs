@@ -1,6 +1,6 @@
-//! Request on an HTTP/2 connection, and its answer. The task that waits for the answer drives the stream itself. The
-//! client of hyper needs a task and two channels for each request, which take a fifth of the instructions of a small
-//! request.
+//! Request on an HTTP/2 connection, and its answer. The task that waits for the answer drives the stream itself.
+//! hyper's client would need a task and two channels for each request, which cost a fifth of the instructions of a
+//! small request.
 
 use super::http2::{Connection, Stream};
 use bytes::{Buf, Bytes};
@@ -14,7 +14,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-/// Header fields of one connection (RFC 9113, section 8.2.2). `Connection` itself names further fields.
+/// Header fields that concern one connection (RFC 9113, section 8.2.2). The field `Connection` names further fields.
 const CONNECTION_FIELDS: [HeaderName; 4] = [
     HeaderName::from_static("keep-alive"),
     HeaderName::from_static("proxy-connection"),
@@ -24,7 +24,7 @@ const CONNECTION_FIELDS: [HeaderName; 4] = [
 
 /// Removes the fields that HTTP/2 forbids, and adds the length of the body if it is known.
 fn prepare(head: &mut Parts, body: &impl Body) {
-    // For these methods, a request without a body has no `Content-Length` (RFC 9110, section 8.6).
+    // Without a body, requests with these methods have no `Content-Length` (RFC 9110, section 8.6).
     let has_payload = !matches!(
         head.method,
         Method::GET | Method::HEAD | Method::DELETE | Method::CONNECT
@@ -38,7 +38,7 @@ fn prepare(head: &mut Parts, body: &impl Body) {
     for name in &CONNECTION_FIELDS {
         headers.remove(name);
     }
-    // HTTP/2 allows only `te: trailers` (RFC 9113, section 8.2.2).
+    // `te: trailers` is the only value of this field that HTTP/2 allows (RFC 9113, section 8.2.2).
     if headers.get(header::TE).is_some_and(|te| te != "trailers") {
         headers.remove(header::TE);
     }
@@ -50,12 +50,12 @@ fn prepare(head: &mut Parts, body: &impl Body) {
     }
 }
 
-/// Request that waits for its answer. Dropping it resets its stream.
+/// Request that waits for its answer. Dropping it resets the stream.
 pub(super) struct Http2Request<B> {
     answering: ResponseFuture,
-    /// Body that is being sent; `None`: it has been sent.
+    /// Body that is being sent. `None`: it was sent completely.
     upload: Option<Upload<B>>,
-    /// Stream of the request; `None` after the answer or an error has arrived.
+    /// Stream of the request. `None`: the answer or an error has arrived.
     stream: Option<Stream>,
 }
 
@@ -64,10 +64,10 @@ where
     B: Body + Unpin,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
-    /// Sends the head of a request. The body is sent while the future waits for the answer.
+    /// Sends the head of a request. The body is sent while the returned future waits for the answer.
     ///
     /// # Errors
-    /// The request cannot be sent on this connection. The body is returned with the error.
+    /// The request cannot be sent on this connection. The error also contains the body.
     pub fn begin(connection: Connection, mut head: Parts, body: B) -> Result<Self, (h2::Error, B)> {
         prepare(&mut head, &body);
         let is_whole = body.is_end_stream();
@@ -97,7 +97,7 @@ where
     type Output = Result<(Response<Download<B>>, Stream), h2::Error>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        // Many servers answer only after the whole body, so the body is sent first.
+        // Many servers answer only after they have received the whole body, so the body is sent first.
         send_upload(&mut self.upload, cx);
         let answer = ready!(Pin::new(&mut self.answering).poll(cx));
         let stream = self.stream.take().expect("it has not answered");
@@ -120,11 +120,11 @@ where
 struct Upload<B> {
     body: B,
     out: SendStream<Bytes>,
-    /// Bytes that wait for the server's window, and whether they are the last.
+    /// Bytes that wait for the server's window. The flag is true if they are the last bytes.
     next: Option<(Bytes, bool)>,
 }
 
-/// Sends the bytes that can be sent now.
+/// Sends all bytes that can be sent now.
 fn send_upload<B>(upload: &mut Option<Upload<B>>, cx: &mut Context<'_>)
 where
     B: Body + Unpin,
@@ -142,10 +142,11 @@ where
     B: Body + Unpin,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
-    /// Ready when no byte is left to send, or the body failed. The answer then contains the reason.
+    /// Returns ready when no byte is left to send, or when the body failed. The answer contains the reason of a
+    /// failure.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         loop {
-            // Registers for a wake-up if the server resets the stream.
+            // This call also registers for a wake-up if the server resets the stream.
             if self.out.poll_reset(cx).is_ready() {
                 return Poll::Ready(());
             }
@@ -167,7 +168,7 @@ where
             let frame = match ready!(Pin::new(&mut self.body).poll_frame(cx)) {
                 Some(Ok(frame)) => frame,
                 Some(Err(_)) => {
-                    // The reset shows the server that the body is not complete.
+                    // The reset shows the server that the body is incomplete.
                     self.out.send_reset(Reason::INTERNAL_ERROR);
                     return Poll::Ready(());
                 }
@@ -188,8 +189,8 @@ where
                         }
                         continue;
                     }
-                    // Only one byte: `send_data` requests capacity for the rest, and a request without bytes to send
-                    // holds no part of the connection's window.
+                    // Only one byte is reserved. `send_data` reserves the rest, and a request without bytes to send
+                    // keeps no part of the connection's window.
                     self.out.reserve_capacity(1);
                     self.next = Some((bytes, is_last));
                 }
@@ -206,13 +207,13 @@ where
     }
 }
 
-/// Body of an answer. Dropping it before its end resets its stream.
+/// Body of an answer. Dropping it before its end resets the stream.
 pub(super) struct Download<B> {
     recv: RecvStream,
-    /// Bytes of the answer that have not arrived, if its length is known.
+    /// Number of bytes of the answer that have not arrived, if its length is known.
     left: Option<u64>,
     has_data: bool,
-    /// Rest of the request's body, if the server answers before it has received all of it.
+    /// Remaining body of the request, if the server answers before it has received the whole body.
     upload: Option<Upload<B>>,
 }
 
@@ -230,12 +231,12 @@ impl<B> Download<B> {
         }
     }
 
-    /// Whether the answer has ended.
+    /// Returns whether the answer has ended.
     pub fn has_ended(&self) -> bool {
         self.recv.is_end_stream()
     }
 
-    /// Number of bytes that have not arrived.
+    /// Returns the number of bytes that have not arrived.
     pub fn length(&self) -> SizeHint {
         self.left
             .map_or_else(SizeHint::default, SizeHint::with_exact)
@@ -276,7 +277,8 @@ where
         };
         Poll::Ready(match last {
             Ok(trailers) => trailers.map(|trailers| Ok(Frame::trailers(trailers))),
-            // The answer is complete, and the server does not want the rest of the request (RFC 9113, section 8.1).
+            // The answer is complete, and the server does not need the remaining body of the request (RFC 9113, section
+            // 8.1).
             Err(error) if error.reason() == Some(Reason::NO_ERROR) => None,
             Err(error) => Some(Err(error)),
         })

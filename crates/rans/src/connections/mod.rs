@@ -1,12 +1,13 @@
 //! Connections to one server. A connection is opened when a request needs it, kept for later requests, and opened
 //! again when it ends. A [`crate::client::Client`] reaches its replicas through these connections.
 //!
-//! - HTTP/1.1: one connection for each request in flight. A purge closes it, unless the answer is small and
-//!   arrives within [`ConnectionConfig::linger`]. A connection on which unrequested bytes arrived is not used again.
+//! - HTTP/1.1: one connection for each request in flight. A purge closes the connection, unless the answer is small
+//!   and arrives within [`ConnectionConfig::linger`]. If unrequested bytes arrived on a connection, it is not used
+//!   again.
 //! - HTTP/2 with prior knowledge: one connection. A purge resets the stream. Servers limit the resets on each
-//!   connection (CVE-2023-44487). So a connection is replaced after [`ConnectionConfig::resets`] resets: its requests
-//!   end there, and new requests use the next connection. A GOAWAY also replaces it. Requests that the server reports
-//!   as not processed are sent again.
+//!   connection (CVE-2023-44487). So a connection is replaced after [`ConnectionConfig::resets`] resets. Its requests
+//!   finish on it, and new requests use the next connection. A connection is also replaced after a GOAWAY. Requests
+//!   that the server reports as not processed are sent again.
 
 mod body;
 mod config;
@@ -48,12 +49,12 @@ use std::time::Duration;
 use tower_service::Service;
 use wire::shared;
 
-/// Largest number of attempts for a request that the server does not process. Without a limit, a server
-/// that refuses each stream would keep the request forever.
+/// Largest number of attempts for one request. Without a limit, a server that refuses each stream would keep the
+/// request forever.
 const MOST_TRIES: usize = 4;
 
-/// Default time for an address to accept a connection. It is longer than the first two retransmission
-/// timeouts of a SYN (1 s and 2 s, RFC 6298), so the loss of two SYNs does not end an attempt.
+/// Default time until an address has accepted a connection. It is longer than the first two retransmission timeouts of
+/// a SYN (1 s and 2 s, RFC 6298), so the loss of two SYNs does not end an attempt.
 pub const CONNECT_TIME: Duration = Duration::from_secs(5);
 
 /// Returns a replica over TCP with separate connections for primaries and for copies, each with its own DSCP.
@@ -96,13 +97,13 @@ impl<B> Clone for ProtocolPool<B> {
     }
 }
 
-/// Connections to a server. Clones are cheap and share them. `C` opens connections: a service of `()` that returns a
-/// [`Wire`], such as [`Connector`].
+/// Connections to a server. Clones are cheap and share the connections. The connector `C` opens a connection: it is a
+/// service of `()` that returns a [`Wire`], such as [`Connector`].
 pub struct Connections<C, B>(Arc<Inner<C, B>>);
 
 struct Inner<C, B> {
     connector: C,
-    /// Authority of requests without a host.
+    /// Host and port for requests that contain no host.
     to: Authority,
     config: ConnectionConfig,
     pool: ProtocolPool<B>,
@@ -123,11 +124,11 @@ impl<C, B> fmt::Debug for Connections<C, B> {
 }
 
 impl<C, B: Send + Sync + 'static> Connections<C, B> {
-    /// Creates a handle without connections. `to` is the host of requests without a host.
+    /// Creates a handle without connections. `to` is the host of requests that contain no host.
     pub fn new(connector: C, to: Authority, config: ConnectionConfig) -> Self {
         let pool = match config.protocol {
             Protocol::One => ProtocolPool::Http1(IdleConnections::new(config)),
-            // With a limit of 0 resets, no connection could ever be used.
+            // With a limit of 0 resets, no connection could be used.
             Protocol::Two => ProtocolPool::Http2(CurrentConnection::new(config.resets.max(1))),
         };
         Self(Arc::new(Inner {
@@ -138,7 +139,7 @@ impl<C, B: Send + Sync + 'static> Connections<C, B> {
         }))
     }
 
-    /// Counters of the connections.
+    /// Returns the counters of the connections.
     pub fn counts(&self) -> ConnectionCounts {
         match &self.0.pool {
             ProtocolPool::Http1(idle) => idle.counts(),
@@ -193,7 +194,8 @@ where
     B::Data: Send,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
-    /// Writes the address as the protocol requires. The host of the request is kept for any replica.
+    /// Writes the address in the form that the protocol requires. The host of the request stays the same for all
+    /// replicas.
     fn address(&self, request: &mut Request<B>) -> Result<(), ConnectionError> {
         let uri = std::mem::take(request.uri_mut()).into_parts();
         let headers = request.headers_mut();
@@ -203,7 +205,7 @@ where
         parts.path_and_query = Some(path);
         let version = match self.config.protocol {
             Protocol::One => {
-                // A `Host` field of the caller stays, so that signatures over it stay valid.
+                // A `Host` field that the caller has set is kept, so that signatures over the field stay valid.
                 if !headers.contains_key(header::HOST) {
                     let host = uri.authority.as_ref().unwrap_or(&self.to);
                     let host = HeaderValue::from_str(host.as_str());
@@ -233,7 +235,7 @@ where
         idle: &Arc<IdleConnections<B>>,
         mut request: Request<B>,
     ) -> Result<Response<ConnectionBody<B>>, ConnectionError> {
-        // A server may close an idle connection at the moment when it is used again.
+        // The server may close an idle connection at the moment when it is used again.
         while let Some(leased) = idle.take().await {
             let again = match request.method().is_idempotent() {
                 true => copy_of(&request),
@@ -243,8 +245,8 @@ where
                 (Ok(answer), _) => return Ok(answer),
                 (Err(Failed::Unsent(unsent)), _) => request = *unsent,
                 (Err(Failed::Sent(error)), Some(again)) if has_gone(&error) => {
-                    // The request is repeated only once, on a new connection: the server may have closed all idle
-                    // ones.
+                    // The request is repeated only once, and on a new connection, because the server may have closed
+                    // all idle connections.
                     request = again;
                     break;
                 }
@@ -255,7 +257,7 @@ where
         let stream = open(self.connector.clone()).await?;
         let (stream, watch) = shared(stream);
         let (sender, connection) = conn::http1::handshake(stream).await.map_err(refused)?;
-        // The request receives the result of the connection.
+        // This task drives the connection. The request receives the connection's result.
         tokio::spawn(connection);
         match send(idle.lease(sender, watch), request).await {
             Ok(answer) => Ok(answer),
@@ -269,13 +271,13 @@ where
         current: &Arc<CurrentConnection>,
         mut request: Request<B>,
     ) -> Result<Response<ConnectionBody<B>>, ConnectionError> {
-        // As with HTTP/1.1, an idempotent request is repeated once if the connection ended with it (RFC 9110, section
-        // 9.2.2). A server that counts resets ends the connection for all its requests.
+        // As with HTTP/1.1, an idempotent request is repeated once if its connection ended (RFC 9110, section 9.2.2).
+        // The cause may be another request: a server that counts resets ends the connection for all its requests.
         let mut may_repeat = request.method().is_idempotent();
         for _ in 0..MOST_TRIES {
             let connection = current.get(|| self.open_http2(current)).await?;
             let (head, body) = request.into_parts();
-            // The attempt consumes the body, so a second one is made before it.
+            // The attempt consumes the body, so a copy is made before the attempt.
             let again = body.replay();
             let (error, body) = match Http2Request::begin(connection, head.clone(), body) {
                 Ok(pending) => match pending.await {
@@ -288,7 +290,7 @@ where
                         (error, again)
                     }
                 },
-                // The connection has ended at this moment.
+                // The connection has just ended.
                 Err((error, body)) => {
                     // The request was not sent, so any method may be repeated.
                     let again = error.is_io() || error.is_go_away();
@@ -320,9 +322,9 @@ where
     }
 }
 
-/// Reason why a request has no answer.
+/// Reason why a request got no answer.
 enum Failed<B> {
-    /// The request was not sent. It is returned.
+    /// The request was not sent, and is returned.
     Unsent(Box<Request<B>>),
     Sent(hyper::Error),
 }
@@ -349,7 +351,7 @@ fn taken<B>(
     (failure.take_message(), failure.into_error())
 }
 
-/// Whether the server closed the connection before its answer began.
+/// Returns whether the server closed the connection before its answer began.
 fn has_gone(error: &hyper::Error) -> bool {
     let cause = error.source().and_then(|cause| cause.downcast_ref());
     error.is_incomplete_message()

@@ -1,4 +1,4 @@
-//! Byte stream that carries HTTP, with a test for bytes that no request has caused.
+//! Byte stream that carries HTTP. It has a test for bytes that no request has caused.
 
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
@@ -12,12 +12,12 @@ use tokio::net::TcpStream;
 
 /// Byte stream to a server.
 pub trait Wire: Read + Write + Unpin + Send + 'static {
-    /// Whether unread bytes or the end of the stream have arrived. The system is queried, because the runtime may not
-    /// have polled the stream yet. `false` if the system cannot answer.
+    /// Returns whether unread bytes, or the end of the stream, have arrived. The system is queried, because the runtime
+    /// may not have polled the stream yet. Returns `false` if the system cannot answer.
     fn has_unread(&self) -> bool;
 }
 
-/// Whether a socket has unread bytes, an end, or an error.
+/// Returns whether a socket has unread bytes, an end of the stream, or an error.
 pub(crate) fn is_readable(socket: &TcpStream) -> bool {
     let mut one = [MaybeUninit::uninit()];
     match SockRef::from(socket).peek(&mut one) {
@@ -32,10 +32,10 @@ impl Wire for TokioIo<TcpStream> {
     }
 }
 
-/// Byte stream that hyper owns and that a [`Watch`] can inspect.
+/// Byte stream that hyper owns. A [`Watch`] can inspect it.
 pub(super) struct Shared<I>(Arc<Mutex<I>>);
 
-/// Handle that inspects a byte stream while it is open.
+/// Handle that can inspect a byte stream as long as the stream is open.
 pub(super) type Watch = Weak<Mutex<dyn Wire>>;
 
 pub(super) fn shared<I: Wire>(wire: I) -> (Shared<I>, Watch) {
@@ -44,7 +44,7 @@ pub(super) fn shared<I: Wire>(wire: I) -> (Shared<I>, Watch) {
     (Shared(wire), watch)
 }
 
-/// Whether a request may be sent on this stream.
+/// Returns whether a request may be sent on this stream.
 pub(super) fn is_quiet(watch: &Watch) -> bool {
     let wire = watch.upgrade();
     wire.is_some_and(|wire| !lock(&wire).has_unread())

@@ -1,4 +1,4 @@
-//! Gateway with its listeners and the routes behind them. A new configuration is applied at run time: completely, or
+//! Gateway with its listeners and the routes behind them. At run time, a new configuration is applied completely, or
 //! not at all.
 
 use super::body::ResponseBody;
@@ -24,7 +24,7 @@ use tailcut_proxy::http::{Accept, HttpService, ListenerSpec, Listeners, Slot};
 use tailcut_proxy::tls::{self, ServerConfig, Stream};
 use tokio::net::TcpStream;
 
-/// Present route behind a listener.
+/// Route that a listener uses at present.
 #[derive(Clone)]
 struct RouteTarget {
     route: Arc<Route>,
@@ -121,18 +121,18 @@ impl fmt::Debug for Gateway {
 }
 
 impl Gateway {
-    /// Address of a route's listener. Useful if its port was 0.
+    /// Returns the address of a route's listener. The caller needs it if the configured port was 0.
     pub fn address(&self, name: &str) -> Option<SocketAddr> {
         let mut listeners = self.listeners.all();
         listeners.find_map(|(known, at, _)| (known == name).then_some(at))
     }
 
-    /// Address of health and metrics.
+    /// Returns the address of the admin server for health and metrics.
     pub fn admin_address(&self) -> Option<SocketAddr> {
         self.admin.as_ref().map(Admin::address)
     }
 
-    /// Text of the metrics page.
+    /// Returns the text of the metrics page.
     pub fn metrics(&self) -> String {
         self.status.metrics()
     }
@@ -154,7 +154,8 @@ impl Running for Gateway {
     /// Opens the listeners of all routes and the admin address. If one fails, none stays open.
     ///
     /// # Errors
-    /// An address that cannot be listened on, or a replica's name that cannot be resolved, with its route.
+    /// An address that cannot be listened on, or a replica's name that cannot be resolved. The error also names the
+    /// route.
     async fn start(config: &GatewayConfig) -> Result<Self> {
         let status = GatewayStatus {
             listeners: Mutex::default(),
@@ -185,8 +186,8 @@ impl Running for Gateway {
         lines
     }
 
-    /// Applies a new configuration. A listener whose address is unchanged stays open and receives its new route, so
-    /// no connection is refused. Open requests finish with their old route.
+    /// Applies a new configuration. A listener whose address is unchanged stays open and uses its new route, so no
+    /// connection is refused. Open requests finish with their old route.
     ///
     /// # Errors
     /// An address that cannot be listened on, or a replica's name that cannot be resolved. All routes then stay
@@ -212,17 +213,17 @@ impl Running for Gateway {
         }
         self.listeners.exchange(specs).await?;
         for old in replaced {
-            // The new route shares the counters of the old one, so the sum stays complete.
+            // The new route shares the counters of the old route, so no count is lost.
             old.counts.keep(old.pool().client.counts());
         }
         self.drain = config.drain;
-        // The admin page reads this list, so it changes only after the exchange has succeeded.
+        // The admin page reads this list, so the list changes only after the exchange has succeeded.
         *self.status.listeners() = self
             .listeners
             .all()
             .map(|(.., slot)| slot.clone())
             .collect();
-        // With a configured address, `None` means that the present page already serves it.
+        // If an address is configured, `None` means that the present admin server already uses this address.
         if admin.is_some() || config.admin.is_none() {
             self.admin = admin;
         }

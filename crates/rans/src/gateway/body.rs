@@ -1,5 +1,5 @@
-//! Bodies of requests and answers in a gateway. Small bodies are stored whole, so that requests can be sent again.
-//! Other bodies are forwarded as they arrive.
+//! Bodies of requests and answers in a gateway. Small bodies are stored completely, so that requests can be sent again.
+//! Other bodies are forwarded while they arrive.
 
 use crate::client::{AnswerBody, Replay};
 use crate::connections::{ConnectionBody, ConnectionError};
@@ -51,7 +51,7 @@ impl StoredBody {
     }
 }
 
-/// Reads a body to its end. Returns `None` if it has more than `most` bytes.
+/// Reads a body to its end. Returns `None` if the body has more than `most` bytes.
 async fn collect<B: Body<Data = Bytes> + Unpin>(
     body: &mut B,
     most: u64,
@@ -60,7 +60,7 @@ async fn collect<B: Body<Data = Bytes> + Unpin>(
     let mut joined = BytesMut::new();
     while let Some(frame) = poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)).await {
         match frame?.into_data() {
-            // A body in a single frame needs no copy.
+            // A body that consists of one frame needs no copy.
             Ok(data) if whole.data.is_empty() => whole.data = data,
             Ok(data) => {
                 if joined.is_empty() {
@@ -86,7 +86,7 @@ pub(super) enum Fault {
     /// The body is longer than the limit.
     #[error("the request's body is too long")]
     TooLong = 1,
-    /// No further bytes arrived for too long.
+    /// No further bytes arrived within the time limit.
     #[error("no further bytes of the request's body arrived")]
     Stalled = 2,
     /// The client ended the request in the middle of the body.
@@ -94,11 +94,11 @@ pub(super) enum Fault {
     Cut = 3,
 }
 
-/// Progress of an upload, for the tasks that wait for its answer.
+/// Progress of an upload, for tasks that wait for the answer.
 #[derive(Debug)]
 pub(super) struct Progress {
     began: Instant,
-    /// Time of the client's latest bytes, in milliseconds after `began`.
+    /// Time at which the client's latest bytes arrived, in milliseconds after `began`.
     moved: AtomicU64,
     fault: AtomicU8,
 }
@@ -127,7 +127,7 @@ impl Progress {
             .store(since.try_into().unwrap_or(u64::MAX), Relaxed);
     }
 
-    /// Time of the client's latest bytes.
+    /// Returns the time at which the client's latest bytes arrived.
     pub fn latest(&self) -> Instant {
         self.began + Duration::from_millis(self.moved.load(Relaxed))
     }
@@ -136,19 +136,19 @@ impl Progress {
 /// Limits of a client's upload.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct UploadLimits {
-    /// Largest body in bytes.
+    /// Size of the largest body, in bytes.
     pub most: u64,
-    /// Largest body that is stored, in bytes.
+    /// Size of the largest body that is stored, in bytes.
     pub stored: u64,
-    /// Longest time between two parts.
+    /// Longest time between two parts of the body.
     pub stall: Duration,
 }
 
-/// Detector of a body that stops.
+/// Detector of a body that has stopped.
 struct StallTimer {
     /// Longest time until the next part.
     time: Duration,
-    /// Timer that runs while the next part is awaited.
+    /// Timer that runs while the body's next part is missing.
     timer: Option<Pin<Box<Sleep>>>,
 }
 
@@ -162,7 +162,7 @@ impl StallTimer {
         self.timer = None;
     }
 
-    /// Ready when no part has arrived for too long.
+    /// Returns ready when no part has arrived for too long.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let time = self.time;
         let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(time)));
@@ -170,7 +170,7 @@ impl StallTimer {
     }
 }
 
-/// Body that is forwarded as it arrives.
+/// Body of a request that is forwarded while it arrives.
 pub(super) struct Upload {
     body: Incoming,
     left: u64,
@@ -209,7 +209,7 @@ impl Body for Upload {
                 }
                 Poll::Ready(Some(Ok(frame)))
             }
-            // The timer is polled only if no part has arrived, so a late timer cannot end a body that moves.
+            // The timer is polled only if no part has arrived. So a late timer cannot end a body that makes progress.
             Poll::Pending => {
                 ready!(self.stall.poll(cx));
                 self.fail(Fault::Stalled)
@@ -232,7 +232,7 @@ pub(super) enum RequestBody {
     Stored(StoredBody),
     /// Stored body that is sent only once, because the request is itself a copy.
     StoredOnce(StoredBody),
-    /// Body that is forwarded as it arrives.
+    /// Body that is forwarded while it arrives.
     Streamed(Box<Upload>),
 }
 
@@ -252,7 +252,7 @@ impl RequestBody {
         Self::Stored(StoredBody::default())
     }
 
-    /// Reads or forwards a client's body: it is stored if its length is known and small.
+    /// Reads or forwards a client's body. It is stored if its length is known and small.
     pub async fn take(
         mut body: Incoming,
         limits: UploadLimits,
@@ -270,7 +270,7 @@ impl RequestBody {
         }
         // A body of unknown length may be endless, so it is forwarded and not stored.
         if may_store && length.is_some_and(|length| length <= limits.stored) {
-            // A small body needs no time limit for each part: all of it has to arrive in the time of one part.
+            // A small body has no time limit for each part. All of it has to arrive within the time for one part.
             let taking = tokio::time::timeout(limits.stall, collect(&mut body, limits.stored));
             return match taking.await {
                 Ok(Ok(Some(whole))) => Ok(Self::Stored(whole)),
@@ -334,7 +334,7 @@ impl Body for RequestBody {
     }
 }
 
-/// Reason why an answer's body is not complete.
+/// Reason why the body of an answer is not complete.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum AnswerFault {
     /// The replica ended the answer before its end.
@@ -348,7 +348,7 @@ pub(super) enum AnswerFault {
     Parts(RangesError),
 }
 
-/// Answer of a replica, as it arrives.
+/// Answer of a replica that is forwarded while it arrives.
 pub(super) struct Download {
     body: ConnectionBody<RequestBody>,
     stall: StallTimer,
@@ -390,7 +390,8 @@ pub(super) enum ReplicaBody {
 }
 
 impl ReplicaBody {
-    /// Reads an answer's body: to its end if its length is known and at most `most`.
+    /// Reads the body of an answer to its end, if its length is known and at most `most`. Otherwise the body is
+    /// forwarded.
     pub async fn take(
         body: ConnectionBody<RequestBody>,
         most: u64,
@@ -403,8 +404,7 @@ impl ReplicaBody {
             body,
             stall: StallTimer::after(stall),
         };
-        // A small answer counts only when it is complete, so another copy can replace an answer that breaks
-        // off.
+        // A small answer counts only when it is complete. So another copy can replace an answer that ends early.
         let length = download.size_hint().exact();
         // hyper and h2 deliver at most the announced length, so `collect` always returns the whole body here.
         if length.is_some_and(|length| length <= most)
@@ -447,7 +447,7 @@ impl Body for ReplicaBody {
 
 /// Body of the answer to a client.
 pub(super) enum ResponseBody {
-    /// Text of the gateway itself.
+    /// Text that the gateway itself has written.
     Text(StoredBody),
     /// Answer of a replica. The request counts as open until the body has been read to its end.
     Replica {

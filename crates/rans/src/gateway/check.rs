@@ -1,4 +1,4 @@
-//! Background tasks of a route: they resolve names again, and check the health of replicas.
+//! Background tasks of a route: they resolve names again, and check whether replicas are healthy.
 
 use super::body::RequestBody;
 use super::config::{Check, RouteConfig};
@@ -16,7 +16,7 @@ use tower_service::Service;
 /// Starts the background tasks of a route. They end when the returned set is dropped.
 pub(super) fn tasks(config: &RouteConfig, route: &Weak<Route>) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
-    // An IP address needs no second resolution.
+    // An IP address does not change, so it needs no second resolution.
     let is_name = |host: &str| host.parse::<IpAddr>().is_err();
     if config
         .replicas
@@ -33,18 +33,18 @@ pub(super) fn tasks(config: &RouteConfig, route: &Weak<Route>) -> JoinSet<()> {
 
 fn every(time: Duration) -> tokio::time::Interval {
     let mut every = interval(time);
-    // After a slow round, the next one must not follow at once, as the default behaviour does.
+    // After a slow round, the next round must not follow at once, as it would with the default behaviour.
     every.set_missed_tick_behavior(MissedTickBehavior::Delay);
     every
 }
 
 async fn resolve_again(route: Weak<Route>, time: Duration) {
     let mut every = every(time);
-    // The first tick is immediate, and the names were resolved just before.
+    // The first tick is immediate and is skipped, because the names have just been resolved.
     every.tick().await;
     loop {
         every.tick().await;
-        // The task holds only a weak reference. Otherwise it would keep a route that was replaced.
+        // The task has only a weak reference to its route. A strong reference would keep a route that was replaced.
         let Some(route) = route.upgrade() else {
             return;
         };
@@ -58,13 +58,13 @@ async fn resolve_again(route: Weak<Route>, time: Duration) {
                 "tailcut gateway: route {name}: the addresses of its replicas have changed"
             ),
             Ok(false) => {}
-            // The replicas keep their former addresses.
+            // After an error, the replicas keep their former addresses.
             Err(error) => eprintln!("tailcut gateway: route {name}: {error:#}"),
         }
     }
 }
 
-/// Results of the latest checks of one replica, counted in a row.
+/// Latest checks of one replica: how many failed, or passed, in a row.
 #[derive(Clone, Copy, Default)]
 struct Streak {
     failed: u32,
@@ -86,7 +86,7 @@ async fn check_all(route: Weak<Route>, check: Check) {
             let (member, check) = (member.clone(), check.clone());
             checks.spawn(async move { (index, passes(&member, &check).await) });
         }
-        // A replica that leaves and returns starts with an empty row.
+        // A replica that leaves the pool and returns starts with a new count.
         streaks.retain(|address, _| pool.members.iter().any(|member| member.address == *address));
         while let Some(checked) = checks.join_next().await {
             let Ok((index, passes)) = checked else {
@@ -115,7 +115,7 @@ async fn passes(member: &Member, check: &Check) -> bool {
     let Ok(request) = request.body(RequestBody::empty()) else {
         return false;
     };
-    // The check uses the connections of requests, so it tests the same path.
+    // The check uses the connections of requests, so it tests the same path as requests.
     let mut replica = member.primary();
     let answered = tokio::time::timeout(check.timeout, replica.call(request)).await;
     let Ok(Ok(answer)) = answered else {

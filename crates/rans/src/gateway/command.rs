@@ -1,4 +1,4 @@
-//! `tailcut gateway`.
+//! Subcommand `tailcut gateway`.
 
 use super::acceptor::Gateway;
 use super::config::{DEFAULT_ADMIN, GatewayConfig};

@@ -15,38 +15,38 @@ use tailcut_proxy::tls::{ClientTls, ServerTls};
 use tailcut_proxy::{Endpoint, PORTS};
 use tailcut_units::{Bytes, quantity};
 
-/// Address of health and metrics, unless the configuration names another one.
+/// Address of the admin server (health and metrics), unless the configuration contains another one.
 pub(super) const DEFAULT_ADMIN: &str = "127.0.0.1:9466";
 const HOUR: u64 = 3_600_000;
 const DAY: u64 = 24 * HOUR;
 
-/// Time at which the second copy of a request is sent.
+/// Time at which a gateway sends the second copy of a request.
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
 #[serde(rename_all = "kebab-case")]
 pub enum Duplicates {
-    /// Together with the first copy, at low priority.
+    /// The copy is sent together with the first one, at low priority.
     AtOnce,
-    /// After a percentile of the gateway's own latencies, at low priority.
+    /// The copy is sent after a percentile of the latencies that the gateway has measured, at low priority.
     AfterPercentile,
-    /// Only if the first copy fails.
+    /// The copy is sent only if the first one fails.
     Off,
 }
 
-/// Fields about the client in requests to replicas.
+/// Fields that describe the client in requests to replicas.
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[serde(rename_all = "kebab-case")]
 pub enum Forwarded {
-    /// No fields.
+    /// The gateway adds no field.
     #[default]
     Off,
-    /// `X-Forwarded-For` and `X-Forwarded-Proto`.
+    /// The gateway adds `X-Forwarded-For` and `X-Forwarded-Proto`.
     XForwarded,
-    /// `Forwarded` (RFC 7239).
+    /// The gateway adds `Forwarded` (RFC 7239).
     #[serde(rename = "forwarded")]
     Standard,
 }
 
-/// One replica, or several if its name has several addresses.
+/// Replica in the configuration. If its name has several addresses, it stands for several replicas.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ReplicaConfig {
     /// Whether connections to the replica use TLS.
@@ -64,8 +64,9 @@ impl ReplicaConfig {
             None => (false, text),
         };
         let rest = rest.strip_suffix('/').unwrap_or(rest);
-        // A host without a port has the default port of its scheme. In `[::1]` the last colon is part of the address,
-        // so the text after it contains `]`. A text of digits alone is a port of 127.0.0.1, as in `Endpoint::parse`.
+        // A host without a port has the default port of its scheme. In `[::1]`, the last colon belongs to the address,
+        // and the text after it contains `]`. A text that has only digits is a port of 127.0.0.1, as in
+        // `Endpoint::parse`.
         let has_port = rest
             .rsplit_once(':')
             .is_some_and(|(_, port)| !port.contains(']'));
@@ -90,21 +91,22 @@ impl<'de> Deserialize<'de> for ReplicaConfig {
     }
 }
 
-/// Times of a route.
+/// Time limits and intervals of a route.
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
 #[serde(default)]
 pub struct Times {
-    /// Time for a replica to accept a connection, TLS included, 1 ms to 1 h.
+    /// Longest time until a replica has accepted a connection, TLS included, 1 ms to 1 h.
     #[serde(rename = "connect_timeout", deserialize_with = "time::<1, HOUR, _>")]
     pub connect: Duration,
-    /// Time for a replica to begin its answer, and for each further part of it, 1 ms to 24 h.
+    /// Longest time until an answer begins, and between two of its parts, 1 ms to 24 h.
     #[serde(rename = "answer_timeout", deserialize_with = "time::<1, DAY, _>")]
     pub answer: Duration,
-    /// Time after which an idle connection to a replica is closed, 1 ms to 1 h. Node's servers close theirs after 5 s.
+    /// Time after which an idle connection to a replica is closed, 1 ms to 1 h. Node's servers close idle connections
+    /// after 5 s.
     #[serde(rename = "idle_timeout", deserialize_with = "time::<1, HOUR, _>")]
     pub idle: Duration,
-    /// HTTP/1.1: time that a slower copy with a small answer may continue, so that its connection can be kept
-    /// ([`ConnectionConfig::linger`](crate::connections::ConnectionConfig::linger)), 0 to 1 h.
+    /// Time that a slower copy with a small answer may continue, so that its connection can be kept (HTTP/1.1,
+    /// [`ConnectionConfig::linger`](crate::connections::ConnectionConfig::linger)), 0 to 1 h.
     #[serde(deserialize_with = "time::<0, HOUR, _>")]
     pub linger: Duration,
     /// Time between two resolutions of names, 10 ms to 24 h.
@@ -116,15 +118,14 @@ impl Default for Times {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(5),
-            // nginx waits equally long for a server (`proxy_read_timeout`).
+            // nginx has the same default for a server's answer (`proxy_read_timeout`).
             answer: Duration::from_secs(60),
-            // Node's servers close idle connections after 5 s, so the gateway closes its connections
-            // before.
+            // Node's servers close idle connections after 5 s. The gateway must close them earlier.
             idle: Duration::from_secs(4),
             // Timers have a resolution of 1 ms, so this is the shortest time above 0.
             linger: Duration::from_millis(1),
-            // With a longer time, requests go to a former address of a replica for longer. A shorter time means more
-            // queries to the name server.
+            // With a longer time, requests would go to the old address of a replica for longer. With a shorter time,
+            // the name server would get more queries.
             resolve: Duration::from_secs(30),
         }
     }
@@ -137,7 +138,7 @@ pub struct Limits {
     /// Limits of the listener.
     #[serde(skip)]
     pub listener: ListenerLimits,
-    /// Largest body of a request, 0 to 1 PiB.
+    /// Size of the largest body of a request in bytes, 0 to 1 PiB.
     #[serde(deserialize_with = "size::<0, { 1 << 50 }, _, _>")]
     pub body: u64,
     /// Largest number of open requests, 1 to 1,000,000. Further requests receive 503.
@@ -155,21 +156,22 @@ impl Default for Limits {
     }
 }
 
-/// Largest bodies that are stored whole, in bytes.
+/// Sizes of the largest bodies that are stored completely, in bytes.
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
 #[serde(default)]
 pub struct StoredBodyLimits {
-    /// Largest body of a request that is stored, so that it can be sent again, 0 to 64 MiB.
+    /// Size of the largest body of a request that is stored, so that it can be sent again, 0 to 64 MiB.
     #[serde(deserialize_with = "size::<0, { 64 << 20 }, _, _>")]
     pub replay: u64,
-    /// Largest answer that is read to its end before it counts as an answer, 0 to 64 MiB.
+    /// Size of the largest answer that counts only after it has arrived completely, 0 to 64 MiB.
     #[serde(deserialize_with = "size::<0, { 64 << 20 }, _, _>")]
     pub whole: u64,
 }
 
 impl Default for StoredBodyLimits {
     fn default() -> Self {
-        // With 1,024 open requests, which is the default limit, each of the two needs at most 64 MiB.
+        // With 1,024 open requests, the default limit, the bodies of requests need at most 64 MiB. The same holds for
+        // answers.
         Self {
             replay: 64 << 10,
             whole: 64 << 10,
@@ -189,10 +191,10 @@ pub struct Check {
     /// Longest time until an answer, 10 ms to 1 h.
     #[serde(default = "seconds::<2>", deserialize_with = "time::<10, HOUR, _>")]
     pub timeout: Duration,
-    /// Failures in a row after which a replica receives no more requests, 1 to 100.
+    /// Number of failures in a row after which a replica receives no more requests, 1 to 100.
     #[serde(default = "number::<3, _>", deserialize_with = "count::<1, 100, _, _>")]
     pub fall: u32,
-    /// Successes in a row after which it receives requests again, 1 to 100.
+    /// Number of successes in a row after which a replica receives requests again, 1 to 100.
     #[serde(default = "number::<2, _>", deserialize_with = "count::<1, 100, _, _>")]
     pub rise: u32,
 }
@@ -213,7 +215,7 @@ fn path<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
 /// Listener and the replicas behind it.
 #[derive(Deserialize, Clone, PartialEq, Debug)]
 pub struct RouteConfig {
-    /// Unique name. It is a label of the metrics.
+    /// Name of the route. It is unique, and a label of the metrics.
     #[serde(default = "unnamed", deserialize_with = "name")]
     pub name: String,
     /// Address of the listener.
@@ -223,22 +225,22 @@ pub struct RouteConfig {
     /// HTTP version of the replicas.
     #[serde(default)]
     pub protocol: Protocol,
-    /// Whether replicas drop the work of clients that leave.
+    /// Whether replicas stop the work on a request that its client cancels.
     #[serde(default)]
     pub purges: Purges,
-    /// Time of copies if both replicas are known to purge.
+    /// Time at which a copy is sent, if both replicas are known to purge.
     #[serde(default = "at_once")]
     pub duplicates: Duplicates,
-    /// Time of copies in all other cases.
+    /// Time at which a copy is sent, if one of the replicas is not known to purge.
     #[serde(default = "after_percentile")]
     pub elsewhere: Duplicates,
-    /// Percentile of [`Duplicates::AfterPercentile`], in thousandths.
+    /// Percentile for [`Duplicates::AfterPercentile`], in thousandths.
     #[serde(
         default = "number::<950, _>",
         deserialize_with = "thousandths::<1, 999, _, _>"
     )]
     pub percentile: u16,
-    /// Largest number of copies for a thousand requests, if a replica is not known to purge.
+    /// Largest number of copies for each thousand requests, if a replica is not known to purge.
     #[serde(
         default = "number::<100, _>",
         deserialize_with = "thousandths::<0, 1_000, _, _>"
@@ -247,20 +249,20 @@ pub struct RouteConfig {
     /// Methods of the requests that may be sent twice.
     #[serde(default)]
     pub methods: Methods,
-    /// Size of a range, 64 KiB to 1 GiB. Larger objects are requested in such ranges from two replicas at once.
-    /// `None`: each answer comes from one replica.
+    /// Size of a range, 64 KiB to 1 GiB. Objects that are larger than a range are requested in ranges from two replicas
+    /// at the same time. `None`: each answer comes from one replica.
     #[serde(default, deserialize_with = "ranges")]
     pub ranges: Option<u64>,
-    /// Whether the digests of such objects are checked.
+    /// Whether the digests of objects in ranges are checked.
     #[serde(default)]
     pub verify: Verify,
-    /// Fields about the client in requests to replicas.
+    /// Fields that describe the client in requests to replicas.
     #[serde(default)]
     pub forwarded: Forwarded,
     /// Whether requests contain `Via: ... tailcut-gateway`.
     #[serde(default = "yes")]
     pub via: bool,
-    /// Whether requests contain the number of their copy.
+    /// Whether requests contain the number of the copy.
     #[serde(rename = "tell_copies", default = "yes")]
     pub marks_copies: bool,
     /// TLS of the listener.
@@ -278,7 +280,7 @@ pub struct RouteConfig {
     /// Limits of the route.
     #[serde(skip)]
     pub limits: Limits,
-    /// Largest bodies that are stored whole.
+    /// Sizes of the largest bodies that are stored completely.
     #[serde(skip)]
     pub stored_bodies: StoredBodyLimits,
 }
@@ -312,14 +314,14 @@ where
     let [least, most] = [LEAST, MOST].map(|end| f64::from(end) / 10.0);
     let allowed = format!("a number of per cent from {least} to {most}, in steps of 0.1");
     scalar(from, allowed, |found| {
-        // `number` returns 0.05 for the text `5%`. A number without a unit is already in per cent.
+        // For the text `5%`, `number` returns 0.05. A number without a unit is already in per cent.
         let scale = match found {
             Scalar::Text(text) if text.ends_with('%') => 1_000.0,
             _ => 10.0,
         };
         let thousandths = found.number()? * scale;
         let whole = thousandths.round();
-        // Decimal fractions have small rounding errors in binary numbers.
+        // Decimal fractions have small rounding errors as binary numbers.
         let is_allowed = (thousandths - whole).abs() < 1e-6
             && (f64::from(LEAST)..=f64::from(MOST)).contains(&whole);
         is_allowed.then(|| T::from(whole as u16))
@@ -375,7 +377,7 @@ impl RouteConfig {
 pub struct GatewayConfig {
     /// Routes, at least one.
     pub routes: Vec<RouteConfig>,
-    /// Address of health and metrics; `None`: they are not served.
+    /// Address of the admin server for health and metrics. `None`: it does not run.
     pub admin: Option<Endpoint>,
     /// Longest time that open requests may continue after a signal to stop.
     pub drain: Duration,
@@ -385,7 +387,7 @@ impl GatewayConfig {
     /// Reads a draft and checks it.
     ///
     /// # Errors
-    /// The first key that is not allowed: its location, the value found, and the values allowed.
+    /// The first key that is not allowed. The error contains its location, the value found, and the values allowed.
     pub fn read(draft: &Draft) -> Result<Self> {
         let top = draft.top();
         let common: Common = top.read()?;
@@ -405,7 +407,7 @@ impl GatewayConfig {
         Ok(config)
     }
 
-    /// Returns the files that certificates and keys were read from.
+    /// Returns the paths of the files that certificates and keys were read from.
     pub fn files(&self) -> Vec<PathBuf> {
         let of = |route: &RouteConfig| {
             let tls = route.tls.iter().flat_map(ServerTls::files);

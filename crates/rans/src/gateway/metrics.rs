@@ -22,7 +22,7 @@ impl RouteMetrics<'_> {
     }
 }
 
-/// Name, help text and value of a metric.
+/// Name and help text of a metric, and a function that returns its value.
 type MetricOf<T> = (&'static str, &'static str, fn(&T) -> u64);
 
 const RANGES: [MetricOf<RangesCounts>; 3] = [

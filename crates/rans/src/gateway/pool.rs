@@ -1,5 +1,5 @@
-//! Present replicas of a route. Names are resolved, and each address is a separate replica with a connection pool for
-//! primaries and one for copies.
+//! Pool of the replicas that a route uses at present. Names are resolved. Each address is a separate replica, with one
+//! set of connections for primaries and one for copies.
 
 use super::body::RequestBody;
 use super::config::{Duplicates, ReplicaConfig, RouteConfig};
@@ -55,7 +55,7 @@ impl Service<()> for Dial {
             }
         };
         Box::pin(async move {
-            // The limit covers TCP and TLS together. The limit of the connector covers only each attempt of
+            // This limit covers TCP and TLS together. The connector's limit covers only one attempt to connect over
             // TCP.
             let opened = tokio::time::timeout(time, opening).await;
             let stream = opened.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
@@ -80,7 +80,7 @@ pub(super) struct Member {
 }
 
 impl Member {
-    /// Connections for primaries.
+    /// Returns the connections for primaries.
     pub fn primary(&self) -> Upstream {
         self.connections[0].clone()
     }
@@ -114,7 +114,7 @@ pub(super) async fn resolve(replicas: &[ReplicaConfig]) -> Result<Addresses> {
 }
 
 impl Pool {
-    /// Creates a pool of these addresses. A replica in `before` keeps its connections.
+    /// Creates a pool of these addresses. A replica that is in `before` keeps its connections.
     pub fn new(config: &RouteConfig, addresses: &Addresses, before: &[Member]) -> Result<Self> {
         let member = |(index, address): &(usize, SocketAddr)| {
             let replica = &config.replicas[*index];
@@ -137,7 +137,7 @@ impl Pool {
         });
         let seed = {
             use std::hash::{BuildHasher, RandomState};
-            // The system chooses the seed, so gateways that start together do not choose the same replicas.
+            // The seed is random, so that gateways that start together do not choose the same replicas.
             RandomState::new().hash_one(0)
         };
         let client =
@@ -145,7 +145,7 @@ impl Pool {
         let in_parts = |piece| {
             let ranges = RangesConfig {
                 piece,
-                // Each side can then request several pieces ahead of the reader.
+                // With this window, each side can request several pieces ahead of the reader.
                 window: piece.saturating_mul(16),
                 stall: config.times.answer,
                 verify: config.verify,
@@ -163,7 +163,7 @@ impl Pool {
 
 fn join(config: &RouteConfig, replica: &ReplicaConfig, address: SocketAddr) -> Result<Member> {
     let authority = |text: String| Authority::try_from(text).map_err(|error| anyhow!("{error}"));
-    // The connections go to one address of the name, but requests without a host get the name itself.
+    // The connection is opened to one address of the name. Requests without a host still contain the name.
     let at = authority(address.to_string())?;
     let host = authority(replica.to.to_string())?;
     let tls = match replica.is_https {
@@ -211,7 +211,7 @@ fn join(config: &RouteConfig, replica: &ReplicaConfig, address: SocketAddr) -> R
     })
 }
 
-/// Whether a replica has not received a request.
+/// Returns whether the error means that the replica has not received the request.
 fn unsent(error: &dyn Any) -> bool {
     matches!(
         error.downcast_ref(),
@@ -243,7 +243,7 @@ fn client(config: &RouteConfig) -> ClientConfig {
         // The default of `ClientConfig` has the same burst.
         burst: 10,
     };
-    // A budget of 1,000 in a thousand allows every copy, so it is no limit.
+    // A budget of 1,000 for a thousand requests allows every copy, so no limit is needed.
     let elsewhere = (config.budget < 1_000).then_some(budget);
     ClientConfig {
         purging: policy(config.duplicates, None),

@@ -1,4 +1,4 @@
-//! Route: it sends the requests of one listener to replicas that give the same answers.
+//! Route: it receives the requests of one listener, and sends them to replicas that give the same answers.
 
 use super::body::{AnswerFault, Fault, RequestBody, ResponseBody, StoredBody, UploadLimits};
 use super::check;
@@ -25,18 +25,18 @@ pub(super) struct Route {
     pub counts: Arc<RouteCounts>,
     pool: RwLock<Arc<Pool>>,
     permits: Arc<Semaphore>,
-    /// Background tasks, which end when the route is dropped.
+    /// Background tasks. They end when the route is dropped.
     _tasks: JoinSet<()>,
 }
 
 impl Route {
-    /// Resolves the replicas' names and creates the route. Counters of a former route of this name are kept. Its
-    /// connections to replicas are kept, too, if the settings that they depend on are equal.
+    /// Resolves the replicas' names and creates the route. A former route with this name passes its counters on. It
+    /// also passes its connections to replicas on, if the settings of the connections are equal.
     pub async fn open(config: &RouteConfig, before: Option<&Self>) -> Result<Arc<Self>> {
         let name = &config.name;
         let resolved = resolve(&config.replicas).await;
         let addresses = resolved.with_context(|| format!("route {name}"))?;
-        // Open connections keep these settings, so they can be used again only if the settings are equal.
+        // Open connections keep their settings, so the new route can use them only if the settings are equal.
         let reusable = before.filter(|before| {
             let old = &before.config;
             let times_are =
@@ -60,11 +60,11 @@ impl Route {
     /// Returns the present replicas and their client.
     pub fn pool(&self) -> Arc<Pool> {
         let pool = self.pool.read().unwrap_or_else(PoisonError::into_inner);
-        // The lock is held only for this copy, so a new pool need not wait for requests.
+        // The lock is held only for this copy, so requests do not delay a new pool.
         Arc::clone(&pool)
     }
 
-    /// Sets new addresses of the replicas. Returns whether they differ from the old ones.
+    /// Sets new addresses of the replicas. Returns whether they differ from the old addresses.
     pub fn move_to(&self, addresses: &Addresses) -> Result<bool> {
         let before = self.pool();
         let is_same = before.members.len() == addresses.len()
@@ -77,13 +77,13 @@ impl Route {
             return Ok(false);
         }
         let pool = Pool::new(&self.config, addresses, &before.members)?;
-        // A new client starts with counters of 0, but a counter on the metrics page must never fall.
+        // The counters of a new client start at 0, but a counter on the metrics page must never fall.
         self.counts.keep(before.client.counts());
         *self.pool.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(pool);
         Ok(true)
     }
 
-    /// Answers a request of a client: with a replica's answer, or with an error of the gateway.
+    /// Answers a request of a client, with the answer of a replica or with an error of the gateway.
     pub async fn answer(
         &self,
         client_info: ClientInfo,
@@ -104,8 +104,7 @@ impl Route {
         client_info: ClientInfo,
         request: Request<Incoming>,
     ) -> Result<Response<ResponseBody>, Refusal> {
-        // The request is refused at once. A request that waits here would hide the overload from its
-        // client.
+        // The request is refused at once. If it waited here, its client would not notice the overload.
         let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() else {
             self.counts.refused.inc();
             return Err(Refusal(
@@ -115,7 +114,7 @@ impl Route {
         };
         let (mut parts, body) = request.into_parts();
         translate::request(&mut parts, client_info, &self.config)?;
-        // A request that is itself a copy, or has low urgency, is not copied again.
+        // A request that is itself a copy, or that has low urgency, is not copied again.
         let may_store = class_of(&parts.headers) == Class::Primary;
         let limits = &self.config.limits;
         let upload = UploadLimits {
@@ -136,7 +135,7 @@ impl Route {
                     body: Box::new(body),
                     _permit: permit,
                 })),
-                // A GET rarely has a body, so this branch does not look for a fault of the upload.
+                // A GET rarely has a body, so this branch does not check for a fault of the upload.
                 Err(error) => Err(of_error(&error)),
             };
         }
@@ -207,8 +206,8 @@ fn refused(Refusal(status, text): Refusal, is_head: bool) -> Response<ResponseBo
     let plain = HeaderValue::from_static("text/plain; charset=utf-8");
     headers.insert(header::CONTENT_TYPE, plain);
     if status == StatusCode::SERVICE_UNAVAILABLE {
-        // The next finished request makes room, so the client need not wait long. 1 s is the shortest wait above
-        // 0 that the field can express, because it counts whole seconds (RFC 9110, section 10.2.3).
+        // The client need not wait long, because the limit is free again after the next finished request. The field
+        // counts whole seconds, so 1 s is the shortest time above 0 (RFC 9110, section 10.2.3).
         headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
     }
     answer

@@ -1,5 +1,5 @@
-//! Translation of a client's request into a request to a replica. `Host` stays as the client sent it, so that
-//! signatures over it stay valid. Fields of the client's connection are removed.
+//! Translation of a client's request into a request to a replica. The field `Host` stays unchanged, so that signatures
+//! over it stay valid. Fields that concern only the client's connection are removed.
 
 use super::config::{Forwarded, RouteConfig};
 use crate::connection_fields;
@@ -18,11 +18,11 @@ pub(super) struct ClientInfo {
     pub is_secure: bool,
 }
 
-/// Refusal of a request: status, and text for the client.
+/// Refusal of a request: the status, and the text for the client.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Refusal(pub StatusCode, pub &'static str);
 
-/// Turns a client's request into a request to a replica.
+/// Changes a client's request into a request to a replica.
 pub(super) fn request(
     parts: &mut Parts,
     client_info: ClientInfo,
@@ -44,9 +44,9 @@ pub(super) fn request(
         ));
     }
     let version = parts.version;
-    // The host in the address replaces the field (RFC 9112, section 3.2.2; RFC 9113, section 8.3.1).
+    // The host in the address replaces the field `Host` (RFC 9112, section 3.2.2; RFC 9113, section 8.3.1).
     if let Some(authority) = parts.uri.authority() {
-        // A `Host` field has no user information (RFC 9110, section 7.2).
+        // The field `Host` must not contain user information (RFC 9110, section 7.2).
         let host = authority.as_str().rsplit('@').next().unwrap_or_default();
         let host = HeaderValue::from_str(host)
             .map_err(|_| Refusal(StatusCode::BAD_REQUEST, "the host is not valid\n"))?;
@@ -76,16 +76,16 @@ fn forward(headers: &mut HeaderMap, client_info: ClientInfo, forwarded: Forwarde
     } else {
         "http"
     };
-    // A listener for both families reports an IPv4 client with a mapped IPv6 address.
+    // A listener for both IP families reports an IPv4 client with a mapped IPv6 address.
     let address = client_info.address.ip().to_canonical();
     match forwarded {
         Forwarded::Off => {}
         Forwarded::XForwarded => {
             if let Ok(address) = HeaderValue::try_from(address.to_string()) {
-                // Earlier proxies have added their clients, so the field is a list.
+                // Earlier proxies may have added their clients to the field, so it is a list.
                 headers.append(X_FORWARDED_FOR, address);
             }
-            // The field has one value. A value from the client could be forged, so it is replaced.
+            // This field has a single value. A value that the client has sent could be forged, so it is replaced.
             headers.insert(X_FORWARDED_PROTO, HeaderValue::from_static(proto));
         }
         Forwarded::Standard => {

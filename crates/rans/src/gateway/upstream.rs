@@ -1,4 +1,4 @@
-//! Connections to one replica of a gateway, with the time limit and the counters of its answers.
+//! Connections from a gateway to one replica, with the time limit and the counters of its answers.
 
 use super::body::{AnswerFault, ReplicaBody, RequestBody, StoredBody};
 use super::pool::Dial;
@@ -22,14 +22,14 @@ pub(super) struct Counts {
     pub failed: Counter,
 }
 
-/// Connections to a replica. Clones share them.
+/// Connections to a replica. Clones share the connections.
 #[derive(Clone)]
 pub(super) struct Upstream {
     pub connections: Connections<Dial, RequestBody>,
     pub counts: Arc<Counts>,
     /// Longest time until an answer begins, and until each further part of it arrives.
     pub time: Duration,
-    /// Largest answer in bytes that is read to its end before it counts as an answer.
+    /// Size in bytes of the largest answer that counts only after it has arrived completely.
     pub whole: u64,
 }
 
@@ -41,7 +41,7 @@ pub(super) enum Failure {
     /// The answer did not begin in time.
     #[error("the answer did not begin")]
     Slow,
-    /// The answer ended in the middle.
+    /// The answer ended before its end.
     #[error("{0}")]
     Answer(AnswerFault),
 }
@@ -68,7 +68,7 @@ impl Service<Request<RequestBody>> for Upstream {
                 if let Ok(answer) = timeout_at(due, &mut answering).await {
                     break answer.map_err(Failure::Connection);
                 }
-                // An upload may take any time while its bytes arrive.
+                // An upload may take any time, as long as its bytes arrive.
                 let moved = progress.as_ref().map(|progress| progress.latest() + time);
                 match moved.filter(|moved| *moved > due) {
                     Some(later) => due = later,
@@ -80,7 +80,7 @@ impl Service<Request<RequestBody>> for Upstream {
                     let (mut parts, body) = answer.into_parts();
                     connection_fields::remove(&mut parts.headers);
                     let body = match is_head {
-                        // The length in an answer to HEAD is the length of another answer's body (of GET).
+                        // The length in an answer to HEAD belongs to the body of another answer: the answer to GET.
                         true => Ok(ReplicaBody::Stored(StoredBody::default())),
                         false => ReplicaBody::take(body, whole, time).await,
                     };

@@ -1,4 +1,4 @@
-//! Body of a guarded answer. It keeps the worker until it has been read to its end.
+//! Body of a guarded answer. It occupies the worker until it has been read to its end.
 
 use super::config::OnCancel;
 use super::shared::{QueueTicket, Refusal};
@@ -33,7 +33,7 @@ where
         let mut answer = Self {
             content: Content::Own(Box::pin(body), ticket),
         };
-        // A server does not poll an empty body, so the end has to be noticed here.
+        // A server does not poll an empty body, so the end has to be recorded here.
         answer.note_end();
         answer
     }
@@ -49,7 +49,7 @@ where
     }
 
     /// Records that the answer is complete. A server drops a body that reports its end, and does not poll it again.
-    /// Without this record the drop would count as a purge.
+    /// Without this record, the drop would count as a purge.
     fn note_end(&mut self) {
         if let Content::Own(body, ticket) = &mut self.content
             && body.is_end_stream()
@@ -116,11 +116,11 @@ where
     R::Data: Send,
 {
     fn drop(&mut self) {
-        // With `HoldSlot` the service runs to its end. So the rest of its answer is read and dropped, and the ticket
-        // keeps the worker until then.
+        // With `HoldSlot` the service runs to its end. So the remaining answer is read and dropped, and the ticket
+        // occupies the worker until then.
         if let Content::Own(mut body, ticket) = std::mem::replace(&mut self.content, Content::Over)
             && ticket.on_cancel() == OnCancel::HoldSlot
-            // Without a runtime no task can read the rest of the body.
+            // Without a runtime no task can read the remaining body.
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {
             let hold = ticket.hold();
@@ -128,7 +128,7 @@ where
                 let rest = async {
                     while let Some(Ok(_)) = poll_fn(|cx| body.as_mut().poll_frame(cx)).await {}
                 };
-                // After this time the rest of the answer is dropped.
+                // After this time, the remaining answer is dropped.
                 let _ = tokio::time::timeout(hold, rest).await;
                 drop(ticket);
             });
@@ -145,12 +145,12 @@ where
     }
 }
 
-/// Bytes of an answer: from the service, or the text of a refusal.
+/// Bytes of an answer, from the service or from the guard.
 #[derive(Clone, Debug)]
 pub enum Chunk<D> {
     /// Bytes from the service.
     Own(D),
-    /// Text of the guard.
+    /// Text with which the guard refuses a request.
     Refusal(Bytes),
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 #[cfg(feature = "guard")]
 use tailcut_proxy::config::{count, time};
 
-/// Action for a running request whose client leaves.
+/// Action on a running request that its client cancels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(
     feature = "guard",
@@ -12,12 +12,12 @@ use tailcut_proxy::config::{count, time};
     serde(rename_all = "kebab-case")
 )]
 pub enum OnCancel {
-    /// The request is dropped, and its worker takes the next request. Use it for services that stop when their
-    /// request is dropped.
+    /// The request is dropped, and its worker runs the next request. Use it for services that stop when their request
+    /// is dropped.
     #[default]
     Kill,
-    /// The request runs to its end without a client, and keeps its worker until then. Use it for services that do not
-    /// stop when their client leaves. Otherwise one worker gets two requests.
+    /// The request runs to its end without a client, and occupies its worker until then. Use it for services that do
+    /// not stop when their client cancels a request. Otherwise one worker would get two requests.
     HoldSlot,
 }
 
@@ -38,11 +38,11 @@ pub struct GuardConfig {
         serde(deserialize_with = "count::<0, 4_294_967_295, _, _>")
     )]
     pub queue: u32,
-    /// Action for a running request whose client leaves.
+    /// Action on a running request that its client cancels.
     pub on_cancel: OnCancel,
-    /// With [`OnCancel::HoldSlot`]: longest time for which a request without a client keeps its worker, 1 s to 24 h.
-    /// After that it is dropped as with [`OnCancel::Kill`], so that a service that never ends does not occupy all
-    /// workers.
+    /// Longest time for which a request without a client occupies its worker, 1 s to 24 h. Only [`OnCancel::HoldSlot`]
+    /// uses it. After this time the request is dropped as with [`OnCancel::Kill`]. Otherwise, a service that never ends
+    /// would occupy all workers.
     #[cfg_attr(
         feature = "guard",
         serde(
@@ -51,7 +51,7 @@ pub struct GuardConfig {
         )
     )]
     pub hold: Duration,
-    /// Time in the field `Retry-After` of a refusal, 1 s to 24 h; it is sent in whole seconds.
+    /// Time in the field `Retry-After` of a refusal, 1 s to 24 h. It is sent in whole seconds.
     #[cfg_attr(
         feature = "guard",
         serde(deserialize_with = "time::<1_000, 86_400_000, _>")
@@ -63,10 +63,10 @@ impl Default for GuardConfig {
     fn default() -> Self {
         Self {
             workers: 1,
-            // A longer queue needs more memory, and its last requests wait longer than their clients.
+            // A longer queue would need more memory, and its last requests would wait longer than their clients.
             queue: 1_024,
             on_cancel: OnCancel::Kill,
-            // With a shorter time, a worker may get a second request while its service still runs the first. With a
+            // With a shorter time, a worker may get a second request while its service still runs the first one. With a
             // longer time, a service that hangs occupies its worker for longer.
             hold: Duration::from_secs(300),
             retry_after: Duration::from_secs(1),

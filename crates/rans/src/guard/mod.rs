@@ -1,5 +1,6 @@
-//! Guard: a layer before a service that may receive the same request twice. Each worker runs one request at a time.
-//! Other requests wait in three strict classes. If a client leaves, its request is purged, whether it waits or runs.
+//! Guard: a layer in front of a service that may receive the same request twice. Each worker runs one request at a
+//! time. Other requests wait in three strict classes. If a client cancels a request, the request is purged, whether it
+//! waits or runs.
 
 mod answer;
 mod config;
@@ -26,14 +27,14 @@ use tokio::sync::oneshot;
 use tower_layer::Layer;
 use tower_service::Service;
 
-/// Layer that puts a [`Guard`] before a service. All services of one layer share its workers.
+/// Layer that puts a [`Guard`] in front of a service. All services of one layer share its workers.
 #[derive(Clone, Debug)]
 pub struct GuardLayer {
     shared: Arc<Shared>,
 }
 
 impl GuardLayer {
-    /// Creates a guard with its own workers.
+    /// Creates a layer with its own workers.
     pub fn new(config: GuardConfig) -> Self {
         let shared = Arc::new(Shared::new(config));
         Self { shared }
@@ -44,7 +45,7 @@ impl GuardLayer {
         self.shared.set(config);
     }
 
-    /// Counters of all services of this layer.
+    /// Returns the counters of all services of this layer.
     pub fn counts(&self) -> GuardCounts {
         self.shared.counts()
     }
@@ -61,7 +62,7 @@ impl<S> Layer<S> for GuardLayer {
     }
 }
 
-/// Service behind a guard. Answers contain `via: ... tailcut-guard`, which shows to clients that the service purges
+/// Service behind a guard. Its answers contain `via: ... tailcut-guard`, which shows clients that the service purges
 /// requests.
 #[derive(Clone, Debug)]
 pub struct Guard<S> {
@@ -82,7 +83,7 @@ where
     type Error = S::Error;
     type Future = Guarded<Self::Response, S::Error>;
 
-    /// Always ready: a request without a free worker waits in the queue of its class, not here.
+    /// Returns ready at once. A request without a free worker waits in the queue of its class, not here.
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
         Poll::Ready(Ok(()))
     }
@@ -91,7 +92,7 @@ where
         let class = class_of(request.headers());
         let (shared, inner) = (Arc::clone(&self.shared), self.inner.clone());
         let retry_after = shared.config().retry_after;
-        // The request arrives at the gate now, not when the future is first polled.
+        // The request arrives at the gate at this call, not when the future is polled for the first time.
         let ticket = shared.arrive(class);
         Guarded(Box::pin(async move {
             let mut ticket = match ticket {
@@ -107,15 +108,16 @@ where
             if !held {
                 return answering.await;
             }
-            // The task continues after its client has left. The closed channel shows that the client has left.
+            // The task continues after its client has cancelled the request. The channel is then closed, which the task
+            // notices.
             let (_waits, left) = oneshot::channel::<()>();
             match tokio::spawn(at_most(answering, left, hold)).await {
                 Ok(Some(answer)) => answer,
-                // The work is dropped only after this future was dropped, so no client waits here.
+                // The task drops the work only after this future was dropped, so no client waits here.
                 Ok(None) => std::future::pending().await,
                 Err(died) => match died.try_into_panic() {
                     Ok(panic) => std::panic::resume_unwind(panic),
-                    // The task was cancelled, because the runtime is ending.
+                    // The task was cancelled, because the runtime ends.
                     Err(_) => std::future::pending().await,
                 },
             }
@@ -123,15 +125,15 @@ where
     }
 }
 
-/// Returns the output of `work`, or `None` if `work` runs for longer than `hold` after the client has left. `left`
-/// resolves when the client has left.
+/// Returns the output of `work`. Returns `None` if `work` runs for longer than `hold` after the client has cancelled
+/// the request. `left` resolves when the client cancels.
 async fn at_most<F: Future>(
     work: F,
     left: oneshot::Receiver<()>,
     hold: Duration,
 ) -> Option<F::Output> {
     let (mut work, mut left) = (std::pin::pin!(work), std::pin::pin!(left));
-    // The work is polled first, so that a finished answer is not dropped because the client leaves now.
+    // The work is polled before the channel, so that a finished answer is not dropped when the client cancels.
     let ended = poll_fn(|cx| match work.as_mut().poll(cx) {
         Poll::Ready(output) => Poll::Ready(Some(output)),
         Poll::Pending => left.as_mut().poll(cx).map(|_| None),
@@ -142,7 +144,7 @@ async fn at_most<F: Future>(
     tokio::time::timeout(hold, work).await.ok()
 }
 
-/// Calls the service. The answer keeps the request's worker.
+/// Calls the service. The answer occupies the request's worker.
 async fn answer<S, B, R>(
     mut service: S,
     request: Request<B>,
@@ -164,14 +166,14 @@ where
             Ok(response)
         }
         Err(error) => {
-            // The service has finished the request, with an error.
+            // The service has finished the request with an error.
             ticket.done();
             Err(error)
         }
     }
 }
 
-/// Returns the answer to a request that is refused.
+/// Returns the answer to a request that the guard refuses.
 fn refused<R>(refusal: Refusal, retry_after: Duration) -> Response<GuardedBody<R>>
 where
     R: Body + Send + 'static,
@@ -180,7 +182,7 @@ where
     let mut response = Response::new(GuardedBody::refusal(refusal));
     *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
     let headers = response.headers_mut();
-    // The field has whole seconds. A shorter time would become 0, and clients would retry at once.
+    // The field contains whole seconds. A shorter time would become 0, and clients would retry at once.
     headers.insert(header::RETRY_AFTER, retry_after.as_secs().max(1).into());
     via::add_guard(headers);
     response
@@ -188,7 +190,7 @@ where
 
 type Answering<T, E> = dyn Future<Output = Result<T, E>> + Send;
 
-/// Future answer of a guarded service. Dropping it purges the request.
+/// Answer of a guarded service that has not arrived yet. Dropping it purges the request.
 pub struct Guarded<T, E>(Pin<Box<Answering<T, E>>>);
 
 impl<T, E> std::fmt::Debug for Guarded<T, E> {

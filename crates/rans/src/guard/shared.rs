@@ -1,4 +1,4 @@
-//! State that all requests of a guard share: the gate, and the requests that wait at it.
+//! State that all requests of a guard share: the gate, and the requests that wait.
 
 use super::config::{GuardConfig, OnCancel};
 use super::counts::GuardCounts;
@@ -56,7 +56,7 @@ impl Shared {
         self.lock().config
     }
 
-    /// Changes the configuration. Requests that have arrived keep the old one.
+    /// Changes the configuration. Requests that have already arrived keep the old configuration.
     pub(super) fn set(&self, config: GuardConfig) {
         let mut state = self.lock();
         state.config = config;
@@ -133,7 +133,7 @@ impl State {
             self.counts.classes[class as usize].refused += 1;
         }
         if let Some(sender) = self.waiting.remove(&job) {
-            // A request whose client leaves at this moment needs no answer.
+            // The call fails only if the client cancels the request at this moment, and then no answer is needed.
             let _ = sender.send(Err(refusal));
         }
     }
@@ -151,34 +151,34 @@ impl State {
     /// Starts a job that waited.
     fn start(&mut self, job: JobId) {
         if let Some(sender) = self.waiting.remove(&job) {
-            // If its client leaves at this moment, dropping its ticket frees the worker again.
+            // If the client cancels the request at this moment, the ticket is dropped, which frees the worker again.
             let _ = sender.send(Ok(()));
         }
     }
 }
 
-/// Position of a request at the gate. Dropping it frees the position.
+/// Ticket of a request in the gate. Dropping it removes the request from the gate.
 pub(super) struct QueueTicket {
     shared: Arc<Shared>,
     config: GuardConfig,
     job: JobId,
     class: Class,
-    /// Channel that reports when the request may run; `None`: it may run now.
+    /// Channel that reports when the request may run. `None`: the request may run now.
     admission: Option<oneshot::Receiver<Result<(), Refusal>>>,
-    /// Time since which the request runs.
+    /// Time at which the request started to run.
     since: Option<Instant>,
     is_done: bool,
 }
 
 impl QueueTicket {
-    /// Resolves when the request may run, or is refused.
+    /// Resolves when the request may run, or when it is refused.
     pub(super) async fn admitted(&mut self) -> Result<(), Refusal> {
         if let Some(admission) = &mut self.admission {
             // The sender is dropped only together with the guard.
             let verdict = admission.await.unwrap_or(Err(Refusal::Full));
             self.admission = None;
             if let Err(refusal) = verdict {
-                // `State::refuse` has counted this request, so the drop of the ticket must not count it again.
+                // `State::refuse` has already counted this request. The drop of the ticket must not count it again.
                 self.is_done = true;
                 return Err(refusal);
             }

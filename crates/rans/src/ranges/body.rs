@@ -1,4 +1,4 @@
-//! Body of an object, in order.
+//! Body of an object whose bytes are delivered in order.
 
 use super::config::{RangesConfig, Verify};
 use super::digest::{Check, Digest};
@@ -16,7 +16,7 @@ use tokio::task::AbortHandle;
 enum Content<R> {
     /// Body of a single answer.
     Answer(Pin<Box<AnswerBody<R>>>),
-    /// Parts of an object, which a task receives and puts in order. `total` is the size of the object in bytes.
+    /// Parts of an object. A task receives them and puts them in order. `total` is the size of the object in bytes.
     Parts {
         reader: Reader,
         total: u64,
@@ -38,7 +38,7 @@ impl Drop for EndsTask {
 pub struct RangesBody<R> {
     content: Content<R>,
     check: Option<Check>,
-    /// Size limit in bytes, and number of bytes that may still arrive. `None`: no limit.
+    /// Size limit in bytes, and the number of bytes that may still arrive. `None`: no limit.
     most: Option<(u64, u64)>,
 }
 
@@ -58,8 +58,8 @@ impl<R: Body> RangesBody<R> {
         let mut check = None;
         let mut most = None;
         if status == StatusCode::OK {
-            // In a whole answer, both digests cover the same bytes, unless it is compressed. Then the digest of the
-            // object covers the bytes before compression.
+            // In an answer with the whole object, both digests cover the same bytes, unless the answer is compressed.
+            // In a compressed answer, the digest of the object covers the bytes before compression.
             let digest = match super::validators::is_identity(headers) {
                 true => Digest::of_object(headers).or_else(|| Digest::of_content(headers)),
                 false => Digest::of_content(headers),
@@ -100,7 +100,7 @@ impl<R: Body> RangesBody<R> {
                 _task: EndsTask(task),
             },
             check,
-            // The transfer has compared the size with the limit already.
+            // The transfer has already compared the size with the limit.
             most: None,
         }
     }
@@ -169,7 +169,8 @@ where
                 let checked = frame
                     .data_ref()
                     .map_or(Ok(()), |bytes| self.on_bytes(bytes));
-                // A reader that knows the length may stop after the last byte, so the check cannot wait for the end.
+                // A reader that knows the length may stop after the last byte, so the check cannot wait for the end of
+                // the body.
                 let checked =
                     checked.and_then(
                         |()| match Body::size_hint(self.as_ref().get_ref()).exact() {
@@ -194,7 +195,7 @@ where
 
     fn is_end_stream(&self) -> bool {
         match &self.content {
-            // The check may still report an error.
+            // The check may still find an error, so the body has not ended.
             _ if self.check.is_some() => false,
             Content::Answer(body) => body.is_end_stream(),
             Content::Parts { reader, total, .. } => reader.taken() == *total,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Use of the digests that an origin sends.
+/// Way in which the digests of an origin are used.
 #[cfg_attr(
     feature = "gateway",
     derive(serde::Deserialize),
@@ -13,37 +13,36 @@ pub enum Verify {
     /// Digests are ignored.
     #[default]
     Off,
-    /// Bytes are checked if the origin sends a digest.
+    /// Bytes are checked if the origin sends a digest for them.
     Offered,
-    /// An object without a digest of the whole is refused.
+    /// Bytes are checked. An object without a digest of the whole object is refused.
     Required,
 }
 
 /// Configuration of a [`Ranges`](super::Ranges).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RangesConfig {
-    /// Number of replicas that send at the same time, at least 1. The primary sends from the front, the others from the
-    /// back.
+    /// Number of replicas that send at the same time, at least 1. The primary sends from the front, and all others send
+    /// from the back.
     pub copies: u8,
-    /// Size of a range in bytes, at least 1. Larger ranges need fewer requests. With smaller ranges, the failure of a
-    /// replica costs less, and the sides meet sooner. 64 pieces for an object are enough.
+    /// Size of a range in bytes, at least 1. With larger ranges, fewer requests are needed. With smaller ranges, the
+    /// failure of a replica costs less, and the two sides meet earlier. 64 ranges for an object are enough.
     pub piece: u64,
-    /// Largest number of bytes that are stored ahead of the reader of a body. One piece of the object's end is stored
-    /// in addition.
+    /// Largest number of bytes that are stored ahead of a body's reader. In addition, one piece of the object's end is
+    /// stored.
     pub window: u64,
     /// Whether copies have the priority `u=6`, so that a guard runs them behind primaries.
     pub low_priority: bool,
-    /// Use of digests.
+    /// Way in which digests are used.
     pub verify: Verify,
-    /// Longest time in which a replica that has begun its answer may send nothing. After this time the replica is given
-    /// up.
+    /// Longest time for which a replica may send nothing after its answer has begun. Then the replica is given up.
     pub stall: Duration,
-    /// Number of temporary failures in a row (such as a reset or 503) after which a replica gets another request. After
-    /// one more failure the replica is given up.
+    /// Number of temporary failures in a row (such as a reset or a 503) after which a replica still gets another
+    /// request. After one more failure, the replica is given up.
     pub retries: u32,
     /// Pause of a replica after its first temporary failure. Each further failure in a row doubles the pause.
     pub pause: Duration,
-    /// Size limit in bytes. Larger objects are refused; `None`: no limit.
+    /// Size limit in bytes. Larger objects are refused. `None`: no limit.
     pub longest: Option<u64>,
 }
 
@@ -52,14 +51,15 @@ impl Default for RangesConfig {
         Self {
             copies: 2,
             piece: 1 << 20,
-            // 16 pieces, so that copies can work at the back of the window while the reader takes the front.
+            // This is 16 pieces, so that copies can work at the back of the window while the reader takes bytes from
+            // its front.
             window: 16 << 20,
             low_priority: true,
             verify: Verify::Off,
-            // With a shorter time, a busy replica is given up. With a longer time, the reader waits longer
+            // With a shorter time, a busy replica would be given up. With a longer time, the reader would wait longer
             // for the bytes of a replica that hangs.
             stall: Duration::from_secs(5),
-            // The three pauses last 0.7 s together, so a replica that fails for less time keeps its place.
+            // Together, the three pauses last 0.7 s. A replica that fails for less time is not given up.
             retries: 3,
             pause: Duration::from_millis(100),
             longest: None,

@@ -7,15 +7,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct RangesCounts {
     /// Objects that are or were received in parts.
     pub objects: u64,
-    /// Objects received as one answer, and answers with a status other than 200.
+    /// Objects that were received as one answer, and answers with a status other than 200.
     pub whole: u64,
     /// Ranges that were requested from replicas.
     pub parts: u64,
-    /// Ranges that were taken back from a replica that had not begun its answer.
+    /// Ranges that were taken back from a replica because it had not begun its answer.
     pub taken_back: u64,
-    /// Bytes of objects in parts, each counted once.
+    /// Bytes of all objects in parts. Each byte of an object counts once.
     pub bytes: u64,
-    /// Number of bytes that were received twice.
+    /// Bytes that were received a second time.
     pub extra: u64,
     /// Replicas that were given up during a download.
     pub given_up: u64,

@@ -1,5 +1,5 @@
-//! Digests that an origin sends with its bytes: `Repr-Digest` and `Content-Digest` (RFC 9530), and the older `Digest`
-//! (RFC 3230), with SHA-256 and SHA-512.
+//! Digests that an origin sends together with its bytes: `Repr-Digest` and `Content-Digest` (RFC 9530), and the older
+//! `Digest` (RFC 3230). The algorithms are SHA-256 and SHA-512.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -7,11 +7,11 @@ use http::{HeaderMap, HeaderName};
 use sha2::{Digest as _, Sha256, Sha512};
 use std::fmt;
 
-/// Digest of the whole object, even if the answer is a part of it (RFC 9530, section 3).
+/// Field with the digest of the whole object, even if the answer contains only a part (RFC 9530, section 3).
 const REPR_DIGEST: HeaderName = HeaderName::from_static("repr-digest");
-/// Digest of the bytes in the answer (RFC 9530, section 2).
+/// Field with the digest of the bytes in the answer (RFC 9530, section 2).
 const CONTENT_DIGEST: HeaderName = HeaderName::from_static("content-digest");
-/// Older field with the meaning of `Repr-Digest`, in another notation (RFC 3230, section 4.3.2).
+/// Older field with the same meaning as `Repr-Digest`, in another notation (RFC 3230, section 4.3.2).
 const DIGEST: HeaderName = HeaderName::from_static("digest");
 
 /// Expected digest of bytes.
@@ -34,13 +34,13 @@ impl fmt::Debug for Digest {
 }
 
 impl Digest {
-    /// Returns the digest of the whole object, if an answer has it.
+    /// Returns the digest of the whole object, if an answer contains it.
     pub fn of_object(headers: &HeaderMap) -> Option<Self> {
         strongest(headers, &REPR_DIGEST, bare)
             .or_else(|| strongest(headers, &DIGEST, |value| Some(value)))
     }
 
-    /// Returns the digest of an answer's bytes, if the answer has it.
+    /// Returns the digest of an answer's bytes, if the answer contains it.
     pub fn of_content(headers: &HeaderMap) -> Option<Self> {
         strongest(headers, &CONTENT_DIGEST, bare)
     }
@@ -64,7 +64,7 @@ fn bare(value: &str) -> Option<&str> {
     value.strip_prefix(':')?.strip_suffix(':')
 }
 
-/// Returns the strongest digest that can be read. Other digests are ignored.
+/// Returns the strongest digest that can be parsed. Other digests are ignored.
 fn strongest(
     headers: &HeaderMap,
     name: &HeaderName,
@@ -72,7 +72,7 @@ fn strongest(
 ) -> Option<Digest> {
     let fields = headers.get_all(name).iter();
     let texts = fields.filter_map(|field| field.to_str().ok());
-    // Several fields form one list. Base 64 contains no comma, so commas separate members.
+    // Several fields with the same name form one list. Base64 contains no comma, so commas separate the members.
     let members = texts.flat_map(|text| text.split(','));
     let read = members.filter_map(|member| {
         let (algorithm, value) = member.split_once('=')?;
@@ -111,7 +111,7 @@ impl Check {
         }
     }
 
-    /// Whether the bytes match the digest.
+    /// Returns whether the bytes match the digest.
     pub fn holds(self) -> bool {
         let found = match self.hasher {
             Hasher::Sha256(hash) => Digest::Sha256(hash.finalize().into()),
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
     use http::HeaderValue;
 
-    /// Digest of "hello", from `openssl dgst`.
+    /// Digest of "hello", computed with `openssl dgst`.
     const SHA_256: &str = "LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=";
 
     fn headers(name: HeaderName, value: &str) -> HeaderMap {

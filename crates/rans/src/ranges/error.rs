@@ -3,20 +3,20 @@
 use std::error::Error;
 use std::fmt;
 
-/// Error of the origin or of another library, with any type.
+/// Error of the origin or of another library.
 pub type Cause = Box<dyn Error + Send + Sync>;
 
 /// Reason why a replica was given up in a download.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Fault {
-    /// The replica could not be reached, reset the request, or ended its answer early, too often.
+    /// The replica repeatedly could not be reached, reset the request, or ended its answer early.
     Broken,
-    /// The replica began an answer and stopped sending.
+    /// The replica began an answer and then stopped sending.
     Stalled,
-    /// The replica answered with this status.
+    /// The replica answered with this status instead of a part.
     Status(u16),
-    /// The replica has another object: its entity tag, length or digest differs.
+    /// The replica has another object: the entity tag, the length or the digest differs.
     Differs,
     /// The object was replaced during the download (412).
     Replaced,
@@ -25,7 +25,7 @@ pub enum Fault {
     NotComparable,
     /// The replica answered a range with the whole object.
     IgnoresRanges,
-    /// The replica sent another range than the requested one, or more bytes than it announced.
+    /// The replica sent another range than requested, or more bytes than it had announced.
     WrongRange,
     /// The bytes do not match the digest that the replica sent with them.
     WrongDigest,
@@ -55,14 +55,15 @@ impl fmt::Display for Fault {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RangesError {
-    /// All replicas were given up. Contains the index and the fault of each replica, and the last HTTP error, if there
-    /// was one.
+    /// All replicas were given up. The value contains the index and the fault of each replica, and the last HTTP error,
+    /// if there was one.
     Replicas(Vec<(usize, Fault)>, Option<Cause>),
     /// The whole object does not match the digest that the origin sent.
     Digest,
     /// A digest is required, but the origin sends none.
     NoDigest,
-    /// The object is larger than the limit. Contains its size in bytes (`None`: unknown), and the limit in bytes.
+    /// The object is larger than the limit. The value contains its size in bytes (`None`: unknown), and the limit in
+    /// bytes.
     TooLarge(Option<u64>, u64),
     /// The origin answered a download with a status that is not a success.
     Status(http::StatusCode),

@@ -1,4 +1,4 @@
-//! Destination of downloads that can seek: each byte is written at its position.
+//! Destination of a download that can seek. Each byte is written at its position.
 
 use super::body::RangesBody;
 use super::digest::Check;
@@ -11,13 +11,13 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::pin::pin;
 use std::task::Context;
 
-/// Size in bytes of the buffer with which an object is read back.
+/// Size in bytes of the buffer for reading an object back.
 const BUFFER: usize = 1 << 16;
 
-/// Destination of a download, with the present position in it.
+/// Destination of a download, with the present write position.
 pub(super) struct FileSink<P> {
     file: P,
-    /// Present position in `place`; `None`: unknown.
+    /// Present position in the destination. `None`: unknown.
     at: Option<u64>,
 }
 
@@ -61,7 +61,7 @@ impl<P: Read + Write + Seek> FileSink<P> {
                 .map_err(RangesError::Destination)?;
             check.add(bytes);
             left -= length as u64;
-            // Reading back takes long, so other tasks get a turn.
+            // Reading back takes a long time, so other tasks may run between two reads.
             tokio::task::yield_now().await;
         }
         match check.holds() {
@@ -83,7 +83,7 @@ impl<P: Read + Write + Seek> Sink for FileSink<P> {
     }
 
     fn taken(&mut self, _: &mut Context<'_>) -> u64 {
-        // Bytes are written in any order, so no byte waits for a reader.
+        // Bytes may be written in any order, so no byte waits for a reader.
         0
     }
 }

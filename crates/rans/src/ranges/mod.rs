@@ -1,9 +1,9 @@
-//! Downloads of one object from several replicas at once, with HTTP range requests. The primary sends from the front
-//! and the copy from the back, until they meet. The bytes of both count.
+//! Downloads of one object from several replicas at the same time, with HTTP range requests. The primary sends from the
+//! front and the copy from the back, until they meet. The bytes of both replicas are used.
 //!
-//! Both replicas must send the same strong entity tag and length with every part, without compression. Otherwise one
-//! replica sends the whole object. Whether a tag is reliable depends on the origin: nginx makes its tags from a
-//! file's time and size, so equal bytes may have different tags, and different bytes may have equal tags.
+//! Every part must have the same strong entity tag and the same length, and must not be compressed. Otherwise one
+//! replica sends the whole object. Whether a tag is reliable depends on the origin. For example, nginx derives a tag
+//! from a file's time and size: equal bytes may have different tags, and different bytes may have equal tags.
 //!
 //! [`tailcut_requests::Ranges`] decides which bytes each replica sends.
 
@@ -44,8 +44,8 @@ use transfer::{Head, Transfer};
 /// Downloader of objects from the replicas of a client. Clones are cheap and share their counters.
 ///
 /// As a service, it answers with the object's bytes in order. A GET request for a whole object without conditions is
-/// split into ranges. Any other request goes to the client unchanged. A separate task requests the ranges of a body,
-/// as far ahead of its reader as [`RangesConfig::window`] allows.
+/// split into ranges. Any other request is sent through the client unchanged. A separate task requests the ranges of a
+/// body. It stays ahead of the reader, by at most [`RangesConfig::window`] bytes.
 pub struct Ranges<S> {
     client: Client<S>,
     config: RangesConfig,
@@ -72,10 +72,10 @@ impl<S> fmt::Debug for Ranges<S> {
 }
 
 impl<S> Ranges<S> {
-    /// Creates a downloader from the replicas of this client.
+    /// Creates a downloader that uses the replicas of this client.
     ///
     /// # Errors
-    /// The configuration is invalid. The error states its fault.
+    /// The configuration is invalid. The error describes the fault.
     pub fn new(client: Client<S>, config: RangesConfig) -> Result<Self, &'static str> {
         match config.fault() {
             Some(fault) => Err(fault),
@@ -87,13 +87,13 @@ impl<S> Ranges<S> {
         }
     }
 
-    /// Counters of downloads.
+    /// Returns the counters of downloads.
     pub fn counts(&self) -> RangesCounts {
         self.counter.get()
     }
 }
 
-/// Header fields that make a request conditional, or a request for a range.
+/// Header fields that make a request conditional, or that make it a request for a range.
 const CONDITIONS: [HeaderName; 6] = [
     header::RANGE,
     header::IF_RANGE,
@@ -107,7 +107,7 @@ fn requests_whole(method: &Method, headers: &HeaderMap) -> bool {
     method == Method::GET && !CONDITIONS.iter().any(|name| headers.contains_key(name))
 }
 
-/// Form in which an object arrives.
+/// Form in which an object arrives at the caller.
 enum Begun<S: Origin<B>, B> {
     Answer(Response<AnswerBody<S::Body>>),
     Parts {
@@ -156,7 +156,7 @@ impl<S> Ranges<S> {
                         transfer,
                     });
                 }
-                // The original request, without a range, follows below.
+                // The request is sent again below, without a range.
                 Head::Whole => {}
             }
             return self.whole(Request::from_parts(parts, again)).await;
@@ -176,10 +176,10 @@ impl<S> Ranges<S> {
     }
 
     /// Downloads an object into a file or another destination that can seek, starting at position 0. Bytes are
-    /// written in the order of their arrival. Returns the head of the answer. If the origin sends a digest that must
-    /// be checked, the object is read back.
+    /// written in the order of their arrival. Returns the head of the answer. If the origin sends a digest and the
+    /// configuration requests a check, the object is read back.
     ///
-    /// The calling task writes the bytes itself, because a local file is fast enough.
+    /// The calling task itself writes the bytes, because a local file is fast enough.
     ///
     /// # Errors
     /// The download failed. The destination then contains some of the bytes.
@@ -228,7 +228,7 @@ where
     type Error = RangesError;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, RangesError>> + Send>>;
 
-    /// Always ready: a part waits for the connection to its replica when it is sent.
+    /// Returns ready at once. A part waits for the connection to its replica when it is sent.
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), RangesError>> {
         Poll::Ready(Ok(()))
     }

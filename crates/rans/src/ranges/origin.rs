@@ -1,11 +1,11 @@
-//! Origins of objects.
+//! Trait of services from which objects are downloaded.
 
 use super::error::Cause;
 use http::{Request, Response};
 use http_body::Body;
 use tower_service::Service;
 
-/// Trait of services that send requests to a replica of objects. Every service with these types implements it.
+/// Service that sends requests to a replica of objects. Every service with these types implements the trait.
 pub trait Origin<B>:
     Service<
         Request<B>,
@@ -19,7 +19,7 @@ pub trait Origin<B>:
 {
     /// Body of an answer.
     type Body: Body<Data: Send, Error: Into<Cause>> + Send + 'static;
-    /// Reason why there is no answer.
+    /// Reason why a request got no answer.
     type Failure: Into<Cause> + Send + 'static;
 }
 

@@ -12,7 +12,7 @@ use std::task::{Context, Poll, ready};
 use tailcut_requests::AskId;
 use tokio::time::Instant;
 
-/// Purpose of a request that was sent before the object's size was known.
+/// Request that was sent before the object's size was known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Opening {
     /// Request for the first piece.
@@ -45,11 +45,11 @@ impl UncheckedBytes {
 pub(super) struct Part<R, E> {
     pub side: usize,
     pub replica: usize,
-    /// Identifier of the request; `None` while the object's size is unknown.
+    /// Identifier of the request. `None`: the object's size is not known yet.
     pub id: Option<AskId>,
     pub opening: Option<Opening>,
     pub began: Instant,
-    /// Time of the latest event: the request, the head of the answer, or the latest bytes.
+    /// Time of the latest event: the request, the head of its answer, or its latest bytes.
     pub last_received: Instant,
     pub unchecked: Option<UncheckedBytes>,
     state: State<R, E>,
@@ -58,13 +58,13 @@ pub(super) struct Part<R, E> {
 
 /// Event of a part.
 pub(super) enum PartEvent<R, E> {
-    /// The head of the answer, or an error.
+    /// Head of the answer arrived, or the request failed.
     Head(Result<Response<R>, E>),
-    /// The next bytes.
+    /// Next bytes of the answer arrived.
     Data(Bytes),
-    /// The end of the answer.
+    /// Answer has ended.
     End,
-    /// The answer ended early.
+    /// Answer ended early.
     Broken(Cause),
 }
 
@@ -124,7 +124,7 @@ impl<R, E> Part<R, E> {
         })
     }
 
-    /// Reads the answer to its end and drops its bytes.
+    /// Reads the answer to its end and drops the bytes.
     pub async fn run_out(mut self)
     where
         R: Body,

@@ -1,4 +1,4 @@
-//! Buffer of bytes that arrive in any order, until the reader takes them in order.
+//! Buffer for bytes that arrive in any order. The reader takes them in order.
 
 use super::error::RangesError;
 use super::transfer::Sink;
@@ -12,7 +12,7 @@ use std::task::{Context, Poll, Waker};
 struct State {
     waiting: BTreeMap<u64, Bytes>,
     taken: u64,
-    /// Result of the download, after its end.
+    /// Result of the download. It is set when the download has ended.
     end: Option<Result<(), RangesError>>,
     reader: Option<Waker>,
     writer: Option<Waker>,
@@ -27,9 +27,9 @@ impl Shared {
     }
 }
 
-/// Input of the buffer: takes bytes in any order.
+/// Input end of the buffer. It accepts bytes in any order.
 pub(super) struct Writer(Shared);
-/// Output of the buffer: returns the bytes in order.
+/// Output end of the buffer. It returns the bytes in order.
 pub(super) struct Reader(Shared);
 
 pub(super) fn reorder_buffer() -> (Writer, Reader) {
@@ -38,9 +38,9 @@ pub(super) fn reorder_buffer() -> (Writer, Reader) {
 }
 
 impl Writer {
-    /// Ends the input: all bytes have arrived, or the download failed.
+    /// Ends the input, because all bytes have arrived or the download failed.
     pub fn end(self, end: Result<(), RangesError>) {
-        // The drop of the writer at the end of this function wakes the reader.
+        // The writer is dropped at the end of this function, which wakes the reader.
         self.0.lock().end = Some(end);
     }
 }
@@ -48,7 +48,7 @@ impl Writer {
 impl Drop for Writer {
     fn drop(&mut self) {
         let mut state = self.0.lock();
-        // If the download has not ended, its task was dropped.
+        // If there is no result, the download's task was dropped before the download ended.
         if state.end.is_none() {
             let stopped = "the download stopped, because its runtime ended";
             state.end = Some(Err(RangesError::Body(stopped.into())));
@@ -64,7 +64,7 @@ impl Sink for Writer {
         let mut state = self.0.lock();
         let is_next = from == state.taken;
         state.waiting.insert(from, bytes);
-        // Other bytes do not let the reader continue.
+        // Bytes at other positions do not let the reader continue.
         if is_next && let Some(reader) = state.reader.take() {
             reader.wake();
         }
@@ -79,7 +79,7 @@ impl Sink for Writer {
 }
 
 impl Reader {
-    /// Bytes that the reader has taken.
+    /// Returns the number of bytes that the reader has taken.
     pub fn taken(&self) -> u64 {
         self.0.lock().taken
     }
@@ -104,7 +104,7 @@ impl Reader {
                 Poll::Pending
             }
             Some(end) => {
-                // The reader gets the error once, because an error cannot be cloned.
+                // The reader gets the error only once, because an error cannot be cloned.
                 let end = std::mem::replace(end, Ok(()));
                 Poll::Ready(end.err().map(Err))
             }

@@ -1,5 +1,5 @@
-//! Validators that show whether two answers are parts of the same bytes: a strong entity tag (RFC 9110, section
-//! 8.8.3), and the position of a part in the whole (`Content-Range`, section 14.4).
+//! Validators show whether two answers are parts of the same bytes. They are a strong entity tag (RFC 9110, section
+//! 8.8.3), and the position of a part in the whole object (`Content-Range`, section 14.4).
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
@@ -8,19 +8,20 @@ use http::{HeaderMap, HeaderName, HeaderValue, header};
 pub struct StrongTag(HeaderValue);
 
 impl StrongTag {
-    /// Reads the value of `ETag`, such as `"5f3c-1a"`. Returns `None` if it is weak (`W/"..."`) or not an entity tag.
+    /// Reads the value of `ETag`, such as `"5f3c-1a"`. Returns `None` if the value is weak (`W/"..."`) or not an entity
+    /// tag.
     pub fn read(value: &HeaderValue) -> Option<Self> {
         let inner = value.as_bytes().strip_prefix(b"\"")?.strip_suffix(b"\"")?;
         let allowed = |byte: &u8| matches!(byte, 0x21 | 0x23..=0x7e | 0x80..);
         inner.iter().all(allowed).then(|| Self(value.clone()))
     }
 
-    /// Returns the tag as a field's value, with its quotes.
+    /// Returns the tag as the value of a field, with quotes.
     pub const fn value(&self) -> &HeaderValue {
         &self.0
     }
 
-    /// Returns the tag of an answer, or `None` if it has no tag, a weak one, or several.
+    /// Returns the tag of an answer. Returns `None` if the answer has no tag, a weak tag, or several tags.
     pub fn of(headers: &HeaderMap) -> Option<Self> {
         Self::read(only(headers, &header::ETAG)?)
     }
@@ -38,8 +39,8 @@ pub struct ContentRange {
 }
 
 impl ContentRange {
-    /// Reads the value of `Content-Range`, such as `bytes 0-99/1000`. Returns `None` if it has another unit, no total
-    /// (`*`), no range, or an impossible range.
+    /// Reads the value of `Content-Range`, such as `bytes 0-99/1000`. Returns `None` if the value has another unit, no
+    /// total size (`*`), no range, or an impossible range.
     pub fn read(value: &HeaderValue) -> Option<Self> {
         let (unit, rest) = value.to_str().ok()?.split_once(' ')?;
         let (range, total) = rest.trim_matches([' ', '\t']).split_once('/')?;
@@ -50,13 +51,13 @@ impl ContentRange {
         makes_sense.then_some(Self { from, to, total })
     }
 
-    /// Returns the range of an answer, or `None` if it has no valid range or several.
+    /// Returns the range of an answer. Returns `None` if the answer has no valid range, or several ranges.
     pub fn of(headers: &HeaderMap) -> Option<Self> {
         Self::read(only(headers, &header::CONTENT_RANGE)?)
     }
 }
 
-/// Parses digits only. The parser of `u64` would also accept a sign.
+/// Parses a number that has only digits. The parser of `u64` would also accept a sign.
 fn number(text: &str) -> Option<u64> {
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     digits.then(|| text.parse().ok()).flatten()
@@ -68,7 +69,7 @@ fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a HeaderValue
     values.next().filter(|_| values.next().is_none())
 }
 
-/// Whether an answer has the bytes of the object without compression.
+/// Returns whether an answer contains the bytes of the object without compression.
 pub(super) fn is_identity(headers: &HeaderMap) -> bool {
     let mut codings = headers.get_all(header::CONTENT_ENCODING).iter();
     codings.all(|coding| coding.as_bytes().eq_ignore_ascii_case(b"identity"))

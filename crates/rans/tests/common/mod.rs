@@ -28,7 +28,8 @@ pub const VERSIONS: [Version; 2] = [Version::One, Version::Two];
 
 type Answering = Pin<Box<dyn Future<Output = Result<Response<Full<Bytes>>, Infallible>> + Send>>;
 
-/// Service that works on each request until it may end. It records which requests began and which were dropped.
+/// Service that works on a request until `allow` permits it to end. It records which requests began and which were
+/// dropped.
 #[derive(Clone, Debug)]
 pub struct BlockingService {
     pub seen: Arc<watch::Sender<RequestLog>>,
@@ -50,19 +51,19 @@ impl BlockingService {
         }
     }
 
-    /// Allows `count` further requests to end.
+    /// Permits `count` further requests to end.
     pub fn allow(&self, count: usize) {
         self.allowed.add_permits(count);
     }
 
-    /// Resolves when the record fulfils a condition.
+    /// Resolves when the record fulfils the condition `is_so`.
     pub async fn until(&self, is_so: impl Fn(&RequestLog) -> bool) {
         let mut seen = self.seen.subscribe();
         seen.wait_for(|seen| is_so(seen)).await.expect("held here");
     }
 }
 
-/// Recorder that counts a request as dropped, unless it ended.
+/// Recorder of one request. When it is dropped, the request counts as dropped unless it has ended.
 struct DropRecorder {
     path: Option<String>,
     seen: Arc<watch::Sender<RequestLog>>,
@@ -120,7 +121,7 @@ where
             let answering = service_fn(move |request| service.clone().call(request));
             let stream = TokioIo::new(stream);
             tokio::spawn(async move {
-                // Clients leave on purpose in these tests, so errors are ignored.
+                // Clients of these tests disconnect on purpose, so errors are ignored.
                 let _ = match version {
                     Version::One => {
                         let serving = hyper::server::conn::http1::Builder::new();

@@ -1,4 +1,4 @@
-//! Connections to servers without code of this project.
+//! HTTP connections to servers. They use no code of this project, so they can test it.
 
 use super::common::Version;
 use bytes::Bytes;
@@ -19,7 +19,7 @@ enum Sender {
     Two(hyper::client::conn::http2::SendRequest<Full<Bytes>>),
 }
 
-/// Connections to a server: one connection with HTTP/2, one for each request with HTTP/1.1.
+/// Client of one server. It uses one connection with HTTP/2, and one connection for each request with HTTP/1.1.
 #[derive(Clone)]
 pub struct PlainClient {
     address: SocketAddr,

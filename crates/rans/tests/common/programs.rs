@@ -1,4 +1,4 @@
-//! Servers of other projects as processes: HAProxy and nginx with the configurations of the docs, and Node.
+//! Processes of servers from other projects: HAProxy and nginx with the configurations of the docs, and Node.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 use std::fs;
@@ -10,15 +10,15 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// Server process that listens. Dropping it ends the process.
+/// Process of a server that listens. Dropping this value ends the process.
 #[derive(Debug)]
 pub struct Program {
     child: Child,
-    /// Address with HTTP/1.1.
+    /// Address where the server accepts HTTP/1.1.
     pub one: SocketAddr,
-    /// Address with HTTP/2 without TLS.
+    /// Address where the server accepts HTTP/2 without TLS.
     pub two: SocketAddr,
-    /// Address of HAProxy's metrics.
+    /// Address of the metrics page. Only HAProxy has one.
     pub metrics: Option<SocketAddr>,
     _place: TempDir,
 }
@@ -32,19 +32,19 @@ impl Drop for Program {
 }
 
 impl Program {
-    /// Process identifier.
+    /// Returns the process identifier.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 }
 
-/// Returns ports of this host that are free now.
+/// Returns addresses with ports that are free at this moment.
 fn free_ports<const N: usize>() -> [SocketAddr; N] {
     let listeners = [(); N].map(|()| TcpListener::bind("127.0.0.1:0").expect("a port"));
     listeners.map(|listener| listener.local_addr().expect("an address"))
 }
 
-/// Returns a recipe of `docs/guards` with ports of this host in place of the recipe's ports.
+/// Returns a configuration of `docs/guards`. Its ports are replaced with ports of this host.
 fn recipe(name: &str, ports: &[(&str, SocketAddr)]) -> String {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("../../docs/guards")
@@ -57,7 +57,7 @@ fn recipe(name: &str, ports: &[(&str, SocketAddr)]) -> String {
     text
 }
 
-/// Waits until a process listens at the address.
+/// Waits until the process listens at the address.
 fn wait_for(address: SocketAddr, child: &mut Child, program: &str) {
     while TcpStream::connect(address).is_err() {
         if let Some(status) = child.try_wait().expect("a child") {
@@ -67,7 +67,7 @@ fn wait_for(address: SocketAddr, child: &mut Child, program: &str) {
     }
 }
 
-/// Returns the command of a daemon that may be outside the user's `PATH`.
+/// Returns a command for a daemon. Its program may be outside the user's `PATH`.
 fn program(name: &str) -> Command {
     let path = std::env::var("PATH").unwrap_or_default();
     let mut command = Command::new(name);
@@ -83,10 +83,10 @@ fn program(name: &str) -> Command {
     command
 }
 
-/// Addresses in the recipes that the tests replace.
+/// Addresses in the configurations of the docs. The tests replace them.
 const OWN: [&str; 3] = ["127.0.0.1:8080", "127.0.0.1:8082", "127.0.0.1:9000"];
 
-/// Starts HAProxy with the recipe of the docs, before a service with this number of workers.
+/// Starts HAProxy with the configuration of the docs, in front of a service with this number of workers.
 pub fn haproxy(to: SocketAddr, workers: u32) -> Program {
     let [one, two, metrics] = free_ports();
     let ports = [(OWN[0], one), (OWN[1], two), (OWN[2], to)];
@@ -121,7 +121,7 @@ pub fn haproxy(to: SocketAddr, workers: u32) -> Program {
     }
 }
 
-/// Starts nginx with the recipe of the docs, before a service. A connection ends after `requests` requests.
+/// Starts nginx with the configuration of the docs, in front of a service. A connection ends after `requests` requests.
 pub fn nginx(to: SocketAddr, requests: u32) -> Program {
     let [one, two] = free_ports();
     let text = recipe("nginx.conf", &[(OWN[0], one), (OWN[1], two), (OWN[2], to)]);
@@ -129,7 +129,7 @@ pub fn nginx(to: SocketAddr, requests: u32) -> Program {
     assert!(text.contains(own), "the recipe has no {own}");
     let text = text.replace(own, &format!("keepalive_requests {requests};"));
     let place = tempfile::tempdir().expect("a folder");
-    // If root starts nginx, its workers run as another user, who has to read this folder.
+    // If root starts nginx, its workers run as another user. This user has to read the folder.
     let open = fs::Permissions::from_mode(0o755);
     fs::set_permissions(place.path(), open).expect("a folder of ours");
     let paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
@@ -158,8 +158,8 @@ pub fn nginx(to: SocketAddr, requests: u32) -> Program {
     }
 }
 
-/// Starts an HTTP/2 service on Node. Its work for `/A/B` takes A microseconds for a primary and B for a copy, and
-/// ends when its client leaves. `/counts` returns how many requests began, were left and ended.
+/// Starts an HTTP/2 service on Node. For `/A/B` it works A microseconds on a primary and B microseconds on a copy. The
+/// work ends when its client cancels the request. `/counts` returns how many requests began, were cancelled and ended.
 pub fn node() -> Program {
     const SERVICE: &str = r#"
         const http2 = require('node:http2');

@@ -1,4 +1,5 @@
-//! Service whose work is to sleep: `/NANOSECONDS` or `/NANOSECONDS/BYTES`. It answers with this many zeros.
+//! Service whose work is to sleep. For `/NANOSECONDS/BYTES` it sleeps, and answers with this number of zeros.
+//! `/NANOSECONDS` has no body.
 
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
@@ -13,19 +14,19 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tower_service::Service;
 
-/// Returns the factor of a request's work; `None`: the work never ends.
+/// Function that returns the factor of a request's work. `None`: the work never ends.
 pub type Factor = Arc<dyn Fn() -> Option<u32> + Send + Sync>;
 
 /// Service whose work is to sleep.
 #[derive(Clone)]
 pub struct Work {
     pub factor: Factor,
-    /// Queue of the service, first come first served. The service continues its work after its client has left, as
-    /// most services do. `None`: a guard is before it.
+    /// Queue of the service, first come first served. As in most services, the work continues after its client has
+    /// cancelled the request. `None`: a guard in front of the service has the queue.
     pub own_queue: Option<Arc<Semaphore>>,
 }
 
-/// Returns the time and the bytes in a path.
+/// Returns the time and the number of bytes from a path.
 fn parse_path(path: &str) -> Option<(Duration, usize)> {
     let mut parts = path.trim_start_matches('/').split('/');
     let time = Duration::from_nanos(parts.next()?.parse().ok()?);
@@ -60,7 +61,7 @@ impl Service<Request<Incoming>> for Work {
                         let _worker = queue.acquire().await;
                         tokio::time::sleep(time * factor).await;
                     });
-                    // The task ends only with the runtime.
+                    // The task fails only when the runtime ends.
                     let _ = worked.await;
                 }
             }

@@ -1,4 +1,4 @@
-//! Replicas that fail: no request is lost while a good replica is left.
+//! Tests with replicas that fail: no request is lost while one replica works.
 
 use super::common::{BlockingService, VERSIONS, Version, get, serve};
 use super::running::{Running, text};
@@ -16,7 +16,7 @@ async fn answers(version: Version) -> SocketAddr {
     serve(version, held).await
 }
 
-/// Returns an address without a listener. A socket holds the port until the test ends, so that no other service gets
+/// Returns an address without a listener. A socket occupies the port until the test ends, so that no other service gets
 /// it.
 async fn nobody() -> SocketAddr {
     let socket = TcpSocket::new_v4().expect("a socket");
@@ -64,7 +64,7 @@ async fn cuts_in_the_middle(mut stream: TcpStream) {
 }
 
 async fn is_silent(mut stream: TcpStream) {
-    // Waits until the gateway has read enough.
+    // Waits until the gateway has read enough bytes.
     let _ = stream.read(&mut [0; 1]).await;
 }
 
@@ -99,7 +99,7 @@ async fn one_of_three_replicas_that_fails_in_any_way_costs_no_request() {
                 "purges": "yes",
                 "duplicates": duplicates,
                 "elsewhere": "off",
-                // Time that a silent replica costs in this test.
+                // This is the time that a silent replica costs in this test.
                 "answer_timeout": "50ms",
             });
             let gateway = Running::start(&replicas, keys).await;
@@ -165,7 +165,7 @@ async fn without_a_replica_that_can_be_reached_the_answer_says_so() {
 #[tokio::test]
 async fn a_large_answer_that_is_cut_ends_the_clients_connection_and_not_the_answer() {
     let replicas = [broken(cuts_in_the_middle).await];
-    // With `whole` = 0, no answer counts as small.
+    // With `whole` = 0, no answer is small enough to be stored.
     let gateway = Running::start(&replicas, json!({ "whole": 0 })).await;
     for version in VERSIONS {
         let answer = gateway.send(version, get("/")).await;

@@ -1,5 +1,5 @@
-//! Three nginx with equal files behind a gateway: over HTTP/1.1 and HTTP/2, with TLS and without. Connections end
-//! after some requests, and one nginx is killed, stopped and started again.
+//! Test with three nginx servers that have equal files, behind a gateway, over HTTP/1.1 and HTTP/2, with TLS and
+//! without. Connections end after some requests, and one nginx is killed, stopped and started again.
 
 use super::programs::{Certificates, Nginx, run};
 use super::running::{Running, config};
@@ -30,7 +30,7 @@ fn digest(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// Returns files named by their sizes, and their digests.
+/// Returns a folder with files that are named by their sizes, and the names with digests.
 fn files() -> (tempfile::TempDir, Vec<(String, String)>) {
     let folder = tempfile::tempdir().expect("a folder");
     // The user of nginx has to read these files.
@@ -125,7 +125,7 @@ async fn files_arrive_whole_over_every_protocol_and_certificates_are_checked_on_
                 "{version}"
             );
         }
-        // A client without a certificate is refused.
+        // A client without a certificate must be refused.
         let refused = curl(&certificates, gateway.address, "who", &[])
             .output()
             .expect("curl");
@@ -166,16 +166,17 @@ async fn large_files_come_from_two_nginx_at_once_with_the_tag_of_both() {
         }
     }
     let metric = |name: &str| gateway.metric(&format!("tailcut_gateway_{name}{{route=\"test\"}}"));
-    // 3 MB over both versions of HTTP, and 100 KB over both.
+    // Each file except the empty one was transferred in ranges over both versions of HTTP.
     assert_eq!(
         metric("range_objects_total"),
         6.0,
         "{}",
         gateway.gateway.metrics()
     );
-    // Bytes of a piece that one replica has sent and the other one delivers: at most 3 % of the bytes in ranges.
+    // Extra bytes belong to a piece that one replica has partly sent and the other replica delivers. They are at most 3
+    // % of all bytes in ranges.
     assert!(metric("range_extra_bytes_total") <= 0.03 * 2.0 * 3_100_000.0);
-    // The gateway splits no range requests of clients, and no conditional requests.
+    // The gateway splits neither range requests nor conditional requests of clients.
     let mut part = super::common::get("/3000000");
     part.headers_mut()
         .insert("range", "bytes=5-9".parse().expect("a field"));
@@ -213,7 +214,7 @@ fn client(to: SocketAddr) -> Client {
     Connections::new(connector, authority, config)
 }
 
-/// Requests files of different sizes repeatedly, and checks each against its digest. Returns the number of files.
+/// Requests files of different sizes repeatedly, and checks each file against its digest. Returns the number of files.
 async fn load(
     to: SocketAddr,
     digests: &[(String, String)],
@@ -252,7 +253,7 @@ async fn load(
     }
 }
 
-/// Starts three nginx that end a connection after `requests` requests, with their certificates.
+/// Starts three nginx servers that end a connection after `requests` requests. Also returns their certificates.
 fn nginx_of(folder: &Path, requests: u32) -> ([Nginx; 3], Certificates) {
     let certificates = Certificates::new(&["files.example"]);
     let nginx = [(); 3].map(|()| Nginx::start(folder, &certificates, requests));
@@ -287,7 +288,7 @@ async fn replicas_that_are_killed_stopped_and_started_again_under_load_cost_no_r
             "http1" => nginx.one,
             _ => nginx.two,
         });
-        // Answers of 100,000 bytes also count as small: they are read whole, so none is cut.
+        // Answers of 100,000 bytes also count as small. The gateway reads them completely, so none is cut.
         let keys = json!({
             "protocol": protocol, "purges": "yes", "whole": "128KiB", "answer_timeout": "2s",
         });

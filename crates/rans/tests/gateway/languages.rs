@@ -1,5 +1,5 @@
-//! Services and clients in other languages: Node with HTTP/1.1 and HTTP/2, and an S3 store with Python's client,
-//! whose signatures stay valid.
+//! Tests with services and clients in other languages: Node with HTTP/1.1 and HTTP/2, and an S3 store with Python's
+//! client. The signatures of the S3 client must stay valid.
 
 use super::programs::{node, python, run, store};
 use super::running::Running;
@@ -112,7 +112,7 @@ for origin in (gateway, in_parts):
 print("all held")
 "#;
     let (_store, port) = store();
-    // Both addresses lead to one store, so an object that is written at one address is present at both.
+    // Both addresses lead to one store, so an object that is written through one address is also at the other one.
     let replicas = [[127, 0, 0, 1], [127, 0, 0, 2]].map(|host| (host, port).into());
     let gateway = Running::start(&replicas, json!({ "purges": "yes" })).await;
     let keys = json!({ "purges": "yes", "ranges": "64KiB" });
@@ -125,7 +125,7 @@ print("all held")
     let said = run(Command::new(python()).args(["-c", CLIENT]).args(&origins));
     assert_eq!(said, "all held\n");
     assert!(gateway.metric("tailcut_gateway_copies_total{route=\"test\"}") >= 8.0);
-    // 3 MB and 6 MiB, in parts of 64 KiB.
+    // The objects have 3 MB and 6 MiB, in parts of 64 KiB.
     let parts = in_parts.metric("tailcut_gateway_range_parts_total{route=\"test\"}");
     assert!(parts >= 46.0 + 96.0, "{parts}");
 }

@@ -1,4 +1,4 @@
-//! Limits of a gateway: sizes, times, and numbers of requests and connections.
+//! Tests of a gateway's limits: sizes, times, and numbers of requests and connections.
 
 use super::common::{BlockingService, VERSIONS, Version, get, serve};
 use super::running::{Running, text};
@@ -72,7 +72,7 @@ async fn a_flood_of_primaries_is_refused_beyond_the_limit_and_takes_no_memory() 
         assert_eq!(again.expect("a field"), "1");
     }
     held.until(|seen| seen.began.len() == PENDING).await;
-    // Other tests run at the same time, so the bound is loose.
+    // Other tests run in this process at the same time, so the bound is loose.
     let grown = memory().saturating_sub(before);
     assert!(grown < 100_000_000, "{grown} bytes");
     held.allow(PENDING);
@@ -107,7 +107,7 @@ async fn a_body_or_head_that_is_too_long_is_refused() {
         let value = "x".repeat(20_000).parse().expect("a value");
         long.headers_mut().insert("x-long", value);
         let mut client = gateway.connect(version).await;
-        // With HTTP/2, the refusal may be a reset.
+        // With HTTP/2, the refusal may be a reset of the stream.
         if let Ok(answer) = client.call(long).await {
             assert_eq!(
                 answer.status(),
@@ -116,7 +116,7 @@ async fn a_body_or_head_that_is_too_long_is_refused() {
             );
         }
     }
-    // A body without a length is limited, too.
+    // A body of unknown length has the same limit.
     let mut stream = TcpStream::connect(gateway.address)
         .await
         .expect("the gateway");
@@ -138,12 +138,12 @@ async fn clients_that_are_slow_or_silent_lose_their_connection() {
     let gateway = Running::start(&replicas, keys).await;
     let request = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
     for (said, expected) in [
-        // No byte, half a head, a request and then silence, and a second head that does not end.
+        // The clients send no byte, half a head, a request and then nothing, or a second head that does not end.
         ("", ""),
         ("GET / HT", ""),
         (request, "HTTP/1.1 200 OK"),
         (&format!("{request}GET / HTTP/1.1\r\nho"), "HTTP/1.1 200 OK"),
-        // The body does not arrive completely.
+        // These bodies do not arrive completely.
         (
             "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\nab",
             "HTTP/1.1 408",

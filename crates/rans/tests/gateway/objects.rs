@@ -1,4 +1,4 @@
-//! Objects in ranges whose origin sends digests: a client must never receive wrong bytes.
+//! Tests of objects in ranges whose origin sends digests: a client must never receive wrong bytes.
 
 use super::common::{VERSIONS, Version, get, serve};
 use super::running::Running;
@@ -15,7 +15,7 @@ use std::future::{Ready, ready};
 use std::task::{Context, Poll};
 use tower_service::Service;
 
-/// Digests that an origin sends.
+/// Digest that the origin sends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum SentDigest {
     Nothing,
@@ -23,7 +23,7 @@ enum SentDigest {
     Wrong,
 }
 
-/// Server of one object of 200,000 bytes, as a whole or in ranges.
+/// Server of one object of 200,000 bytes. It sends the object as a whole or in ranges.
 #[derive(Clone)]
 struct Origin(SentDigest);
 

@@ -1,4 +1,4 @@
-//! Programs of other projects as processes: nginx with files, Node, curl, an S3 store and its client.
+//! Processes of programs from other projects: nginx with files, Node, curl, and an S3 store with its client.
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use rustix::process::{Pid, Signal, kill_process};
@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// Process that ends when this is dropped.
+/// Process that ends when this value is dropped.
 pub struct Process(Child);
 
 impl Drop for Process {
@@ -26,7 +26,7 @@ impl Process {
         kill_process(Pid::from_child(&self.0), signal).expect("a signal");
     }
 
-    /// Starts a process and waits until it listens.
+    /// Starts a process, and waits until it listens at the address.
     fn listening(command: &mut Command, at: SocketAddr) -> Self {
         let child = command.stdin(Stdio::null()).spawn();
         let mut process = Self(child.unwrap_or_else(|error| panic!("{command:?}: {error}")));
@@ -39,7 +39,7 @@ impl Process {
         process
     }
 
-    /// Starts a process and waits until it prints its port.
+    /// Starts a process, and waits until it prints its port.
     fn saying(command: &mut Command) -> (Self, SocketAddr) {
         let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
         let mut process = Self(child.unwrap_or_else(|error| panic!("{command:?}: {error}")));
@@ -66,13 +66,14 @@ pub fn free_port() -> SocketAddr {
     listener.local_addr().expect("an address")
 }
 
-/// Files of certificates that the test creates.
+/// Folder with certificates that the test creates.
 pub struct Certificates {
     pub folder: TempDir,
 }
 
 impl Certificates {
-    /// Creates an authority, and a certificate and a key for each name: `ca.pem`, `NAME.pem`, `NAME.key`.
+    /// Creates an authority, and a certificate and a key for each name. The files are `ca.pem`, `NAME.pem` and
+    /// `NAME.key`.
     pub fn new(names: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let write =
@@ -101,7 +102,7 @@ impl Certificates {
     }
 }
 
-/// An nginx that serves the files of a folder: with HTTP/1.1, with HTTP/2, and both with TLS.
+/// Process of nginx that serves the files of a folder: with HTTP/1.1, with HTTP/2, and with both over TLS.
 pub struct Nginx {
     pub one: SocketAddr,
     pub two: SocketAddr,
@@ -112,8 +113,8 @@ pub struct Nginx {
 }
 
 impl Nginx {
-    /// Starts nginx. A connection ends after `requests` requests. Clients at `tls` need a certificate of the
-    /// authority.
+    /// Starts nginx. A connection ends after `requests` requests. Clients that connect to `tls` need a certificate of
+    /// the authority.
     pub fn start(files: &Path, certificates: &Certificates, requests: u32) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let [one, two, tls] = [free_port(), free_port(), free_port()];
@@ -169,7 +170,8 @@ impl Nginx {
     }
 }
 
-/// Starts a service on Node: `http` or `http2`. It answers with the number of the request and the body's length.
+/// Starts a service on Node with the module `http` or `http2`. It answers with the number of the request and the length
+/// of the body.
 pub fn node(module: &str) -> (Process, SocketAddr) {
     let script = format!(
         "let count = 0;
@@ -185,7 +187,7 @@ pub fn node(module: &str) -> (Process, SocketAddr) {
     Process::saying(&mut command)
 }
 
-/// Returns Python with moto and boto3.
+/// Returns the path of a Python that has moto and boto3.
 pub fn python() -> PathBuf {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/services/bin/python");
     assert!(
@@ -195,7 +197,7 @@ pub fn python() -> PathBuf {
     path
 }
 
-/// Starts an S3 store that checks signatures, on all addresses of this host.
+/// Starts an S3 store that checks signatures. It listens on all addresses of this host.
 pub fn store() -> (Process, u16) {
     let at = free_port();
     let mut command = Command::new(python());
@@ -207,7 +209,7 @@ pub fn store() -> (Process, u16) {
         "-p",
         &at.port().to_string(),
     ]);
-    // The first actions, which create a user with a key, need no signature.
+    // The first three actions create a user with a key, so they need no signature.
     command.env("INITIAL_NO_AUTH_ACTION_COUNT", "3");
     command.stdout(Stdio::null()).stderr(Stdio::null());
     (Process::listening(&mut command, at), at.port())

@@ -1,4 +1,4 @@
-//! Reloads and stops of a gateway while requests are open.
+//! Tests of reloads and stops of a gateway while requests are open.
 
 use super::common::{BlockingService, Version, get, serve};
 use super::running::{Running, config, text};
@@ -42,7 +42,7 @@ async fn a_listener_goes_on_with_other_replicas_and_open_requests_end_at_theirs(
         .expect("reloaded");
     assert_eq!(running.gateway.address("test"), Some(running.address));
     new.allow(2);
-    // The same connection now uses the new replica.
+    // The same connection must now use the new replica.
     let next = client.call(get("/next")).await.expect("an answer");
     assert_eq!(text(next).await, "/next");
     assert_eq!(running.text(Version::One, "/third").await, "/third");
@@ -50,7 +50,7 @@ async fn a_listener_goes_on_with_other_replicas_and_open_requests_end_at_theirs(
     let open = open.await.expect("no panic").expect("an answer");
     assert_eq!(text(open).await, "/open");
     assert_eq!(old.seen.borrow().began, ["/open"]);
-    // Earlier counts are kept.
+    // A reload keeps the earlier counts.
     assert_eq!(
         running.metric("tailcut_gateway_requests_total{route=\"test\",status=\"2xx\"}"),
         3.0
@@ -83,7 +83,7 @@ async fn a_reload_that_cannot_listen_changes_nothing() {
     );
     assert_eq!(running.text(Version::One, "/still").await, "/still");
     assert_eq!(old.seen.borrow().ended, ["/still"]);
-    // A name that cannot be resolved changes nothing, either.
+    // A name that cannot be resolved must also change nothing.
     let nowhere = json!({ "replicas": ["nowhere.invalid:1"] });
     let refused = running.gateway.reload(&config(&[new_at], &nowhere)).await;
     assert!(refused.is_err());
@@ -155,9 +155,9 @@ async fn a_request_that_does_not_end_is_cut_when_the_time_to_drain_is_over() {
     held.until(|seen| seen.dropped == ["/open"]).await;
 }
 
-/// Sends requests one after the other, and reports the number of answers. Panics on a status other than 200 and on
-/// the answer to another request. If a connection is refused, or ends before the answer begins, the request is sent
-/// again, as clients do with a GET.
+/// Sends requests one after the other, and reports the number of answers. Panics on a status other than 200, and on the
+/// answer to another request. If a connection is refused, or ends before the answer begins, the request is sent again,
+/// as clients do with a GET.
 async fn ask_on(version: Version, at: SocketAddr, name: usize, answered: Arc<watch::Sender<u64>>) {
     let to = Authority::try_from(at.to_string()).expect("an address");
     let connector = Connector::new(to.clone(), SocketOptions::default(), CONNECT_TIME);
@@ -176,7 +176,7 @@ async fn ask_on(version: Version, at: SocketAddr, name: usize, answered: Arc<wat
             match client.call(get(&path)).await {
                 Ok(answer) => break answer,
                 Err(ConnectionError::Connect(_)) => tokio::task::yield_now().await,
-                // The listener closed with this connection in its queue. With HTTP/2, the server reports requests
+                // The listener closed while this connection was in its queue. With HTTP/2, the server reports requests
                 // that it has not begun.
                 Err(ConnectionError::Http(error)) => {
                     assert!(version == Version::One, "{path}: {error:?}")
@@ -228,7 +228,7 @@ async fn twenty_reloads_and_five_successors_under_load_lose_no_request() {
         };
         for turn in 0..20 {
             more(20).await;
-            // The reload changes the replicas and the limits. Open requests end at their old replica.
+            // The reload changes the replicas and the limits. Open requests finish at their old replica.
             let mut others = config(&replicas[turn % 3..][..2], &keys);
             others.routes[0].limits.pending = 100 + turn as u32;
             gateway.reload(&others).await.expect("reloaded");

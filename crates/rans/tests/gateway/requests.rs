@@ -1,4 +1,4 @@
-//! Requests through a gateway: the bytes that replicas receive, and the bytes that clients receive.
+//! Tests of requests through a gateway: the bytes that replicas receive, and the bytes that clients receive.
 
 use super::common::{BlockingService, VERSIONS, Version, get, serve};
 use super::plain_client::PlainClient;
@@ -18,7 +18,7 @@ use tower_service::Service;
 
 type Frames = StreamBody<tokio_stream::Iter<std::vec::IntoIter<Result<Frame<Bytes>, Infallible>>>>;
 
-/// Service that answers with its request: method, address, fields and body.
+/// Service that answers with a description of the request: method, address, fields and body.
 #[derive(Clone)]
 struct Mirror;
 
@@ -130,7 +130,7 @@ async fn the_answer_to_head_tells_a_length_and_has_no_body() {
     }
 }
 
-/// Service that answers with trailers.
+/// Service whose answers end with trailers.
 #[derive(Clone)]
 struct Trailing;
 

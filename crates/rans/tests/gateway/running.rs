@@ -1,4 +1,4 @@
-//! Gateway on its own ports, and clients without code of this project.
+//! Gateway on its own ports, and clients that use no code of this project.
 
 use super::common::{Version, get};
 use super::plain_client::PlainClient;
@@ -14,7 +14,7 @@ use tailcut_proxy::config::Draft;
 use tailcut_rans::gateway::{Gateway, GatewayConfig};
 use tower_service::Service;
 
-/// Returns a configuration of one route, named "test", to some replicas. `more` has further keys.
+/// Returns a configuration with one route, "test", to these replicas. `more` contains further keys of the route.
 pub fn config(replicas: &[SocketAddr], more: &Value) -> GatewayConfig {
     let replicas: Vec<String> = replicas.iter().map(SocketAddr::to_string).collect();
     let mut route = json!({ "name": "test", "listen": "127.0.0.1:0", "replicas": replicas });
@@ -60,7 +60,7 @@ impl Running {
         text(answer).await
     }
 
-    /// Returns the value of a metric, by the text before it.
+    /// Returns the value of a metric. `name` is the text before the value, with labels.
     pub fn metric(&self, name: &str) -> f64 {
         let page = self.gateway.metrics();
         let line = page.lines().find_map(|line| line.strip_prefix(name));

@@ -1,5 +1,5 @@
-//! Downloads in ranges from two replicas, one of which has a fault. The bytes are correct, or an error names the
-//! reason.
+//! Tests of downloads in ranges from two replicas, one of which has a fault. Either the bytes are correct, or an error
+//! contains the reason.
 
 mod origin;
 
@@ -54,7 +54,7 @@ fn get() -> Request<Empty<Bytes>> {
     request.body(Empty::new()).expect("a request")
 }
 
-/// Reads the object in order.
+/// Reads the object in order through a body.
 async fn read(ranges: &mut Ranges<Origin>) -> Result<Bytes, RangesError> {
     let answer = ranges.call(get()).await?;
     if answer.status() != StatusCode::OK {
@@ -68,7 +68,7 @@ async fn read(ranges: &mut Ranges<Origin>) -> Result<Bytes, RangesError> {
     Ok(bytes)
 }
 
-/// Downloads the object, and writes parts as they arrive.
+/// Downloads the object to a sink, which may receive parts out of order.
 async fn download(ranges: &Ranges<Origin>) -> Result<Bytes, RangesError> {
     let mut place = Cursor::new(Vec::new());
     ranges.download(get(), &mut place).await?;
@@ -143,7 +143,7 @@ async fn objects_of_any_size_come_whole() {
     }
 }
 
-/// Returns all faults. One of two replicas has such a fault, the other one works.
+/// Returns all faults. In a test, one of two replicas has a fault, and the other one works.
 fn troubles() -> Vec<Trouble> {
     use Trouble as T;
     let twice = b"HTTP/1.1 206 Partial Content\r\netag: \"one\"\r\ncontent-range: bytes 0-4/200123\r\n\
@@ -208,7 +208,8 @@ async fn whatever_one_replica_does_the_bytes_are_right_or_there_is_an_error() {
                             right += 1;
                         }
                         Err(error) => {
-                            // The first replica was trusted, as in a download from one server.
+                            // An error is also allowed: the first replica was trusted, as in a download from one
+                            // server.
                             println!("{trouble:?} {seed}: {error}");
                             let text = error.to_string();
                             assert!(!text.contains('\n') && !text.is_empty());
@@ -241,7 +242,7 @@ async fn answers_that_cannot_be_put_together_come_from_one_replica() {
             assert!(same(&read, &object), "{trouble:?}");
             let counts = ranges.counts();
             assert_eq!((counts.whole, counts.objects), (1, 0));
-            // Only the first replica is used, so two different objects with weak tags are never mixed.
+            // The tags are weak, so the client uses only the first replica. It never mixes two different objects.
             let other = Trouble::OtherBytes;
             let origins = two(&object, true, [Trouble::Weak, other]);
             let mut ranges = self::ranges(&origins, CONFIG, seed);
@@ -268,7 +269,7 @@ async fn two_objects_are_never_mixed_where_tags_or_digests_differ() {
             assert!(!mixed(&download(&ranges).await.expect("one of them")));
             assert_eq!(ranges.counts().given_up, 2);
         }
-        // The limit that the docs describe: equal tags of different bytes, and no digests.
+        // The docs describe this limit: two replicas send equal tags for different bytes, and no digests.
         let origins = two(&object, true, [Trouble::OtherBytes, Trouble::None]);
         let mut ranges = ranges(&origins, CONFIG, seed);
         assert!(mixed(&read(&mut ranges).await.expect("a mixture")));
@@ -282,7 +283,8 @@ async fn a_digest_finds_bytes_that_are_wrong() {
         let mut origins = two(&object, true, [Trouble::Flips, Trouble::None]);
         origins.iter_mut().for_each(|origin| origin.digests = true);
         let mut one = ranges(&origins, CONFIG, seed);
-        // The digest of the part is wrong: the client gives up this replica, and the other replica sends the bytes.
+        // The digest of the part does not match. The client gives up this replica, and the other replica sends the
+        // bytes.
         assert!(same(&read(&mut one).await.expect("an object"), &object));
         assert_eq!(one.counts().given_up, 1);
         // Both replicas send wrong bytes, so the download fails.
@@ -304,7 +306,8 @@ async fn a_digest_finds_bytes_that_are_wrong() {
     }
 }
 
-/// Returns the faults for which one of two replicas was given up.
+/// Downloads the object from one replica with this fault. Returns the faults in the error. Without an error, the list
+/// is empty, and the second value is the number of parts.
 async fn fault_of(trouble: Trouble) -> (Vec<Fault>, u64) {
     let object = bytes(OBJECT);
     let alone = [Origin::new(&object, true, trouble)];
@@ -332,7 +335,8 @@ async fn an_error_says_what_each_replica_did() {
         let name = format!("{trouble:?}");
         let (faults, _) = fault_of(trouble).await;
         match faults[..] {
-            // Each part that ends early delivers some bytes, so the object may become complete.
+            // Each part that ends early delivers some bytes, so the object may become complete before the replica is
+            // given up.
             [] => assert_eq!(fault, Fault::Broken, "{name}"),
             [found] => assert_eq!(found, fault, "{name}"),
             _ => panic!("{name}: {faults:?}"),
@@ -354,7 +358,7 @@ async fn a_replica_that_stalls_costs_no_more_than_its_own_parts() {
             let ranges = ranges(&origins, CONFIG, seed);
             assert!(same(&download(&ranges).await.expect("an object"), &object));
             let sent: usize = origins.iter().map(Origin::sent).sum();
-            // Requests that were open when the replica was given up are sent again.
+            // Requests that were open when the replica was given up are sent to the other replica again.
             assert!(sent <= OBJECT + 8 * PIECE, "{trouble:?} {sent}");
             assert_eq!(ranges.counts().extra, 0);
         }
@@ -374,7 +378,7 @@ async fn a_reader_that_does_not_read_holds_no_more_than_its_window() {
             let bytes = frame.expect("bytes").into_data().expect("bytes");
             read += bytes.len();
             hash.update(&bytes);
-            // Enough virtual time for all timers.
+            // This virtual time is enough for all timers.
             tokio::time::sleep(Duration::from_secs(100)).await;
             let sent: usize = origins.iter().map(Origin::sent).sum();
             assert!(sent <= read + bound, "{sent} {read}");

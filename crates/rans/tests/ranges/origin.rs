@@ -1,4 +1,4 @@
-//! Servers of one object over connections in memory, with all faults that a server may have.
+//! Servers of one object over connections in memory. Each server can have a fault.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -43,13 +43,13 @@ pub enum Trouble {
     /// Value of `Content-Range`.
     Says(&'static str),
     Status(u16),
-    /// The tag of one object with the bytes of another object. Digests are of the sent bytes.
+    /// Tag of one object with the bytes of another object. Digests match the sent bytes.
     OtherBytes,
-    /// One bit of each part is wrong. Digests are of the correct bytes.
+    /// One wrong bit in each part. Digests match the correct bytes.
     Flips,
-    /// From the request with this number, the server sends another object.
+    /// Another object after some requests: the request with this number is the first that receives it.
     Replaced(usize),
-    /// The server does not speak HTTP. It sends these bytes.
+    /// Bytes that are not HTTP. The server sends only these.
     Raw(Vec<u8>),
 }
 
@@ -65,11 +65,11 @@ pub struct ReceivedRequest {
 pub struct Origin {
     pub object: Bytes,
     pub trouble: Trouble,
-    /// Digests that the server sends.
+    /// Whether the server sends digests.
     pub digests: bool,
     pub is_http2: bool,
     pub requests: Arc<Mutex<Vec<ReceivedRequest>>>,
-    /// Bytes of bodies that clients have received.
+    /// Number of bytes of bodies that clients have received.
     pub sent: Arc<Mutex<usize>>,
 }
 
@@ -196,7 +196,7 @@ fn add_digest(headers: &mut HeaderMap, name: &'static str, bytes: &[u8]) {
     headers.insert(name, HeaderValue::from_str(&digest).expect("a value"));
 }
 
-/// Body in pieces of 1,000 bytes. It announces no length, so that its length can be wrong.
+/// Body in pieces of 1,000 bytes. It announces no length, so its real length can be wrong.
 pub struct Sends {
     pieces: VecDeque<Bytes>,
     done: usize,
@@ -248,7 +248,7 @@ impl Origin {
         let is_http2 = self.is_http2;
         let answering = service_fn(move |request| self.clone().answer(request));
         let stream = TokioIo::new(stream);
-        // Clients leave on purpose in these tests, so errors are ignored.
+        // Clients of these tests disconnect on purpose, so errors are ignored.
         let _ = match is_http2 {
             false => {
                 let serving = hyper::server::conn::http1::Builder::new();

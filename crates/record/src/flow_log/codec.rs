@@ -20,7 +20,7 @@ pub(super) const LONGEST: usize = NUMBERS + 8 * FIELDS;
 
 /// Code of a field without a value.
 const NULL: u64 = 15;
-/// Code of a number that equals the flow's size. The sent payload usually equals it.
+/// Code of a number that equals the flow's size. The payload that a flow sends usually equals the flow's size.
 const BYTES: u64 = 14;
 /// Column of the flow's size.
 const BYTES_AT: usize = 3;
@@ -39,7 +39,7 @@ pub(super) fn write(row: &FlowRecord, to: &mut [u8]) -> usize {
             Some(number) if column > BYTES_AT && number == row.bytes.0 => BYTES,
             Some(_) if column == 0 => 0,
             Some(number) => {
-                // This is the number of significant bytes, rounded up: (64 - leading zeros + 7) / 8.
+                // The length is the number of significant bytes, rounded up: (64 - leading zeros + 7) / 8.
                 let length = (71 - number.leading_zeros()) / 8;
                 // All eight bytes are copied, because a fixed length is faster. The next number overwrites the leading
                 // zeros.

@@ -1,5 +1,5 @@
-//! Driver of one flow over its connections. A task polls the flow when a connection or a timer wakes the task. Calls
-//! of the application move bytes at once, as far as the connections accept them.
+//! Driver of one flow over its connections. The flow's task moves bytes when a connection or a timer wakes it. Calls of
+//! the application also move bytes at once, if the connections accept them.
 
 mod orders;
 mod pump;
@@ -25,21 +25,21 @@ use tokio::io::ReadBuf;
 use tokio::runtime::Handle;
 use tokio::time::Sleep;
 
-/// Largest number of bytes of each flow that wait for the application to read them. The same limit holds for bytes of
-/// the application that wait for the faster leg.
+/// Largest number of bytes of a flow that wait until the application reads them. The same limit holds for bytes that
+/// the application wrote and that wait for the faster connection.
 const BUFFER: usize = 65_536;
 
 /// Services that a flow needs from its connector or listener.
 pub(crate) trait Host: Send {
-    /// Starts to connect a leg.
+    /// Starts to open one of the flow's two connections.
     fn open(&mut self, leg: Leg) -> Connecting;
     /// Records whether the target supports RepNet.
     fn learn(&mut self, capable: bool);
-    /// Records whether a leg was established or failed by itself.
+    /// Records whether a connection was established. The driver also reports connections that failed by themselves.
     fn outcome(&mut self, established: bool);
-    /// Returns whether the budget allows another second leg.
+    /// Returns whether the budget allows another second connection.
     fn may_rejoin(&mut self) -> bool;
-    /// Stores the ticket that identifies the flow, at a server.
+    /// Stores the ticket that identifies the flow. Only servers do this.
     fn remember(&mut self, _: Ticket) {}
     /// Records that the flow has ended.
     fn bury(&mut self);
@@ -54,7 +54,7 @@ pub(crate) struct Surroundings {
     pub archive_cap: u64,
 }
 
-/// Flow that its application and its task share.
+/// Flow in a mutex, which its application and its task share.
 pub(crate) struct Shared(Mutex<Core>);
 
 impl Shared {
@@ -62,7 +62,7 @@ impl Shared {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs the task of a flow. It ends with the flow's last connection.
+    /// Runs the task of a flow. The task ends when the flow's last connection ends.
     pub async fn drive(self: Arc<Self>) {
         std::future::poll_fn(|cx| self.lock().poll_drive(cx)).await;
     }
@@ -83,7 +83,7 @@ struct Timer {
     armed: Option<Time>,
 }
 
-/// State of the flow for the application.
+/// State of the flow that the application sees.
 #[derive(Default)]
 struct AppState {
     inbound: VecDeque<u8>,
@@ -91,7 +91,7 @@ struct AppState {
     opened: bool,
     ended: bool,
     failure: Option<io::Error>,
-    /// Whether a leg has taken the end of the sending direction.
+    /// Whether a connection has accepted the end of the sending direction.
     end_sent: bool,
     /// Whether the application has dropped the flow.
     dropped: bool,
@@ -102,10 +102,10 @@ struct AppState {
 pub(crate) struct Core {
     flow: Flow,
     slots: [Slot; 2],
-    /// Error with which each leg failed.
+    /// Error of each connection that failed.
     errors: [Option<io::Error>; 2],
     log: Log,
-    /// Comparison of both legs in RepFlow, while both may deliver bytes.
+    /// Comparison of the bytes of both connections in RepFlow, while both may deliver bytes.
     check: Option<Box<PrefixCheck>>,
     app: AppState,
     wakers: Wakers,
@@ -162,21 +162,21 @@ impl Core {
         &self.flow
     }
 
-    // Methods that add the legs of a server's flow.
+    // Methods that add connections to a server's flow.
 
     /// Stores the ticket that identifies the flow at its listener.
     pub fn remember(&mut self, ticket: Ticket) {
         self.host.remember(ticket);
     }
 
-    /// Adds the first leg of an accepted flow.
+    /// Adds the first connection of an accepted flow.
     pub fn first_leg(&mut self, leg: Leg, connection: Connection) {
         self.around.counters.0.legs_opened.up();
         self.slots[leg as usize] = Slot::Open(connection);
         self.run_commands();
     }
 
-    /// Adds the second leg. Returns it if the flow accepts no second leg.
+    /// Adds the second connection. Returns it if the flow accepts no second connection.
     pub fn join(&mut self, leg: Leg, connection: Connection) -> Option<Connection> {
         if !self.flow.joined(clock::now(), leg) {
             return Some(connection);
@@ -188,12 +188,12 @@ impl Core {
         None
     }
 
-    /// Adds a leg that rejoins. The caller has checked it with [`Flow::stands_at`].
+    /// Adds a connection that rejoins the flow. The caller has checked it with [`Flow::stands_at`].
     pub fn rejoin(&mut self, leg: Leg, rejoin: &Rejoin, connection: Connection) {
         let now = clock::now();
         self.check = Some(Box::default());
         self.counted.rejoining = true;
-        // The old leg is dropped here. The `Reset` command below only counts it, and must not drop the new leg.
+        // The old connection is dropped here. The `Reset` command below only counts it, and must not drop the new one.
         let old = std::mem::take(&mut self.slots[leg as usize]);
         self.drop_slot(old);
         self.flow.rejoined(now, leg, rejoin);
@@ -206,7 +206,7 @@ impl Core {
                 Command::Reset(its, reason) if its == leg => {
                     self.around.counters.0.dropped(reason);
                 }
-                // `Settled` would remove the check, which now belongs to the bytes of the new leg.
+                // `Settled` would remove the check, which now belongs to the bytes of the new connection.
                 Command::Settled => {}
                 other => self.perform(other),
             }
@@ -219,7 +219,7 @@ impl Core {
 
     // Methods that the application calls.
 
-    /// Waits until the flow is open, or has failed before that.
+    /// Waits until the flow is open, or until it has failed to open.
     pub fn poll_opened(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.app.opened {
             return Poll::Ready(Ok(()));
@@ -250,7 +250,7 @@ impl Core {
                 taken += count;
             }
             self.app.inbound.drain(..taken);
-            // The full buffer stopped the legs, so they have to be read again now.
+            // A full buffer had stopped reads from the connections. They have to be read again now.
             if was_full {
                 self.wake_driver();
             }
@@ -329,7 +329,7 @@ impl Core {
         Poll::Pending
     }
 
-    /// Ends the sending direction. Waits until a leg has taken the end.
+    /// Ends the sending direction. Waits until a connection has accepted the end.
     pub fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if !self.flow.is_finishing() && !self.app.ended {
             self.flow.finish(clock::now());
@@ -346,7 +346,7 @@ impl Core {
         Poll::Pending
     }
 
-    /// Gives the flow up for the application, as closing or resetting a socket does.
+    /// Closes the flow for the application, like closing or resetting a socket.
     pub fn leave(&mut self, by_reset: bool) {
         self.app.dropped = true;
         self.app.inbound = VecDeque::new();
@@ -381,7 +381,7 @@ impl Core {
         }
     }
 
-    /// Returns the local address of a leg that carries bytes.
+    /// Returns the local address of a connection that carries bytes.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         let found = self.slots.iter().find_map(|slot| match slot {
             Slot::Open(connection) => connection.tcp().local_addr().ok(),
@@ -390,7 +390,7 @@ impl Core {
         found.ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
 
-    /// Stops a server's wait for a second leg.
+    /// Ends a server's wait for the second connection.
     pub fn stop_waiting(&mut self) {
         self.flow.stop_waiting(clock::now());
         self.run_commands();
@@ -433,8 +433,8 @@ impl Core {
         }
     }
 
-    /// Polls the timer. If the timer expires too early, it is set again: an event that postpones a timeout does not
-    /// change the timer, because each change of a timer has a cost.
+    /// Polls the timer. The timer may expire too early, because an event that postpones a timeout does not change it:
+    /// each change of a timer has a cost. In that case the timer is set again.
     fn poll_timer(&mut self, cx: &mut Context<'_>, at: Time) -> Poll<()> {
         let timer = &mut self.timer;
         let sleep = match &mut timer.sleep {

@@ -12,11 +12,11 @@ use tailcut_transport::repnet::{Leg, LegState, Refusal};
 use tailcut_units::Time;
 use tokio::io::ReadBuf;
 
-/// Largest number of bytes of one read.
+/// Largest number of bytes in one read.
 const READ_BYTES: usize = 16_384;
 
 impl Core {
-    /// Moves the bytes that the connections accept now, in a call of the application. If a connection accepts more
+    /// Moves the bytes that the connections accept now, during a call of the application. If a connection accepts more
     /// bytes later, it wakes the task.
     pub(super) fn pump_now(&mut self) {
         let Some(driver) = self.wakers.driver.clone() else {
@@ -26,7 +26,7 @@ impl Core {
         self.wake_if_due();
     }
 
-    /// Wakes the task if only the task can continue: to set a timer, or to end.
+    /// Wakes the flow's task if a timer must be set or if the flow ends. Only the task can do this.
     pub(super) fn wake_if_due(&self) {
         let earlier = match (self.flow.next_timeout(), self.timer.armed) {
             (Some(at), Some(armed)) => at < armed,
@@ -38,10 +38,10 @@ impl Core {
         }
     }
 
-    /// Moves all bytes that can be moved now. With `connects`, attempts to connect continue, which needs a thread of
-    /// the runtime.
+    /// Moves all bytes that can be moved now. If `connects` is true, it also continues attempts to connect, which is
+    /// possible only on a thread of the runtime.
     pub(super) fn pump(&mut self, cx: &mut Context<'_>, now: Time, connects: bool) {
-        // A leg that has no bytes to read is not read again in this call. It wakes the task when bytes arrive.
+        // A connection that has no bytes to read is not read again in this call. It wakes the task when bytes arrive.
         let mut quiet = [false; 2];
         loop {
             let mut moved = false;
@@ -77,7 +77,7 @@ impl Core {
         }
     }
 
-    /// Continues the connection and the hello of a leg. Returns whether there was progress.
+    /// Continues to connect, and continues the hello. Returns whether there was progress.
     fn pump_handshake(
         &mut self,
         cx: &mut Context<'_>,
@@ -153,8 +153,8 @@ impl Core {
         self.flow.refused(now, leg, kind);
     }
 
-    /// Reads the available bytes of a leg, as far as the application has room. Bytes that another leg has delivered
-    /// are discarded. Returns whether bytes were read.
+    /// Reads the available bytes of a connection, up to the free space of the application's buffer. Bytes that the
+    /// other connection has already delivered are discarded. Returns whether bytes were read.
     fn pump_read(&mut self, cx: &mut Context<'_>, now: Time, leg: Leg, quiet: &mut bool) -> bool {
         let mut moved = false;
         while self.flow.leg(leg) == LegState::Live {
@@ -204,7 +204,7 @@ impl Core {
         }
     }
 
-    /// Writes to a leg as much as it accepts. Returns whether it accepted bytes.
+    /// Writes as many bytes to a connection as it accepts. Returns whether it accepted bytes.
     fn pump_write(&mut self, cx: &mut Context<'_>, now: Time, leg: Leg) -> bool {
         let mut moved = false;
         loop {
@@ -217,13 +217,13 @@ impl Core {
                 let was_broken = connection.is_broken();
                 let Poll::Ready(Some(written)) = connection.poll_write(cx, self.log.after(from))
                 else {
-                    // Received bytes are read before the leg counts as failed.
+                    // The connection counts as failed only after all received bytes were read.
                     moved |= !was_broken && connection.is_broken();
                     break;
                 };
                 self.flow.sent(leg, written as u64);
             } else if ends {
-                // If the peer has ended too, the connection is closed at once.
+                // If the peer has sent its FIN too, the connection is closed at once.
                 let closes = self.flow.closes_with_its_end(leg) && connection.may_end_by_closing();
                 if !closes && !self.finish(cx, leg, &mut moved) {
                     break;
@@ -241,7 +241,7 @@ impl Core {
         }
         moved
     }
-    /// Ends the sending direction on a leg. Returns whether the end was sent or the leg was closed before.
+    /// Sends a FIN on a connection. Returns whether the FIN was sent, or the connection was closed before.
     fn finish(&mut self, cx: &mut Context<'_>, leg: Leg, moved: &mut bool) -> bool {
         let Some(connection) = self.connection(leg) else {
             return true;
@@ -252,8 +252,8 @@ impl Core {
         taken
     }
 
-    /// Writes the bytes that the application has just written at position `from` to the legs, as far as the legs
-    /// accept them at once. Only legs without older bytes take part.
+    /// Writes the bytes that the application has just written at position `from` to the connections, if they accept the
+    /// bytes at once. Connections that still have older bytes to send are skipped.
     pub(super) fn write_now(&mut self, from: u64, bytes: &[u8]) {
         let Some(driver) = self.wakers.driver.clone() else {
             return;
@@ -269,7 +269,7 @@ impl Core {
             };
             match connection.poll_write(&mut cx, [bytes, &[]]) {
                 Poll::Ready(Some(written)) => self.flow.sent(leg, written as u64),
-                // Received bytes are read before the leg counts as failed.
+                // The connection counts as failed only after all received bytes were read.
                 Poll::Ready(None) => driver.wake_by_ref(),
                 Poll::Pending => {}
             }

@@ -1,4 +1,4 @@
-//! `tailcut proxy`.
+//! Subcommand `tailcut proxy repnet`.
 
 use super::Proxy;
 use super::config::{DEFAULT_ADMIN, ProxyConfig, add_environment, add_route};

@@ -11,10 +11,10 @@ use tailcut_proxy::config::{
 };
 use tailcut_proxy::tls::ServerTls;
 
-/// Address of health and metrics, unless the configuration contains another one.
+/// Address of the admin server (health and metrics), unless the configuration contains another one.
 pub(super) const DEFAULT_ADMIN: &str = "127.0.0.1:9464";
 
-/// Side of a route that carries replicated flows. The other side is plain TCP.
+/// Side of a route that uses replicated flows. The other side is plain TCP.
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
@@ -44,7 +44,7 @@ impl Default for Limits {
 /// Route through the proxy.
 #[derive(Deserialize, Clone, PartialEq, Debug)]
 pub struct RouteConfig {
-    /// Unique name. It is a label of the metrics.
+    /// Name of the route. It is unique, and a label of the metrics.
     #[serde(deserialize_with = "name")]
     pub name: String,
     /// Address of the listener. With [`Side::In`] the route also listens on the replica port.
@@ -52,9 +52,9 @@ pub struct RouteConfig {
     /// Address of the target. With [`Side::Out`] the route also connects to the replica port.
     #[serde(deserialize_with = "target")]
     pub to: Endpoint,
-    /// Replicated side.
+    /// Side that uses replicated flows.
     pub replicate: Side,
-    /// TLS of the listener. TLS ends here: the target receives plain bytes.
+    /// TLS certificate and key of the listener. The target receives decrypted bytes.
     #[serde(default)]
     pub tls: Option<ServerTls>,
     /// Limits of the route.
@@ -65,7 +65,7 @@ pub struct RouteConfig {
     pub settings: Settings,
 }
 
-/// Key that only the npm package uses. A server accepts eager flows, whatever the value is.
+/// Key that has a meaning only in the npm package. A server accepts eager flows with any value.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Eager {
@@ -93,7 +93,7 @@ impl RouteConfig {
         Ok(route)
     }
 
-    /// Address of the listener for second connections, with [`Side::In`] only.
+    /// Returns the address of the listener for second connections. Only [`Side::In`] has one.
     fn replica(&self) -> Option<Endpoint> {
         let next = self.listen.port.checked_add(1);
         let port = self.settings.flow.replica_port.or(next)?;
@@ -119,7 +119,7 @@ impl RouteConfig {
 pub struct ProxyConfig {
     /// Routes, at least one.
     pub routes: Vec<RouteConfig>,
-    /// Address of health and metrics; `None`: they are not served.
+    /// Address of the admin server for health and metrics. `None`: it does not run.
     pub admin: Option<Endpoint>,
     /// Longest time that open flows may continue after a signal to stop.
     pub drain_timeout: Duration,
@@ -129,7 +129,7 @@ impl ProxyConfig {
     /// Reads a draft and checks it.
     ///
     /// # Errors
-    /// The first key that is not allowed: its place, the value found, and the values allowed.
+    /// The first key that is not allowed. The error contains its location, the value found, and the values allowed.
     pub fn read(draft: &Draft) -> Result<Self> {
         let top = draft.top();
         let common: Common = top.read()?;
@@ -154,14 +154,14 @@ impl ProxyConfig {
         Ok(config)
     }
 
-    /// Returns the files that certificates and keys were read from.
+    /// Returns the paths of the files that certificates and keys were read from.
     pub fn files(&self) -> Vec<PathBuf> {
         let tls = self.routes.iter().filter_map(|route| route.tls.as_ref());
         tls.flat_map(ServerTls::files).collect()
     }
 }
 
-/// Adds a route of a flag, such as `name=redis,listen=127.0.0.1:6379,...`.
+/// Adds a route from a flag such as `name=redis,listen=127.0.0.1:6379,...`.
 ///
 /// # Errors
 /// A part of the text is not `name=value`.
@@ -177,7 +177,7 @@ pub fn add_route(draft: &mut Draft, text: &str, number: usize) -> Result<()> {
     Ok(())
 }
 
-/// Sets keys that a route does not have from the `REPNET_*` variables, as the npm package does: `max_bytes` is
+/// Fills in missing keys of each route from the `REPNET_*` variables, as the npm package does: `max_bytes` is
 /// `REPNET_MAX_BYTES`. `variable` returns the value of a variable. An empty value is ignored.
 pub fn add_environment(draft: &mut Draft, variable: impl Fn(&str) -> Option<String>) {
     for key in keys::<Settings>()

@@ -1,5 +1,5 @@
-//! Counters of the proxy and of its flows in the text format of Prometheus (version 0.0.4), with the names of the npm
-//! package's proxy.
+//! Counters of the proxy and of its flows in the text format of Prometheus (version 0.0.4). The names are the same as
+//! in the npm package's proxy.
 
 use crate::counters::Stats;
 use tailcut_proxy::metrics::{Counter, Gauge, Page, Untyped};
@@ -43,7 +43,7 @@ const COUNTERS: [Family; 6] = [
     ("cut", "Flows reset at shutdown", |c| &c.cut),
 ];
 
-/// Returns the whole page.
+/// Returns the page with all metrics.
 pub(crate) fn render<'a>(
     routes: impl Iterator<Item = (&'a str, &'a RouteCounts)> + Clone,
     stats: &Stats,

@@ -1,6 +1,6 @@
-//! RepNet for any program, as a sidecar. A route with `replicate = "in"` is in front of a server (Redis, memcached,
-//! nginx). A route with `replicate = "out"` is behind a client. The proxy also reads the configuration of the npm
-//! package's `repnet-proxy`, and has the same metrics.
+//! RepNet for any program, as a sidecar proxy. A route with `replicate = "in"` is in front of a server (Redis,
+//! memcached, nginx). A route with `replicate = "out"` is behind a client. The proxy also reads the configuration of
+//! the npm package's `repnet-proxy`, and has the same metrics.
 
 mod command;
 mod config;
@@ -33,16 +33,16 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// State that a route's flows share. It remains until the last flow ends, even if the route was removed.
+/// State that a route's flows share. It exists until the last flow ends, even if the route was removed.
 struct Flows {
     config: RouteConfig,
     counts: RouteCounts,
     /// Number of open flows.
     open: watch::Sender<usize>,
-    /// Whether the flows have to be reset.
+    /// Whether all open flows have to be reset.
     cut: watch::Sender<bool>,
     tls: Option<Arc<ServerConfig>>,
-    /// Places in the limit of open flows.
+    /// Semaphore that limits the number of open flows.
     places: Arc<Semaphore>,
 }
 
@@ -60,13 +60,13 @@ impl Flows {
         }))
     }
 
-    /// Waits until a place for another flow is free. The result is never `None`.
+    /// Waits until another flow may be opened. The result is never `None`.
     async fn place(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.places).acquire_owned().await.ok()
     }
 }
 
-/// Largest duration of a TLS handshake.
+/// Longest time for a TLS handshake.
 const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
 
 /// Route that accepts flows. Dropping it closes its port. Its flows continue.
@@ -77,7 +77,7 @@ struct Route {
 }
 
 impl Route {
-    /// Returns the configuration. If its port was 0, it has the port that the system chose.
+    /// Returns the configuration. If the configured port was 0, the result has the port that the system chose.
     fn bound(&self) -> RouteConfig {
         let mut config = self.flows.config.clone();
         config.listen.port = self.address.port();
@@ -143,7 +143,7 @@ impl fmt::Debug for Proxy {
 }
 
 impl Proxy {
-    /// Returns the address of a route's listener. It is useful if the configured port was 0.
+    /// Returns the address of a route's listener. The caller needs it if the configured port was 0.
     pub fn address(&self, name: &str) -> Option<SocketAddr> {
         let route = self
             .routes
@@ -152,7 +152,7 @@ impl Proxy {
         Some(route.address)
     }
 
-    /// Returns the address of health and metrics.
+    /// Returns the address of the admin server for health and metrics.
     pub fn admin_address(&self) -> Option<SocketAddr> {
         self.admin.as_ref().map(Admin::address)
     }
@@ -163,7 +163,7 @@ impl Proxy {
     }
 }
 
-/// Accepts flows in front of a server.
+/// Accepts flows on a route in front of a server.
 async fn serve_in(listener: TcpListener, flows: Arc<Flows>) {
     while let Some(place) = flows.place().await {
         match listener.accept().await {
@@ -187,7 +187,7 @@ async fn serve_in(listener: TcpListener, flows: Arc<Flows>) {
     }
 }
 
-/// Accepts flows behind a client.
+/// Accepts flows on a route behind a client.
 async fn serve_out(listener: net::TcpListener, connector: Connector, flows: Arc<Flows>) {
     while let Some(place) = flows.place().await {
         match listener.accept().await {

@@ -1,5 +1,5 @@
-//! One flow through the proxy: two connections, with bytes in both directions. A FIN or a reset of one side is
-//! forwarded to the other.
+//! Relay of one flow through the proxy: it copies bytes between two connections in both directions. A FIN or a reset of
+//! one connection is forwarded to the other connection.
 
 use crate::stream::TcpStream;
 use std::io;
@@ -9,27 +9,27 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, Wr
 /// Largest number of bytes in the buffer of one direction.
 const BUFFER: usize = 16_384;
 
-/// Side of a flow that failed.
+/// Reason why a flow failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Failed {
     Accepted,
     Target,
-    /// No side failed: the proxy stops.
+    /// The proxy stops, and resets all open flows.
     Cut,
 }
 
-/// Result of a flow.
+/// Result of a flow that has ended.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) struct RelayEnd {
-    /// Bytes from the accepted side.
+    /// Number of bytes from the accepted connection.
     pub bytes_in: u64,
-    /// Bytes from the target.
+    /// Number of bytes from the target.
     pub bytes_out: u64,
     pub failed: Option<Failed>,
 }
 
-/// Joins both connections until both have ended, or until `cut` completes. If one fails, the other is reset, so that
-/// its peer does not mistake an incomplete stream for a complete one.
+/// Copies bytes in both directions until both connections have ended, or until `cut` completes. If one connection
+/// fails, the other one is reset. Otherwise its peer would mistake an incomplete stream for a complete one.
 pub(crate) async fn relay(
     accepted: Stream<TcpStream>,
     target: TcpStream,
@@ -79,7 +79,7 @@ impl Side {
     }
 }
 
-/// Copies one direction, including its end.
+/// Copies the bytes of one direction, and then forwards its FIN.
 async fn copy(
     from: &mut ReadHalf<impl AsyncRead>,
     to: &mut WriteHalf<impl AsyncWrite>,

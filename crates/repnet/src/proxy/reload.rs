@@ -28,7 +28,7 @@ impl Running for Proxy {
     /// Opens the listeners of all routes and the admin address. If one fails, none stays open.
     ///
     /// # Errors
-    /// An address that cannot be listened on, with its route.
+    /// An address that cannot be listened on. The error also names its route.
     async fn start(config: &ProxyConfig) -> Result<Self> {
         let shown = Arc::new(Shown {
             routes: Mutex::default(),
@@ -63,12 +63,12 @@ impl Running for Proxy {
         lines
     }
 
-    /// Applies a new configuration. Routes that are equal continue, and other routes are closed and opened. Flows
-    /// always continue.
+    /// Applies a new configuration. Unchanged routes continue. Changed routes are closed and opened. Flows always
+    /// continue.
     ///
     /// # Errors
-    /// An address that cannot be listened on. All routes then stay unchanged and listen on their old addresses. If an
-    /// old port is not available any more, because another process has taken it meanwhile, the error names the route.
+    /// An address that cannot be listened on. All routes then stay unchanged and listen on their old addresses. If
+    /// another process has meanwhile taken one of the old ports, the error names the route.
     async fn reload(&mut self, config: &ProxyConfig) -> Result<()> {
         // New sockets are opened before old ones are closed.
         let asked = config.admin.as_ref();
@@ -85,7 +85,7 @@ impl Running for Proxy {
         if admin.is_some() || config.admin.is_none() {
             self.admin = admin;
         }
-        // Removed routes are shown only while they have flows.
+        // A removed route stays in the metrics only while it has open flows.
         let mut shown = self.shown.routes();
         shown.retain(|flows| *flows.open.borrow() > 0);
         for route in &self.routes {
@@ -104,7 +104,7 @@ impl Running for Proxy {
         self.shown.routes().extend(flows.iter().cloned());
         let idle = async {
             for flows in &flows {
-                // This fails only if the sender was dropped, and the sender is held here.
+                // The wait fails only if the sender is dropped. `flows` holds the sender, so the wait cannot fail.
                 let _ = flows.open.subscribe().wait_for(|open| *open == 0).await;
             }
         };

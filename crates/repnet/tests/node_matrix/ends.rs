@@ -1,4 +1,4 @@
-//! Both ends of a flow, in this process and on Node.
+//! Clients and servers of the matrix, in this process and on Node.
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -18,22 +18,22 @@ use tokio::task::JoinSet;
 const TAG: usize = 16;
 /// Time after which a flow counts as stuck.
 const STUCK: Duration = Duration::from_secs(15);
-/// Bytes of a flow in one direction: none, a request, more than a segment, more than the buffers, and more than is
-/// sent twice.
+/// Bytes of a flow in one direction: none, a request, more than a segment, more than the buffers, and more than RepFlow
+/// sends twice.
 pub const SIZES: [usize; 7] = [0, 1, 100, 1_000, 20_000, 70_000, 150_000];
 
-/// Kind of flows.
+/// Kind of flow that a run opens.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
     pub mode: Mode,
     pub pairing: Pairing,
     pub flows: usize,
     pub concurrency: usize,
-    /// Whether legs have less time than a path with delays needs.
+    /// Whether the timeouts are shorter than some delays of the network.
     pub hurried: bool,
 }
 
-/// Time that a leg of a hurried flow has to connect, to reach the server, and to be confirmed.
+/// Timeout of a hurried flow: for each connection to be established, to reach the server, and to be confirmed.
 const HURRY: Duration = Duration::from_millis(20);
 
 impl Kind {
@@ -57,7 +57,7 @@ impl Kind {
                 mode: Some(self.mode),
                 pairing: self.pairing,
                 assume_capable: true,
-                // Faults of some flows must not change the settings of other flows.
+                // Faults in some flows must not change the settings of later flows.
                 adaptive: false,
                 fallback_delay: None,
                 leg_deadline: in_time(usual.flow.leg_deadline),
@@ -65,32 +65,32 @@ impl Kind {
                 ..usual.flow
             },
             waiting_list_timeout: in_time(usual.waiting_list_timeout),
-            // After a hello that a fault ended early, the next flow has to try the server again.
+            // If a fault cut off a hello, the next flow must still try the server again.
             capability_ttl: Duration::from_millis(1),
             ..usual
         }
     }
 }
 
-/// Report of a server on its flows.
+/// Results that a server reports about its flows.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Report {
-    /// Number of different requests that ran.
+    /// Number of different requests that the server ran.
     pub ran: u64,
-    /// Number of runs of the request that ran most often.
+    /// Number of times that the most frequent request ran.
     pub most: u64,
     pub wrong: u64,
     pub failed: u64,
     pub open: u64,
     pub descriptors: u64,
-    /// Memory of a separate process at the end of each quarter of the flows, in bytes.
+    /// Memory of the server's process at the end of each quarter of the flows, in bytes.
     pub memory: [u64; QUARTERS],
 }
 
 /// Number of memory measurements in a run.
 pub const QUARTERS: usize = 4;
 
-/// Report of a client on its flows.
+/// Results that a client reports about its flows.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Outcome {
     pub outcomes: BTreeMap<String, u64>,
@@ -119,7 +119,7 @@ fn hex(bytes: &[u8]) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Returns random bytes from a seed.
+/// Returns `length` pseudo-random bytes from a seed.
 fn drawn(seed: u64, length: usize) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut next = || {
@@ -131,7 +131,7 @@ fn drawn(seed: u64, length: usize) -> Vec<u8> {
     (0..length).map(|_| next()).collect()
 }
 
-// Clients and servers in this process.
+// Clients and servers that run in this process.
 
 #[derive(Default)]
 struct Ran {
@@ -310,13 +310,13 @@ async fn flow(connector: &Connector, ports: [u16; 3], index: usize, seed: u64) -
     })
 }
 
-// Ends on Node.
+// Clients and servers that run on Node.
 
 fn package() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../packages/repnet")
 }
 
-/// Fails with an instruction if a requirement of the test is missing.
+/// Panics with an instruction if Node or the built npm package is missing.
 pub async fn expect_node() {
     let node = Command::new("node").arg("--version").output().await;
     assert!(

@@ -1,6 +1,6 @@
-//! Tests of the library and the npm package at either end: bytes are equal, and each request runs once.
+//! Tests of the library and the npm package at either end: the received bytes are correct, and each request runs once.
 //!
-//! `TAILCUT_REPNET_CHAOS` is the number of flows through a network with faults, in each of 16 combinations. `make
+//! `TAILCUT_REPNET_CHAOS` is the number of flows through a network with faults, for each of 16 combinations. `make
 //! soak` runs a million flows in total, and prints the contents of `results.md`.
 
 mod ends;
@@ -15,10 +15,10 @@ use std::time::Duration;
 use tailcut_repnet::{Mode, Pairing};
 
 const FLOWS: usize = 21;
-/// A thousandth of the flows of `make soak`.
+/// Number of flows in a combination: a thousandth of the number in `make soak`.
 const CHAOS_FLOWS: usize = 63;
 const CONCURRENCY: usize = 7;
-/// Number of flows of a combination at which memory is checked.
+/// Number of flows in a combination for which memory is checked.
 const LONG: usize = 10_000;
 const SEED: u64 = 20_261_120;
 
@@ -117,7 +117,7 @@ async fn run(
     if let Some(relay) = relay {
         relay.stop().await;
     }
-    // The descriptors of this process must be closed, too.
+    // All descriptors of this process must be closed, too.
     for _ in 0..2_000 {
         if descriptors() <= own {
             break;
@@ -154,9 +154,9 @@ async fn matrix() -> io::Result<()> {
                 let right = outcome.outcomes.get("right").copied().unwrap_or(0);
                 assert!(!outcome.outcomes.contains_key("wrong"), "{what}");
                 if (mode, pairing) == (Mode::RepSyn, Pairing::Port) {
-                    // The server does not know that the client only races handshakes. If the server writes more than
-                    // it keeps for a second leg, it continues on the first leg only, and the client may have chosen
-                    // the other one.
+                    // The server does not know that the client races only the handshakes. A server that writes more
+                    // than it may keep for the second connection continues on the first connection only. The client may
+                    // have chosen the second one.
                     assert!(right > 0, "{what}");
                     continue;
                 }
@@ -170,7 +170,7 @@ async fn matrix() -> io::Result<()> {
 
 async fn chaos() -> io::Result<()> {
     let flows = chaos_flows();
-    // Long runs have more flows at once.
+    // Long runs have more concurrent flows.
     let concurrency = if flows < LONG { CONCURRENCY } else { 50 };
     println!(
         "| client | server | mode | timeouts | right | failed | run | memory, MB: client | server |"
@@ -193,8 +193,9 @@ async fn chaos() -> io::Result<()> {
             let (outcome, report) = run(ends, &kind, Some(seed)).await?;
             println!("{}", row(ends, &kind, &outcome, &report));
             let what = format!("{ends:?} {kind:?}, seed {seed}: {outcome:?}, {report:?}");
-            // If a leg is lost after the server has ended the flow on it, the flow ends with an error, and in RepSYN
-            // also with its chosen leg. It never ends with wrong bytes.
+            // If a connection is lost after the server has ended the flow on it, the flow ends with an error. In
+            // RepSYN, a flow also ends with an error if its chosen connection is lost. A flow never ends with wrong
+            // bytes.
             assert!(!outcome.outcomes.contains_key("wrong"), "{what}");
             assert!(outcome.outcomes.contains_key("right"), "{what}");
             assert!(
@@ -214,8 +215,8 @@ async fn chaos() -> io::Result<()> {
     Ok(())
 }
 
-/// Waits until ports are free. A server needs two free ports in a row, and the kernel keeps the ports of ended
-/// connections for a minute.
+/// Waits until enough ports are free. A server needs two neighbouring free ports, and the kernel keeps the ports of
+/// ended connections for a minute.
 async fn ports_are_free() -> io::Result<()> {
     loop {
         let sockets = tokio::fs::read_to_string("/proc/net/sockstat").await?;
@@ -251,7 +252,7 @@ fn row(ends: [End; 2], kind: &Kind, outcome: &Outcome, report: &Report) -> Strin
     )
 }
 
-/// All combinations are in one test, because it counts the descriptors of its process.
+/// One test runs all combinations, because it counts the descriptors of its process.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn both_ends_in_rust_and_on_node_agree_byte_for_byte_and_run_each_request_once()
 -> io::Result<()> {

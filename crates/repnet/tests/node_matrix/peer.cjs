@@ -1,4 +1,4 @@
-// One end of the matrix, on Node. argv[2] is its task as JSON.
+// One end of the Rust-Node matrix, on Node. argv[2] is its task as JSON.
 //
 // A server has three services: it echoes, it answers with the SHA-256 of the received bytes, or it writes first and
 // ends its direction. It prints {"ports": [..]}, and for each line on stdin {"report": {..}}. A client runs flows to
@@ -10,7 +10,7 @@ const readline = require('node:readline');
 const task = JSON.parse(process.argv[2]);
 const net = require(task.package);
 const settings = { mode: task.mode, pairing: task.pairing };
-// After a hello that a fault ended early, the next flow has to try the server again.
+// If a fault cut off a hello, the next flow must still try the server again.
 net.configure({ capabilityTtl: 1, ...(task.hurry && { waitingListTimeout: task.hurry }) });
 const TAG = 16;
 

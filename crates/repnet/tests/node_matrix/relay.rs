@@ -1,5 +1,5 @@
-//! Network between a client and a server. One leg of each flow has a fault, which the flow's seed selects. The other
-//! leg always passes.
+//! Network between a client and a server. One of a flow's two connections has a fault, which the flow's seed selects.
+//! The other connection always passes.
 
 use std::collections::HashMap;
 use std::io;
@@ -11,17 +11,17 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-/// Fault of a leg.
+/// Fault of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fate {
     Pass,
-    /// The leg reaches the server late.
+    /// The connection reaches the server after this delay.
     Late(Duration),
-    /// After this number of bytes of one direction, nothing passes for a while.
+    /// After this number of bytes in one direction, nothing passes for this duration.
     Stall(usize, u64, Duration),
-    /// After this number of bytes of one direction, both ends are reset.
+    /// After this number of bytes in one direction, both ends are reset.
     Reset(usize, u64),
-    /// The server's end arrives before its banner is complete.
+    /// The server's FIN arrives before its banner is complete.
     EarlyFin(u64),
 }
 
@@ -55,7 +55,7 @@ impl Draw {
 
 struct Fates {
     draw: Draw,
-    /// Fault that remains for a flow's second leg.
+    /// Faults that the second connections of flows will have.
     second: HashMap<FlowKey, Fate>,
 }
 
@@ -74,7 +74,7 @@ impl Fates {
     }
 }
 
-/// Relay of the replica ports and the service ports of a server.
+/// Relay in front of the replica ports and the service ports of a server.
 pub struct Relay {
     pub ports: [u16; 3],
     tasks: JoinSet<()>,
@@ -92,7 +92,7 @@ impl Relay {
         for (port, to) in ports.iter_mut().zip(to) {
             let (own, next) = neighbours().await?;
             *port = own.local_addr()?.port();
-            // Connections to the service port are only relayed.
+            // Connections to the service port are relayed without faults.
             for (listener, to, greets) in [(own, to, false), (next, to + 1, true)] {
                 let fates = Arc::clone(&fates);
                 tasks.spawn(async move {
@@ -177,7 +177,7 @@ async fn relay(mut client: TcpStream, to: u16, fates: &Mutex<Fates>) {
     }
 }
 
-/// Relays one direction. An error resets both ends.
+/// Relays one direction. An error resets the connections to both ends.
 async fn lane(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
@@ -198,7 +198,7 @@ async fn lane(
                 Fate::Stall(.., wait) => tokio::time::sleep(wait).await,
                 Fate::EarlyFin(_) => {
                     to.shutdown().await?;
-                    // Late bytes are dropped.
+                    // Bytes that arrive later are discarded.
                     while from.read(&mut bytes).await? > 0 {}
                     return Ok(());
                 }

@@ -1,4 +1,5 @@
-//! Tests with real servers through two proxies, plain -> RepNet -> plain, with the npm package's proxy at either end.
+//! Tests with real servers through two proxies. The path is plain TCP, RepNet, plain TCP. Either proxy can be the npm
+//! package's proxy.
 
 mod proxies;
 mod servers;
@@ -10,7 +11,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::process::Command;
 
-/// Connection of a client, line by line.
+/// Client connection that is read line by line.
 struct Lines(BufReader<TcpStream>);
 
 impl Lines {
@@ -64,7 +65,7 @@ async fn memcached_works(port: u16) -> io::Result<()> {
 }
 
 async fn nginx_works(port: u16) -> io::Result<()> {
-    // One connection for all requests, as in browsers and connection pools.
+    // All requests use one connection, as browsers and connection pools do.
     let mut nginx = Lines::connect(port).await?;
     for (name, bytes) in files() {
         let request = format!("GET /{name} HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -108,7 +109,7 @@ async fn postgresql_works(port: u16) -> io::Result<()> {
     Ok(())
 }
 
-/// MariaDB sends first: the server's greeting precedes all bytes of the client.
+/// MariaDB's server sends first: its greeting precedes all bytes of the client.
 async fn mariadb_works(port: u16) -> io::Result<()> {
     let commands = "create or replace database flows; use flows;
          create temporary table flows (name text, bytes int);
@@ -130,7 +131,7 @@ async fn mariadb_works(port: u16) -> io::Result<()> {
     Ok(())
 }
 
-/// Runs the dialogue of a program with its server, over every pair of proxies.
+/// Runs the dialogue between a client and its server through every pair of proxies.
 async fn works_through_proxies(
     server: &Server,
     conversation: impl AsyncFn(u16) -> io::Result<()>,

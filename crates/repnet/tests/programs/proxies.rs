@@ -1,4 +1,4 @@
-//! Proxies between a client and a server: the proxy of this crate, and the npm package's proxy.
+//! Proxies between a client and a server: the proxy of this crate and the proxy of the npm package.
 
 use serde_json::{Value, json};
 use std::io;
@@ -10,7 +10,7 @@ use tailcut_repnet::proxy::{Proxy, ProxyConfig};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
-/// Implementation of the proxy at one end.
+/// Implementation of the proxy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     Rust,
@@ -53,7 +53,7 @@ impl Running {
             .spawn()
             .expect("`node` is on the PATH");
         let stdout = child.stdout.take().expect("its stdout");
-        // `repnet-proxy: name: 127.0.0.1:PORT -> ...`
+        // The proxy prints `repnet-proxy: name: 127.0.0.1:PORT -> ...`.
         let line = BufReader::new(stdout).lines().next_line().await?;
         let line = line.expect("a line with the address of the route");
         let address = line
@@ -81,7 +81,7 @@ impl Running {
     }
 }
 
-/// Returns a route between two ports of this machine.
+/// Returns the configuration of a route between two ports of this machine.
 pub fn route(to: u16, replicate: &str, mode: &str, pairing: &str) -> Value {
     json!({
         "name": "route",

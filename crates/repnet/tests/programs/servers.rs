@@ -1,4 +1,4 @@
-//! Real servers on this machine, each with its own port and folder.
+//! Real servers on this machine, each with its own port and directory.
 
 use std::ffi::OsString;
 use std::io;
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::process::{Child, Command};
 
-/// User id without rights: PostgreSQL refuses to run as root.
+/// User id without rights. PostgreSQL refuses to run as root.
 const NOBODY: u32 = 65_534;
 
 /// Server that listens on its own port.
@@ -20,7 +20,7 @@ pub struct Server {
     folder: TempDir,
 }
 
-/// Returns the path of a program. Debian keeps servers outside an ordinary user's PATH.
+/// Returns the path of a program. Debian installs servers in directories that are not in an ordinary user's PATH.
 pub fn find(program: &str) -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
@@ -48,8 +48,8 @@ pub async fn run(command: &mut Command) -> io::Result<String> {
 }
 
 impl Server {
-    /// Starts a server in a folder that `prepare` has filled. `command` returns the command for the folder and a free
-    /// port.
+    /// Starts a server in a directory that the caller has filled. `command` returns the command for the directory and a
+    /// free port.
     async fn start(
         folder: TempDir,
         command: impl AsyncFn(&Path, u16) -> io::Result<Command>,
@@ -74,7 +74,7 @@ impl Server {
                 }
                 if let Some(status) = child.try_wait()? {
                     let log = std::fs::read_to_string(folder.path().join("log"))?;
-                    // Another process has taken the port meanwhile.
+                    // Another process has taken the port since it was found free.
                     if log.contains("in use") {
                         break;
                     }
@@ -106,7 +106,7 @@ impl Server {
         .await
     }
 
-    /// Starts nginx with `files`: names and contents.
+    /// Starts nginx with `files`, which are names with contents.
     pub async fn nginx(files: &[(&str, Vec<u8>)]) -> io::Result<Self> {
         let folder = tempfile::tempdir()?;
         let root = folder.path().join("files");
@@ -189,7 +189,7 @@ impl Server {
         .await
     }
 
-    /// Output of the server.
+    /// Returns the log of the server.
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }
@@ -199,7 +199,7 @@ fn is_root() -> bool {
     rustix::process::getuid().is_root()
 }
 
-/// Returns the command of a program that refuses to run as root. It starts in `folder`.
+/// Returns a command that runs as a user without rights in `folder`, for programs that refuse to run as root.
 fn as_nobody(program: PathBuf, folder: &Path) -> Command {
     let mut command = Command::new(program);
     command.current_dir(folder);

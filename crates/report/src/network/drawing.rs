@@ -1,4 +1,4 @@
-//! Drawing of a network as SVG at one frame of a film: links by utilisation, ports by backlog.
+//! Drawing of a network as SVG at one frame of a film. It shows the utilisation of links and the backlog of ports.
 
 use super::edge_failures::{EdgeFailure, Symbol};
 use super::film::{DesignFilm, Film};
@@ -10,19 +10,19 @@ use crate::plot::Size;
 use maud::{Markup, PreEscaped, html};
 use std::fmt::Write;
 
-/// Colours of utilisation from idle to full on a light background. Busier links are darker and wider. The scale has one
-/// hue, so that its order is visible with every kind of colour vision and in print.
+/// Colours of utilisation on a light background, from idle to full. Busier links are darker and wider. The scale has
+/// only one hue, so its order is visible with every kind of colour vision and in print.
 const BUSY_LIGHT: [&str; 7] = [
     "#d3d8de", "#a9c9e6", "#74abd6", "#3f8bc4", "#1b65a6", "#0b3f78", "#061d3d",
 ];
-/// Colours of busy links on a dark background, where busier links are lighter.
+/// Colours of utilisation on a dark background, where busier links are lighter.
 const BUSY_DARK: [&str; 7] = [
     "#3a424d", "#1f4d78", "#2a6ca8", "#3f91d8", "#79bbf2", "#b8dcfb", "#ffffff",
 ];
-/// Colours of backlogs, with another hue, in the same order.
+/// Colours of backlogs on a light background, from empty to full. They have another hue than utilisation.
 const WAITING_LIGHT: [&str; 5] = ["none", "#f2b78a", "#e5813f", "#c2410c", "#7a1d02"];
 const WAITING_DARK: [&str; 5] = ["none", "#8a4a22", "#c9672b", "#ff9a5c", "#ffe0c2"];
-/// Line widths of the steps.
+/// Line widths of the steps of utilisation.
 const BUSY_WIDTHS: [f64; 7] = [0.8, 1.1, 1.5, 2.0, 2.6, 3.3, 4.0];
 const WAITING_WIDTHS: [f64; 5] = [0.0, 4.0, 5.5, 7.0, 9.0];
 
@@ -33,22 +33,22 @@ const PORT: f64 = 11.0;
 pub(super) struct Drawing<'a> {
     pub graph: &'a Graph,
     pub layout: Layout,
-    /// Line of each link as a path, by direction.
+    /// Line of each link as an SVG path, by direction.
     pub lines: Vec<String>,
-    /// Port of each link (the beginning of its line) as a path, by direction.
+    /// Port of each link as an SVG path, by direction. A port is drawn at the beginning of its link's line.
     pub ports: Vec<String>,
-    /// Links in trouble, each with its mark.
+    /// Links that fail or are impaired, each with its mark.
     pub failures: Vec<(&'a EdgeFailure, String)>,
 }
 
-/// Classes of links in trouble: lines that are down or impaired, then the marks.
+/// CSS classes of links that fail or are impaired: first the classes of their lines, then the classes of their marks.
 const TROUBLE: [&str; 5] = ["cut", "worn", "down", "slow", "lossy"];
 
-/// Colour of links in trouble. No other element has this hue. Printed pages use the same colour.
+/// Colour of links that fail or are impaired. No other element has this hue. Printed pages use the same colour.
 const TROUBLE_LIGHT: &str = "#a3188f";
 const TROUBLE_DARK: &str = "#ff8ae8";
 
-/// Returns the colours of both scales as CSS custom properties.
+/// Returns the colours of both scales on a light background, as CSS custom properties.
 pub(crate) fn light_heat() -> String {
     format!(
         "{}--trouble:{TROUBLE_LIGHT};",
@@ -56,7 +56,7 @@ pub(crate) fn light_heat() -> String {
     )
 }
 
-/// Returns the same for a dark background.
+/// Returns the colours of both scales on a dark background, as CSS custom properties.
 pub(crate) fn dark_heat() -> String {
     format!(
         "{}--trouble:{TROUBLE_DARK};",
@@ -74,8 +74,8 @@ fn properties(busy: &[&str], waiting: &[&str]) -> String {
     css
 }
 
-/// Returns the rules of both scales' classes. `stroke` receives the name of a scale, a step and the step's full width,
-/// and returns colour and width.
+/// Returns the CSS rules for the classes of both scales. `stroke` receives the name of a scale, a step, and the full
+/// width of the step. It returns the colour and the width.
 fn rules(stroke: impl Fn(&str, usize, f64) -> (String, String)) -> String {
     let mut css = String::new();
     for (name, letter, widths) in [
@@ -93,7 +93,7 @@ fn rules(stroke: impl Fn(&str, usize, f64) -> (String, String)) -> String {
     css
 }
 
-/// Returns the page's rules for both scales. A drawing makes its lines thinner with `--thickness`.
+/// Returns the page's CSS rules for both scales. A drawing can make its lines thinner with `--thickness`.
 pub(crate) fn heat_rules() -> String {
     rules(|name, step, width| {
         let width = format!("calc({width}px * var(--thickness, 1))");
@@ -126,7 +126,7 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// Returns the paths of each step at `frame`: links, then ports.
+    /// Returns the SVG paths of each step at `frame`: first the paths of the links, then the paths of the ports.
     fn at(
         &self,
         film: &Film,
@@ -150,7 +150,7 @@ impl<'a> Drawing<'a> {
         )
     }
 
-    /// Returns the paths of each class of [`TROUBLE`] at `frame`.
+    /// Returns the SVG paths of each class of [`TROUBLE`] at `frame`.
     fn troubles_at(&self, film: &Film, frame: usize) -> [String; TROUBLE.len()] {
         let mut paths: [String; TROUBLE.len()] = Default::default();
         let on = self
@@ -199,7 +199,7 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// Returns each switch as a box and each host as a disc.
+    /// Returns the shapes of all nodes: a box for each switch, and a disc for each host.
     fn boxes(&self) -> String {
         let mut path = String::new();
         for (node, place) in self.graph.nodes.iter().zip(&self.layout.positions) {
@@ -223,8 +223,8 @@ impl<'a> Drawing<'a> {
         path
     }
 
-    /// Returns the text in a switch: its name, or only its index such as `0.1` if the full names of its tier do not
-    /// fit. The tier's name is next to the row.
+    /// Returns the text in a switch. It is the name of the switch, or only an index such as `0.1` if the full names of
+    /// the tier do not fit. The name of the tier is next to its row.
     fn switch_name<'n>(&self, node: usize, name: &'n str) -> &'n str {
         let tier: Vec<usize> = self.graph.tier(self.graph.nodes[node].tier).collect();
         let of = |node: usize| self.graph.nodes[node].name.as_str();
@@ -243,7 +243,8 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// Returns a node's name and its position, if there is room for it: inside a switch, below a host.
+    /// Returns the name of a node and its position: inside a switch, or below a host. Returns `None` if there is no
+    /// space for it.
     fn name(&self, node: usize, name: &str) -> Option<(f64, f64, String)> {
         let (place, hosts) = (self.layout.positions[node], self.graph.nodes[node].hosts);
         let (text, room, y) = match hosts {
@@ -316,7 +317,7 @@ impl<'a> Drawing<'a> {
     }
 }
 
-/// Returns the labels of the steps of utilisation.
+/// Returns the texts for the steps of utilisation in the legend.
 pub(super) fn busy_texts() -> Vec<String> {
     let percent = |level: u8| format!("{:.0} %", (heat::share(level) * 100.0 / 5.0).round() * 5.0);
     let from = BUSY.iter().enumerate();
@@ -328,7 +329,7 @@ pub(super) fn busy_texts() -> Vec<String> {
     .collect()
 }
 
-/// Returns the legend of one scale for a file: for each step a short line with its label.
+/// Returns the legend of one scale for an SVG file. Each step has a short line and a text.
 fn legend_row(name: &str, steps: Steps, letter: char, texts: &[String]) -> Markup {
     let first = usize::from(letter == 'w');
     let width = |text: &str| 34.0 + text_width(text);
@@ -347,7 +348,7 @@ fn legend_row(name: &str, steps: Steps, letter: char, texts: &[String]) -> Marku
 }
 
 impl Film {
-    /// Returns the levels of the links at `frame`, by direction.
+    /// Returns the levels of utilisation of the links at `frame`, by direction.
     pub(super) fn busy_levels<'a>(
         &self,
         design_film: &'a DesignFilm,
@@ -357,7 +358,7 @@ impl Film {
         shares.map(|share| heat::level(f64::from(*share)))
     }
 
-    /// Returns the levels of the ports' backlogs at `frame`, by direction.
+    /// Returns the levels of backlog of the ports at `frame`, by direction.
     pub(super) fn waiting_levels<'a>(
         &self,
         design_film: &'a DesignFilm,
@@ -368,12 +369,12 @@ impl Film {
         backlogs.map(move |bytes| heat::level(*bytes as f64 / longest))
     }
 
-    /// Returns the backlog of a level, as text.
+    /// Returns the backlog that a level represents, as text.
     pub(super) fn waiting_text(&self, level: u8) -> String {
         Quantity::Bytes.text(heat::share(level) * self.longest as f64)
     }
 
-    /// Returns the labels of the steps of backlogs.
+    /// Returns the texts for the steps of backlog in the legend.
     pub(super) fn waiting_texts(&self) -> Vec<String> {
         let steps = WAITING.iter().enumerate();
         steps
@@ -407,7 +408,7 @@ fn path(line: &[Point]) -> String {
     path
 }
 
-/// Returns the first piece of a line, where its port is drawn.
+/// Returns the first piece of a line, on which the port of the link is drawn.
 fn beginning(line: &[Point]) -> [Point; 2] {
     let [from, to, ..] = line else {
         return [(0.0, 0.0); 2];

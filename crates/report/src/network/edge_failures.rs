@@ -1,4 +1,4 @@
-//! Links that were slow, lossy or down, in the drawing and in its table.
+//! Links that were slow, lossy or down: their marks in the drawing, and their table.
 
 use super::film::Film;
 use super::graph::Graph;
@@ -14,31 +14,31 @@ use std::ops::Range;
 use tailcut_record::{LinkFailure, LinkTrouble, link_numbers};
 use tailcut_units::Time;
 
-/// Position of a mark on its link, from the lower end. In the middle, the marks of crossing links would cover each
-/// other.
+/// Position of a mark on its link, as a share of the length from the lower end. Marks in the middle of crossing links
+/// would cover each other.
 const PLACE: f64 = 1.0 / 3.0;
 
-/// Half the size of a mark.
+/// Half of the width of a mark.
 const HALF: f64 = 4.5;
 
-/// Maximum number of link names in a row of the table.
+/// Maximum number of names of links in one row of the table.
 const NAMES: usize = 6;
 
-/// Symbol of a link in trouble.
+/// Symbol of a link that failed or was impaired.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Symbol {
-    /// Broken lines and a cross.
+    /// The link is down: broken lines and a cross.
     Down,
-    /// Dotted lines and a diamond.
+    /// The link is slow: dotted lines and a diamond.
     Slow,
-    /// Dotted lines and a triangle.
+    /// The link is lossy: dotted lines and a triangle.
     Lossy,
 }
 
 impl Symbol {
     pub const ALL: [Self; 3] = [Self::Down, Self::Slow, Self::Lossy];
 
-    /// Returns the word in legends, which is also the class of the mark.
+    /// Returns the word for the symbol in legends. The word is also the class of the mark.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Down => "down",
@@ -47,7 +47,7 @@ impl Symbol {
         }
     }
 
-    /// Returns the class of the link's lines.
+    /// Returns the CSS class of the link's lines.
     pub const fn line(self) -> &'static str {
         match self {
             Self::Down => "cut",
@@ -55,7 +55,7 @@ impl Symbol {
         }
     }
 
-    /// Returns the mark around a point, as a path.
+    /// Returns the shape of the mark around a point, as an SVG path.
     fn mark(self, x: f64, y: f64) -> String {
         let (left, top, whole) = (x - HALF, y - HALF, 2.0 * HALF);
         match self {
@@ -71,7 +71,8 @@ impl Symbol {
         }
     }
 
-    /// Returns a short link with its mark, to the right of the origin.
+    /// Returns a drawing of a short link with its mark, for legends. The link starts at the origin and extends to the
+    /// right.
     pub fn drawing(self) -> Markup {
         html! {
             g class="trouble" {
@@ -82,7 +83,7 @@ impl Symbol {
     }
 }
 
-/// Kind of trouble, with its time.
+/// Kind of failure or impairment, with its time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Kind {
     trouble: LinkTrouble,
@@ -90,13 +91,13 @@ pub(super) struct Kind {
     until: Option<Time>,
 }
 
-/// Trouble on an edge of the drawing.
+/// Failure or impairment of an edge of the drawing.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct EdgeFailure {
-    /// Number of the edge.
+    /// Index of the edge in the graph.
     pub edge: usize,
     kind: Kind,
-    /// Links of the edge that have the trouble, and all links of the edge.
+    /// Number of the edge's links that are affected, and number of all links of the edge.
     links: (usize, usize),
 }
 
@@ -121,7 +122,7 @@ impl Kind {
         }
     }
 
-    /// Returns text such as `down since 2 ms, until 5 ms`.
+    /// Returns a text about the kind and the time, such as `down since 2 ms, until 5 ms`.
     fn words(&self) -> String {
         let Self { from, until, .. } = *self;
         let mut words = self.what();
@@ -144,7 +145,7 @@ fn time(at: Time) -> String {
 }
 
 impl EdgeFailure {
-    /// Returns the troubles of a network, by edge. A failure affects both directions.
+    /// Returns the failures and impairments of a network, by edge. Each affects both directions of a link.
     pub fn all(graph: &Graph, failures: &[LinkFailure]) -> Vec<Self> {
         let mut by_port: BTreeMap<u32, Vec<Kind>> = BTreeMap::new();
         for failure in failures {
@@ -173,7 +174,7 @@ impl EdgeFailure {
         failures
     }
 
-    /// Returns the symbol.
+    /// Returns the symbol for this failure or impairment.
     pub fn symbol(&self) -> Symbol {
         match self.kind.trouble {
             LinkTrouble::Down => Symbol::Down,
@@ -182,7 +183,7 @@ impl EdgeFailure {
         }
     }
 
-    /// Returns the frames of a film in which the trouble exists for at least a part of the frame.
+    /// Returns the frames of a film during which the failure or impairment exists, at least for a part of the frame.
     pub fn frames(&self, film: &Film) -> Range<usize> {
         let frame = film.frame.as_ps().max(1);
         let first = self.kind.from.as_ps() / frame;
@@ -193,7 +194,7 @@ impl EdgeFailure {
             .min(film.frames)..after.min(film.frames)
     }
 
-    /// Returns text such as `down since 2 ms, until 5 ms`.
+    /// Returns a text about the kind and the time, such as `down since 2 ms, until 5 ms`.
     pub fn words(&self) -> String {
         let mut words = match self.links {
             (links, of) if links < of => format!("{links} of {of} links "),
@@ -203,7 +204,8 @@ impl EdgeFailure {
         words
     }
 
-    /// Returns the mark on the edge's lines. `up` is the line of its first direction, `down` of its second.
+    /// Returns the mark as an SVG path. `up` is the line of the edge's first direction, and `down` is the line of its
+    /// second direction.
     pub fn mark(&self, up: &[Point], down: &[Point]) -> String {
         // The two lines have opposite directions.
         let (a, b) = (along(up, PLACE), along(down, 1.0 - PLACE));
@@ -227,7 +229,7 @@ fn along(line: &[Point], share: f64) -> Point {
     line.last().copied().unwrap_or_default()
 }
 
-/// Returns the names of a run's links in trouble, by kind of trouble.
+/// Returns the names of the links of a run that failed or were impaired, by kind.
 fn names(run: &Run) -> BTreeMap<Kind, Vec<String>> {
     let mut links: BTreeMap<Kind, Vec<String>> = BTreeMap::new();
     let numbers = link_numbers(&run.topology);
@@ -236,7 +238,7 @@ fn names(run: &Run) -> BTreeMap<Kind, Vec<String>> {
         let (Some(link), Some(number)) = (run.topology.get(port), numbers.get(port)) else {
             continue;
         };
-        // A failure has one row for each direction of the link.
+        // The record has one row for each direction of an affected link.
         let names = links.entry(failure.into()).or_default();
         if !names.contains(&format!("{} – {}{number}", link.to, link.from)) {
             names.push(format!("{} – {}{number}", link.from, link.to));
@@ -245,7 +247,7 @@ fn names(run: &Run) -> BTreeMap<Kind, Vec<String>> {
     links
 }
 
-/// Returns the first names, and the number of further names.
+/// Returns the first names of a list, and the number of further names, as text.
 fn first_of(names: &[String]) -> String {
     let more = names.len().saturating_sub(NAMES);
     let mut shown = names[..names.len() - more].join(", ");
@@ -255,7 +257,7 @@ fn first_of(names: &[String]) -> String {
     shown
 }
 
-/// Returns the sentence on links in trouble, with their names. `None` if there are none.
+/// Returns the sentence about links that failed or were impaired, with their names. Returns `None` if there are none.
 pub(crate) fn sentence(study: &Study, setting: usize) -> Option<String> {
     let cells = study.cells();
     let designs = cells.get(setting)?.designs.iter();
@@ -267,7 +269,8 @@ pub(crate) fn sentence(study: &Study, setting: usize) -> Option<String> {
     (!failures.is_empty()).then(|| format!("Links in trouble: {}.", failures.join("; ")))
 }
 
-/// Returns the table of links in trouble of `run`. Links with the same trouble share a row. `None` if there are none.
+/// Returns the table of the links of `run` that failed or were impaired. Links of the same kind share a row. Returns
+/// `None` if there are none.
 pub(super) fn table(study: &Study, setting: usize, run: &Run) -> Option<Table> {
     let rows = names(run).into_iter().map(|(kind, names)| {
         let shown = first_of(&names);

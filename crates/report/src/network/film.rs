@@ -5,38 +5,39 @@ use super::sampled::end_of;
 use crate::run::Run;
 use tailcut_units::Duration;
 
-/// Runs of one setting on one network, frame by frame.
+/// Film of one setting: the network of its runs, frame by frame.
 #[derive(Clone, Debug)]
 pub(crate) struct Film {
-    /// Sample intervals per frame.
+    /// Number of sample intervals in each frame.
     pub intervals: u64,
-    /// Length of a frame.
+    /// Duration of a frame.
     pub frame: Duration,
     /// Number of frames.
     pub frames: usize,
-    /// Films of the designs.
+    /// Films of the designs, one for each design.
     pub designs: Vec<DesignFilm>,
     /// Longest backlog in bytes, over all directions, frames and designs.
     pub longest: u64,
 }
 
-/// Run of one design.
+/// Film of the run of one design.
 #[derive(Clone, Debug)]
 pub(crate) struct DesignFilm {
     pub design: String,
     pub seed: u64,
     directions: usize,
-    /// Share of each frame in which the link was busy, by frame, then by direction ([`Graph::ports`]). If a direction
-    /// stands for several links, the busiest one.
+    /// Share of each frame in which a link was busy, ordered by frame and then by direction ([`Graph::ports`]). If a
+    /// direction represents several links, the value belongs to the busiest link.
     busy: Vec<f32>,
-    /// Longest sampled backlog in bytes, in the same order.
+    /// Longest sampled backlog in bytes, in the same order as `busy`.
     backlog: Vec<u64>,
-    /// Frame in which most bytes waited. Without backlogs, the frame that carried most bytes.
+    /// Frame in which the most bytes waited. If there were no backlogs, the frame in which the most bytes were carried.
     pub busiest: usize,
 }
 
 impl Film {
-    /// Returns the film of `runs`, one per design, in at most `most_frames` frames. `None` if no run was sampled.
+    /// Returns the film of `runs`, one run for each design, in at most `most_frames` frames. Returns `None` if no run
+    /// was sampled.
     pub fn of(graph: &Graph, runs: &[(&str, &Run)], most_frames: usize) -> Option<Self> {
         let sampled = |run: &Run| run.summary.sampling.filter(|_| !run.links.is_empty());
         let every = runs.iter().filter_map(|(_, run)| sampled(run));
@@ -75,10 +76,10 @@ impl DesignFilm {
     ) -> Self {
         let ports = run.topology.len();
         let frame_ps = frame.as_ps().max(1);
-        // An interval belongs to the frame in which it ends. A sample at the end of a frame belongs to that frame.
+        // A sample covers the interval before its time. An interval belongs to the frame in which it ends.
         let frame_of = |time_ps: u64| (time_ps.saturating_sub(1) / frame_ps) as usize;
         let every_ps = run.summary.sampling.map_or(0, |s| s.every_ns * 1_000);
-        // The last frame may be shorter.
+        // The last frame may be shorter than the others.
         let length = |index: usize| frame_ps.min(end_ps - index as u64 * frame_ps);
         let mut busy = vec![0f32; frames * ports];
         for sample in &run.links {
@@ -130,7 +131,7 @@ impl DesignFilm {
         design_film
     }
 
-    /// Returns the busy shares of one frame, by direction.
+    /// Returns the shares of one frame in which links were busy, by direction.
     pub fn shares(&self, frame: usize) -> &[f32] {
         &self.busy[frame * self.directions..][..self.directions]
     }

@@ -1,43 +1,44 @@
-//! Network as it is drawn: nodes and links. In a large network, several hosts become one node.
+//! Graph of a network for a drawing: nodes and links. In a large network, one node represents several hosts.
 
 use std::collections::BTreeMap;
 use tailcut_record::TopologyLink;
 use tailcut_units::Rate;
 
-/// Hosts, at most, that are each drawn as a node. With more, all hosts on the same switches are one node.
+/// Maximum number of hosts for which each host is drawn as a node. Above this number, all hosts on the same switches
+/// share one node.
 const MOST_HOSTS: usize = 64;
 
-/// Largest numbers of links, and of nodes in a tier, that a drawing can still show apart.
+/// Maximum numbers of links, and of nodes in a tier, that are still distinguishable in a drawing.
 const MOST_LINKS: usize = 6_000;
 const MOST_NODES: usize = 300;
 
-/// Node, or several hosts on the same switches.
+/// Node of the drawing: a switch, a host, or several hosts on the same switches.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Node {
-    /// Name, such as `s3`, `h17` or `8 hosts of s3`.
+    /// Name of the node, such as `s3`, `h17` or `8 hosts of s3`.
     pub name: String,
-    /// Number of links to the nearest host.
+    /// Number of links from the node to the nearest host.
     pub tier: u8,
-    /// Number of hosts in the node, or 0 for a switch.
+    /// Number of hosts that the node represents, or 0 for a switch.
     pub hosts: usize,
 }
 
-/// Both directions between two nodes, for one link or for several.
+/// Edge between two nodes: both directions of one link or of several links.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Edge {
-    /// End nearer to the hosts.
+    /// Index of the node that is nearer to the hosts.
     pub low: usize,
-    /// Other end.
+    /// Index of the node that is farther from the hosts.
     pub high: usize,
     /// Ports that feed the links from `low` to `high`.
     pub up: Vec<u32>,
     /// Ports that feed the links from `high` to `low`.
     pub down: Vec<u32>,
-    /// Rate of the fastest link.
+    /// Rate of the fastest link of the edge.
     pub rate: Rate,
 }
 
-/// Nodes and edges. Nodes are ordered by tier, then by their first link.
+/// Nodes and edges of a drawing. Nodes are ordered by tier, and within a tier by their first link.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Graph {
     pub nodes: Vec<Node>,
@@ -45,7 +46,7 @@ pub(crate) struct Graph {
 }
 
 impl Graph {
-    /// Returns the network of `links`, or `None` without links.
+    /// Returns the graph of the network with these links. Returns `None` if there are no links.
     pub fn of(links: &[TopologyLink]) -> Option<Self> {
         let mut names: BTreeMap<&str, u8> = BTreeMap::new();
         let mut order: Vec<&str> = Vec::new();
@@ -98,13 +99,13 @@ impl Graph {
         (!links.is_empty()).then_some(Self { nodes, edges })
     }
 
-    /// Returns whether a drawing can show the links apart.
+    /// Returns whether links and nodes are distinguishable in a drawing.
     pub fn can_be_drawn(&self) -> bool {
         let widest = (0..=self.top()).map(|tier| self.tier(tier).count()).max();
         self.edges.len() <= MOST_LINKS && widest <= Some(MOST_NODES)
     }
 
-    /// Returns the highest tier.
+    /// Returns the number of the highest tier.
     pub fn top(&self) -> u8 {
         self.nodes.iter().map(|node| node.tier).max().unwrap_or(0)
     }
@@ -115,17 +116,18 @@ impl Graph {
         numbered.filter_map(move |(index, node)| (node.tier == tier).then_some(index))
     }
 
-    /// Returns whether any node stands for several hosts.
+    /// Returns whether a node represents several hosts.
     pub fn is_folded(&self) -> bool {
         self.nodes.iter().any(|node| node.hosts > 1)
     }
 
-    /// Returns the number of directed links: up and down of each edge, in the order of the edges.
+    /// Returns the number of directed links: each edge has two, in the order of the edges.
     pub fn directions(&self) -> usize {
         2 * self.edges.len()
     }
 
-    /// Returns the ports of direction `index`: `2 * edge` is up, `2 * edge + 1` is down.
+    /// Returns the ports of the directed link `index`. `2 * edge` is the direction up, and `2 * edge + 1` is the
+    /// direction down.
     pub fn ports(&self, index: usize) -> &[u32] {
         let edge = &self.edges[index / 2];
         match index.is_multiple_of(2) {
@@ -134,7 +136,7 @@ impl Graph {
         }
     }
 
-    /// Returns the names of the ends of direction `index`, the sender first.
+    /// Returns the names of the two ends of the directed link `index`. The first name is the sender.
     pub fn ends(&self, index: usize) -> (&str, &str) {
         let edge = &self.edges[index / 2];
         let (low, high) = (&self.nodes[edge.low].name, &self.nodes[edge.high].name);
@@ -145,8 +147,8 @@ impl Graph {
     }
 }
 
-/// Returns the name under which each node is drawn: its own, or with many hosts a common one for all hosts on the same
-/// switches.
+/// Returns the name under which each node is drawn. If there are many hosts, all hosts on the same switches get a
+/// common name. Otherwise each node has its own name.
 fn drawn_nodes<'a>(
     links: &'a [TopologyLink],
     names: &BTreeMap<&'a str, u8>,

@@ -1,14 +1,15 @@
-//! Values as levels. A level is one character in the page's data and one class in a drawing.
+//! Encoding of values as levels. A level is one character in the data of the page, and one class in a drawing.
 
-/// Returns the characters of the levels, beginning with level 0. They need no escape in JSON or in a script element.
+/// Returns the characters of the levels in ascending order. These characters need no escape in JSON or in a script
+/// element.
 fn letters() -> impl Iterator<Item = char> {
     ('#'..='~').filter(|letter| !matches!(letter, '<' | '\\'))
 }
 
-/// Highest level. The lowest one is 0.
+/// Highest level. The lowest level is 0.
 pub(super) const FULL: u8 = 89;
 
-/// Returns the level of a share from 0 to 1. A share above zero never has level 0.
+/// Returns the level of a share, 0 to 1. A share above zero has at least level 1.
 pub(super) fn level(share: f64) -> u8 {
     let level = (share * f64::from(FULL))
         .round()
@@ -19,32 +20,32 @@ pub(super) fn level(share: f64) -> u8 {
     }
 }
 
-/// Returns the share in the middle of a level.
+/// Returns the share that a level represents.
 pub(super) fn share(level: u8) -> f64 {
     f64::from(level) / f64::from(FULL)
 }
 
-/// Returns levels as text, one character each.
+/// Returns levels as a text with one character for each level.
 pub(super) fn text(levels: impl Iterator<Item = u8>) -> String {
     let letters: Vec<char> = letters().collect();
     levels.map(|level| letters[usize::from(level)]).collect()
 }
 
-/// Returns the characters in the order of their levels, for the page's script.
+/// Returns the characters of all levels in ascending order, for the script of the page.
 pub(super) fn alphabet() -> String {
     letters().collect()
 }
 
-/// Steps of a scale, as their lowest levels. A level belongs to the last step that it reaches.
+/// Steps of a scale, each given by its lowest level. A level belongs to the highest step that it reaches.
 pub(super) type Steps = &'static [u8];
 
-/// Steps of utilisation: idle, then from 0, 20, 40, 60, 80 and 95 %.
+/// Steps of utilisation: idle, above 0, and from 20, 40, 60, 80 and 95 %.
 pub(super) const BUSY: Steps = &[0, 1, 18, 36, 54, 72, 85];
 
-/// Steps of backlog over the longest backlog of the drawing: none, then from 0, 10, 40 and 70 %.
+/// Steps of backlog, as a share of the longest backlog in the drawing: none, above 0, and from 10, 40 and 70 %.
 pub(super) const WAITING: Steps = &[0, 1, 9, 36, 63];
 
-/// Returns the step of a level.
+/// Returns the step to which a level belongs.
 pub(super) fn step(steps: Steps, level: u8) -> usize {
     steps.partition_point(|from| *from <= level) - 1
 }

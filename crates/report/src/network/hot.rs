@@ -6,21 +6,22 @@ use crate::study::Study;
 use crate::table::{Cell, Table};
 use tailcut_record::link_numbers;
 
-/// Rows per design.
+/// Number of rows for each design.
 const LINKS: usize = 3;
 
 /// Values of one link over the whole film.
 #[derive(Clone, Copy, Default)]
 struct Heat {
-    /// Sums over the samples.
+    /// Sums over all samples of the link.
     busy: f64,
     backlog: f64,
-    /// Largest values, each with its time.
+    /// Largest values of the link, each with its time.
     busiest: (f64, u64),
     longest: (u64, u64),
 }
 
-/// Returns for each design its links with the longest mean queues. Without queue samples, the busiest links.
+/// Returns a table with the links that have the longest mean queues, for each design. If queues were not sampled, the
+/// table contains the busiest links.
 pub(super) fn table(study: &Study, setting: usize, runs: &[(&str, &Run)]) -> Table {
     let rows = runs.iter().flat_map(|(design, run)| rows(design, run));
     let columns = [
@@ -67,8 +68,8 @@ fn rows(design: &str, run: &Run) -> Vec<Vec<Cell>> {
             }
         }
     }
-    // Ports of hosts are left out. A host sends a packet only when its link is free, so that its backlog is inside the
-    // host.
+    // Ports of hosts are left out. A host sends a packet only when its link is free, so the host's backlog does not
+    // appear at its port.
     let from_switches = |port: &usize| run.topology[*port].from_tier > 0;
     let mut ports: Vec<usize> = (0..heats.len()).filter(from_switches).collect();
     ports.sort_by(|&a, &b| {

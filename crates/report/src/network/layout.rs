@@ -1,18 +1,18 @@
-//! Positions of nodes and links in a drawing: hosts in the lowest row, then one row per tier.
+//! Positions of nodes and links in a drawing. Hosts are in the lowest row, and each tier has one row above them.
 
 use super::graph::{Edge, Graph};
 
-/// Width for the tiers' names on the left.
+/// Width of the column on the left that contains the names of the tiers.
 const NAMES: f64 = 86.0;
 const MARGIN: f64 = 14.0;
 pub(super) const FONT: f64 = 11.0;
-/// Height of a switch.
+/// Height of the box of a switch.
 pub(super) const BOX: f64 = 18.0;
 
-/// Point of the drawing.
+/// Point in the drawing: horizontal and vertical coordinate.
 pub(super) type Point = (f64, f64);
 
-/// Position of a node: its middle, its width, and the width that it has in its row.
+/// Position of a node: its centre, its width, and the width that is available to it in its row.
 #[derive(Clone, Copy, Default, PartialEq, Debug)]
 pub(super) struct NodePosition {
     pub x: f64,
@@ -21,20 +21,22 @@ pub(super) struct NodePosition {
     pub room: f64,
 }
 
-/// Sizes and positions of a drawing.
+/// Sizes and positions of all elements of a drawing.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
     pub width: f64,
     pub height: f64,
-    /// Positions, by node.
+    /// Position of each node.
     pub positions: Vec<NodePosition>,
-    /// Line of each direction, by [`Graph::ports`], beginning at the sender. Traffic is on the right side.
+    /// Line of each directed link, in the order of [`Graph::ports`]. A line begins at the sender, and is on the right
+    /// side of its edge.
     pub lines: Vec<Vec<Point>>,
-    /// Factor for line widths, 0.3 to 1, so that neighbouring lines do not touch.
+    /// Factor for the widths of lines, 0.3 to 1. It prevents neighbouring lines from touching.
     pub thickness: f64,
-    /// Width of the longest host name. If hosts have less room, none shows its name, because only some would fit.
+    /// Width of the longest host name. If hosts have less space, no host shows its name, because only some names would
+    /// fit.
     pub host_name: f64,
-    /// Height and name of each tier.
+    /// Vertical position and name of each tier.
     pub tiers: Vec<(f64, String)>,
 }
 
@@ -48,7 +50,7 @@ impl Layout {
             .map(|node| text_width(&graph.nodes[node].name));
         let host_name = names.fold(0.0, f64::max) + 2.0;
         let room = |tier: u8| match (tier, folded) {
-            // Up to forty hosts fit with their names.
+            // Up to forty hosts fit into a row together with their names.
             (0, false) if count(0) <= 40.0 => count(0) * (host_name + 2.0).max(24.0),
             (0, false) => count(tier) * 16.0,
             _ => count(tier) * 64.0,
@@ -69,7 +71,7 @@ impl Layout {
         let height = y(0) + if folded { BOX } else { FONT * 2.0 } + 4.0;
         let mut positions = vec![NodePosition::default(); graph.nodes.len()];
         let degrees = degrees(graph);
-        // A switch needs room for its ports on the side that has more of them.
+        // A switch needs enough width for its ports, on the side that has more ports.
         let ports = |node: usize| degrees[node] as f64 * 12.0;
         for tier in order_of_placing(top) {
             let row = graph.tier(tier);
@@ -116,7 +118,7 @@ pub(super) fn text_width(text: &str) -> f64 {
     text.chars().count() as f64 * FONT * 0.6
 }
 
-/// Returns for each node its edges to the tier above or to the tier below, whichever are more.
+/// Returns, for each node, the larger of two numbers: its edges to higher tiers and its edges to lower tiers.
 fn degrees(graph: &Graph) -> Vec<usize> {
     let mut sides = vec![[0usize; 2]; graph.nodes.len()];
     for edge in &graph.edges {
@@ -126,8 +128,8 @@ fn degrees(graph: &Graph) -> Vec<usize> {
     sides.into_iter().map(|[up, down]| up.max(down)).collect()
 }
 
-/// Returns the order in which tiers are placed: switches with hosts by their numbers, then hosts by their switch, then
-/// the higher tiers.
+/// Returns the order in which tiers are placed. The switches next to the hosts are first, ordered by number. The hosts
+/// are next, ordered by their switch. The higher tiers follow.
 fn order_of_placing(top: u8) -> impl Iterator<Item = u8> {
     [1, 0]
         .into_iter()
@@ -135,7 +137,7 @@ fn order_of_placing(top: u8) -> impl Iterator<Item = u8> {
         .chain(2..=top)
 }
 
-/// Returns the mean position of a node's neighbours in the tier that was placed before.
+/// Returns the mean position of those neighbours of a node that are in the tier placed before.
 fn pull(graph: &Graph, node: usize, tier: u8, positions: &[NodePosition]) -> f64 {
     let beside = match tier {
         0 => 1,
@@ -159,7 +161,7 @@ fn other_end(edge: &Edge, node: usize) -> Option<usize> {
     }
 }
 
-/// Moves each switch with hosts above the middle of its hosts, if the hosts are not evenly spread.
+/// Moves each switch that has hosts to the middle above its hosts, if the hosts are not evenly spread.
 fn settle_above_hosts(graph: &Graph, positions: &mut [NodePosition]) {
     let mut sums = vec![(0.0, 0u32); positions.len()];
     for edge in graph
@@ -183,7 +185,8 @@ fn settle_above_hosts(graph: &Graph, positions: &mut [NodePosition]) {
         distances.fold(f64::INFINITY, f64::min)
     };
     let room: Vec<f64> = (0..row.len()).map(nearest).collect();
-    // Hosts on several switches may move these switches onto each other. The switches then stay evenly spread.
+    // If hosts have several switches, the move could put these switches on top of each other. They then stay evenly
+    // spread.
     if room.iter().all(|room| *room > 4.0) {
         let linked = has_links_within_tiers(graph);
         for ((node, x), room) in row.into_iter().zip(settled).zip(room) {
@@ -194,7 +197,7 @@ fn settle_above_hosts(graph: &Graph, positions: &mut [NodePosition]) {
     }
 }
 
-/// Returns whether any link joins two nodes of one tier.
+/// Returns whether a link connects two nodes of the same tier.
 fn has_links_within_tiers(graph: &Graph) -> bool {
     graph
         .edges
@@ -202,11 +205,10 @@ fn has_links_within_tiers(graph: &Graph) -> bool {
         .any(|edge| graph.nodes[edge.low].tier == graph.nodes[edge.high].tier)
 }
 
-/// Point where an edge leaves its lower end, point where it reaches its higher end, and the free width next to it
-/// there.
+/// Ends of an edge: the point at its lower node, the point at its higher node, and the free width next to the edge.
 type Ends = (Point, Point, f64);
 
-/// Returns the line of each direction.
+/// Returns the line of each directed link.
 fn lines(graph: &Graph, positions: &[NodePosition], ends: &[Ends], gap: f64) -> Vec<Vec<Point>> {
     let mut lines = Vec::with_capacity(graph.directions());
     for (edge, (from, to, room)) in graph.edges.iter().zip(ends) {
@@ -214,7 +216,7 @@ fn lines(graph: &Graph, positions: &[NodePosition], ends: &[Ends], gap: f64) -> 
         let (low, high) = (&graph.nodes[edge.low], &graph.nodes[edge.high]);
         let mut line = vec![*from, *to];
         if low.tier == high.tier && !are_neighbours(graph, edge, positions) {
-            // The line goes over the nodes between its two ends.
+            // The line passes above the nodes between its two ends.
             let rise = (0.25 * (to.0 - from.0).abs()).min(gap * 0.5);
             line.insert(1, ((from.0 + to.0) / 2.0, from.1 - rise));
         }
@@ -234,7 +236,8 @@ fn are_neighbours(graph: &Graph, edge: &Edge, positions: &[NodePosition]) -> boo
 }
 
 fn ends(graph: &Graph, positions: &[NodePosition]) -> Vec<Ends> {
-    // Edges above and below each node, in the order of their other ends, so that they do not cross at the node.
+    // For each node, the edges above the node and the edges below it. The edges are ordered by their other ends, so
+    // that they do not cross at the node.
     let mut above = vec![Vec::new(); positions.len()];
     let mut below = vec![Vec::new(); positions.len()];
     for (index, edge) in graph.edges.iter().enumerate() {
@@ -291,7 +294,7 @@ fn ends(graph: &Graph, positions: &[NodePosition]) -> Vec<Ends> {
         .collect()
 }
 
-/// Returns the line, moved by `aside` to the right of its direction.
+/// Returns a line that is moved by `aside` to the right of its direction.
 fn beside(line: &[Point], aside: f64) -> Vec<Point> {
     let (first, last) = (line[0], line[line.len() - 1]);
     let (dx, dy) = (last.0 - first.0, last.1 - first.1);
@@ -300,7 +303,7 @@ fn beside(line: &[Point], aside: f64) -> Vec<Point> {
     line.iter().map(|(x, y)| (x + right, y + down)).collect()
 }
 
-/// Returns the usual name for the switches of a tier.
+/// Returns the usual name of the switches in a tier.
 fn tier_name(tier: u8, top: u8) -> String {
     let name = match (tier, top) {
         (0, _) => "hosts",
@@ -321,7 +324,7 @@ mod tests {
     use tailcut_record::TopologyLink;
     use tailcut_units::{Duration, Rate};
 
-    /// Returns a graph with both directions of links between nodes of given tiers.
+    /// Returns a graph that has links in both directions between nodes of the given tiers.
     fn graph(pairs: &[(&str, u8, &str, u8)]) -> Graph {
         let both = pairs
             .iter()
@@ -341,7 +344,7 @@ mod tests {
         Graph::of(&links).expect("links")
     }
 
-    /// Asserts that nodes stay apart and inside the drawing, and that no two directions share a line.
+    /// Asserts that nodes do not overlap and are inside the drawing, and that no two directed links share a line.
     fn assert_apart(graph: &Graph) {
         let layout = Layout::of(graph);
         for tier in 0..=graph.top() {

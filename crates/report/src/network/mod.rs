@@ -1,4 +1,4 @@
-//! Network over time: a drawing that shows its most loaded links.
+//! Network section of a report: a drawing over time that shows the most loaded links.
 
 mod drawing;
 mod edge_failures;
@@ -25,16 +25,16 @@ use film::Film;
 use graph::Graph;
 use sampled::sampled_runs;
 
-/// Bytes of all films on a page, at most. A larger network therefore has fewer frames.
+/// Maximum size in bytes of all films on a page. Larger networks therefore have fewer frames.
 const FILM_BYTES: usize = 1_500_000;
 
-/// Smallest and largest number of frames of a film. The smallest number also applies to very large networks.
+/// Minimum and maximum number of frames of a film. The minimum also applies to very large networks.
 const FEWEST_FRAMES: usize = 12;
 const MOST_FRAMES: usize = 120;
 
-/// Network of one setting with its film, with one part per design.
+/// Network of one setting, with a film that contains all designs.
 pub(crate) struct Network {
-    /// Number of the setting.
+    /// Index of the setting.
     setting: usize,
     graph: Graph,
     film: Film,
@@ -42,8 +42,8 @@ pub(crate) struct Network {
     failures: Vec<EdgeFailure>,
 }
 
-/// Returns the tables of the links in trouble in `setting`, and of the links with the longest queues. Empty if links
-/// were not sampled there.
+/// Returns two kinds of tables for `setting`: the links that failed or were impaired, and the links with the longest
+/// queues. The list is empty if links were not sampled.
 pub(crate) fn tables(study: &Study, setting: usize) -> Vec<Table> {
     let runs = sampled_runs(study, setting);
     let Some((_, first)) = runs.first() else {
@@ -57,7 +57,7 @@ pub(crate) fn tables(study: &Study, setting: usize) -> Vec<Table> {
 }
 
 impl Network {
-    /// Returns the network of `setting`, or `None` if links were not sampled there.
+    /// Returns the network of `setting`. Returns `None` if links were not sampled.
     pub fn of(study: &Study, setting: usize) -> Option<Self> {
         let runs = sampled_runs(study, setting);
         let (_, first) = runs.first()?;

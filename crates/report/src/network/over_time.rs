@@ -1,4 +1,4 @@
-//! Utilisation of the links over time, as lines.
+//! Plots of the utilisation of links over time.
 
 use super::sampled::{end_of, sampled_runs};
 use crate::curves::Designs;
@@ -8,10 +8,11 @@ use crate::run::Run;
 use crate::study::Study;
 use tailcut_record::TopologyLink;
 
-/// Points of a line over time.
+/// Number of points of a line over time.
 const BINS: usize = 100;
 
-/// Returns the mean and the busiest link of each bin, as one line per design. Empty if links were not sampled.
+/// Returns plots of the mean link and of the busiest link over time, with one line for each design. The list is empty
+/// if links were not sampled.
 pub(crate) fn plots(study: &Study, setting: usize) -> Vec<Plot> {
     let runs = sampled_runs(study, setting);
     let Some((_, first)) = runs.first() else {
@@ -71,13 +72,14 @@ pub(crate) fn plots(study: &Study, setting: usize) -> Vec<Plot> {
     ]
 }
 
-/// Returns the busy share of each counted link, by bin. Links that carried nothing are left out.
+/// Returns the share of each bin in which a link was busy, for each link that `counted` selects. Links that carried
+/// nothing are left out.
 fn binned(run: &Run, end_us: f64, counted: &dyn Fn(&TopologyLink) -> bool) -> Vec<Vec<f64>> {
     let every_us = run
         .summary
         .sampling
         .map_or(1.0, |s| s.every_ns as f64 / 1e3);
-    // A bin contains a whole number of intervals, so that no interval is split. The last bin may have fewer.
+    // A bin contains a whole number of sample intervals, so no interval is split. The last bin may contain fewer.
     let intervals = (end_us / every_us).round().max(1.0);
     let together = (intervals / BINS as f64).ceil().max(1.0);
     let bins = (intervals / together).ceil() as usize;
@@ -87,7 +89,7 @@ fn binned(run: &Run, end_us: f64, counted: &dyn Fn(&TopologyLink) -> bool) -> Ve
         let Some(link) = run.topology.get(sample.link as usize) else {
             continue;
         };
-        // An interval belongs to the bin in which it ends.
+        // A sample interval belongs to the bin in which it ends.
         let interval = ((sample.time.as_ps() as f64 / 1e6) / every_us - 0.5).max(0.0);
         let bin = (interval / together) as usize;
         if counted(link) && bin < bins {

@@ -1,5 +1,5 @@
-//! Expeditus' testbed: 16 hosts on a fat-tree of 4 pods. The slides mention it without results. The studies run in the
-//! simulator or on real hosts.
+//! Testbed of Expeditus: 16 hosts on a fat-tree of 4 pods. The slides mention this testbed without results. The studies
+//! run in the simulator or on real hosts.
 
 use super::figures::{ECMP, Measure, change};
 use crate::band;
@@ -20,7 +20,7 @@ fn part(changes: &[(&'static str, &str)]) -> Part {
     }
 }
 
-/// Reproduction of the testbed.
+/// Reproduction of Expeditus' testbed.
 pub const EMULAB: Reproduction = Reproduction {
     name: PART,
     title: "Expeditus and CONGA on the fat-tree of 16 hosts of Expeditus' testbed (slides; no figure published)",

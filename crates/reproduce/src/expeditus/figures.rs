@@ -1,4 +1,4 @@
-//! Common functions of Expeditus' figures.
+//! Functions that all figures of Expeditus share.
 
 use crate::measure::{Figure, MICE, Selection, fcts};
 use crate::measured_value::MeasuredValue;
@@ -13,10 +13,10 @@ pub const ECMP: &str = "tcp";
 pub const FINAL_FORM: &str = "tcp@expeditus";
 pub const DECK_FORM: &str = "tcp@expeditus-deck";
 
-/// Minimum size of elephants in bytes. The papers use this term for the longest flows.
+/// Minimum size of elephants in bytes. The papers call the longest flows elephants.
 pub const ELEPHANTS: u64 = 1_000_000;
 
-/// Measurements with published results.
+/// Measurements for which the papers publish results.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Measure {
     TailOfMice,
@@ -35,7 +35,7 @@ impl Measure {
         }
     }
 
-    /// Returns the largest published change against ECMP ("up to") in per cent.
+    /// Returns the largest change against ECMP that the papers publish ("up to"), in per cent.
     pub const fn published(self) -> Option<f64> {
         match self {
             Self::TailOfMice => Some(-45.0),
@@ -51,7 +51,8 @@ impl Measure {
         }
     }
 
-    /// Returns the completion times in microseconds of the flows of this measurement that `keep` selects.
+    /// Returns the completion times in microseconds of the flows that belong to this measurement and that `keep`
+    /// selects.
     pub fn fcts(self, run: &RunRecord, keep: impl Fn(&FlowRecord) -> bool) -> Vec<f64> {
         match self {
             Self::TailOfMice | Self::MeanOfMice => {

@@ -1,6 +1,6 @@
-//! Simulations of Expeditus: the final form (fat-tree of 12 pods, oversubscribed core), the form in the slides (16
-//! pods, 1,024 hosts, 4:1), and further simulations without published results, in which links of one switch are slow
-//! or down.
+//! Simulations of Expeditus. The final form has a fat-tree of 12 pods with an oversubscribed core. The form in the
+//! slides has 16 pods, 1,024 hosts and an oversubscription of 4:1. In further simulations without published results,
+//! links of one switch are slow or down.
 
 use super::figures::{DECK, DECK_FORM, ECMP, FINAL, FINAL_FORM, Measure, change};
 use crate::band;
@@ -17,7 +17,7 @@ const SLIDES: &str = "expeditus-deck";
 const SLOW: &str = "expeditus-trouble";
 const DOWN: &str = "expeditus-down";
 
-/// Reproduction of the simulations.
+/// Reproduction of Expeditus' simulations.
 pub const EXPEDITUS: Reproduction = Reproduction {
     name: "expeditus",
     title: "Expeditus against ECMP, CONGA, LetFlow and a bound, also with slow links (SoCC 2016)",
@@ -79,7 +79,7 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
     rows
 }
 
-/// Returns the largest reduction over all loads. The papers publish this value as "up to".
+/// Returns the largest reduction over all loads, which the papers publish as "up to".
 fn best(
     results: &Results,
     part: &'static str,
@@ -94,7 +94,7 @@ fn best(
         of(a).total_cmp(&of(b))
     });
     let (load, change) = best.unwrap_or_default();
-    // The slides contain only curves.
+    // The slides contain only curves, and no published numbers.
     let published = measure.published().filter(|_| part != SLIDES);
     let name = measure.name();
     row(
@@ -106,7 +106,7 @@ fn best(
     )
 }
 
-/// Returns the rows of a design at a load.
+/// Returns rows that show a design's values at a load.
 fn shown(results: &Results, part: &str, what: &str, load: f64, design: &str) -> Vec<ComparisonRow> {
     let rows = Measure::ALL.map(|measure| {
         let name = measure.name();

@@ -1,5 +1,5 @@
-//! Sensitivity of Expeditus' results: both forms with web search at load 0.6. Each study sets one parameter to another
-//! value that the sources permit.
+//! Sensitivity of Expeditus' results. Both forms run with web search at load 0.6. Each study sets one parameter to
+//! another value that the sources permit.
 
 use super::figures::{DECK, DECK_FORM, ECMP, FINAL, FINAL_FORM, Measure};
 use crate::band;
@@ -16,9 +16,9 @@ const CONGA: &str = "tcp@conga";
 struct Family {
     description: &'static str,
     scenario: &'static str,
-    /// Design that is compared with ECMP, except in cases that only affect another design.
+    /// Design that is compared with ECMP. Cases that only affect another design use that design instead.
     form: &'static str,
-    /// Table of the cases.
+    /// Table that lists the cases.
     cases: &'static str,
     common: Keys,
     quick: Keys,
@@ -48,7 +48,7 @@ const FINAL_CASES: &str = include_str!("../../cases/expeditus-final.txt");
 const DECK_CASES: &str = include_str!("../../cases/expeditus-deck.txt");
 
 impl Family {
-    /// Returns the designs with which a case runs. ECMP is added if the case affects it.
+    /// Returns the designs that run in a case. ECMP is not included.
     fn designs(&self, case: &Case) -> Vec<&'static str> {
         match section(&case.changes()) {
             None if self.form == FINAL_FORM => vec![FINAL_FORM, CONGA],
@@ -58,8 +58,8 @@ impl Family {
         }
     }
 
-    /// Returns the name of the case whose ECMP runs are the base of a case. This is the first case of the family if the
-    /// changes do not affect ECMP, because ECMP then does not run again.
+    /// Returns the name of the case whose ECMP runs are the base for `case`. If the changes of `case` do not affect
+    /// ECMP, ECMP does not run again, and the base is the first case of the family.
     fn ecmp_of(&self, case: &Case) -> &'static str {
         let of_a_design = |key: &str| key.starts_with("expeditus") || key.starts_with("conga");
         let same = case.changes().iter().all(|(key, _)| of_a_design(key));
@@ -126,7 +126,7 @@ fn unfinished_per_cent(run: &RunRecord) -> f64 {
     100.0 * unfinished as f64 / run.flows.len() as f64
 }
 
-/// Reproduction: sensitivity of the results to parameters.
+/// Reproduction that shows the sensitivity of Expeditus' results to parameters.
 pub const SENSITIVITY: Reproduction = Reproduction {
     name: "expeditus-sensitivity",
     title: "Expeditus and CONGA at load 0.6 with other values of unpublished parameters",

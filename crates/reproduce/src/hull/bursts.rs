@@ -1,4 +1,4 @@
-//! Causes of bursts: large sends, and interrupts that the NIC delays until it has received several frames.
+//! Causes of bursts: large sends, and a NIC that delays its interrupt until it has received several frames.
 
 use super::figures::{FULL_PACKET, below_zero, throughput_mbps};
 use crate::band;
@@ -14,7 +14,7 @@ const SCENARIO: &str = include_str!("../../scenarios/reproduce/hull-bursts.toml"
 /// Name of a part, and its changed keys.
 type Variant = (&'static str, &'static [(&'static str, &'static str)]);
 
-/// Parts with a flow of 1 Gb/s from a NIC of 10 Gb/s.
+/// Parts in which a NIC of 10 Gb/s sends a flow of 1 Gb/s.
 const LARGE_SENDS: [Variant; 3] = [
     (
         "large-sends",
@@ -31,18 +31,18 @@ const LARGE_SENDS: [Variant; 3] = [
     ("segment-sends", &[("topology.fabric_rate", "1Gbps")]),
 ];
 
-/// Setting of the published table.
+/// One row of the published table.
 struct Setting {
-    /// Name for rows.
+    /// Name of the setting in rows.
     name: &'static str,
-    /// Frames per interrupt.
+    /// Number of frames per interrupt.
     frames: &'static str,
-    /// Part with 10 Gb/s on the whole path.
+    /// Part in which the whole path has 10 Gb/s.
     fast: &'static str,
-    /// Part with a link of 9 Gb/s on the path. The NIC then has to pause: a NIC that never pauses has no bursts.
+    /// Part in which one link of the path has 9 Gb/s. The NIC then has to pause. Without pauses, there are no bursts.
     paused: &'static str,
-    /// Part with large sends, and with a receiver that merges the segments of an interrupt. `None` if each
-    /// frame has its interrupt, because then there is nothing to merge.
+    /// Part with large sends, and with a receiver that merges the segments of one interrupt. `None` if each frame has
+    /// its own interrupt, because there is then nothing to merge.
     merged: Option<&'static str>,
     /// Published throughput in Gb/s and burst size in KB.
     published: (f64, f64),
@@ -91,10 +91,10 @@ const SETTINGS: [Setting; 5] = [
     },
 ];
 
-/// Reason of the row in which the processor of the testbed is saturated. The simulation has no processors.
+/// Explanation of the row in which the testbed's processor is saturated. The simulation has no processors.
 const NO_PROCESSOR: &str = "published with a saturated processor, which is not simulated";
 
-/// Reproduction of the bursts.
+/// Reproduction of the table about bursts.
 pub const HULL_BURSTS: Reproduction = Reproduction {
     name: "hull-bursts",
     title: "HULL, causes of bursts: large sends and interrupt coalescing at 10 Gb/s (HULL slides)",
@@ -225,7 +225,7 @@ fn large_sends(results: &Results) -> Vec<ComparisonRow> {
     ]
 }
 
-/// Returns the payload of the mean burst in KB.
+/// Returns the mean payload of a burst in KB.
 fn burst_kb(run: &RunRecord) -> f64 {
     let (payload, wire) = FULL_PACKET;
     let bytes = run.host_bursts.map_or(f64::NAN, |bursts| bursts.mean_bytes);

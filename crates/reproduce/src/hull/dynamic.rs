@@ -1,4 +1,4 @@
-//! The table of dynamic flows: nine hosts send flows of 1 KB and 10 MB to the tenth host at load 0.2.
+//! Reproduction of the table of dynamic flows: nine hosts send flows of 1 KB and 10 MB to the tenth host at load 0.2.
 
 use super::figures::{
     COLUMNS, FACTOR, LARGE, TABLE, below_zero, farthest_ratio, waits_at_busiest, within_factor,
@@ -13,14 +13,14 @@ use tailcut_scenario::record::RunRecord;
 
 const SCENARIO: &str = include_str!("../../scenarios/reproduce/hull-dynamic.toml");
 
-/// Part with two priorities, for comparison. The slides do not contain values for it.
+/// Additional part with two priorities, for comparison. The slides contain no values for it.
 const QOS: (&str, &str) = ("qos", "ideal QoS");
 
 const LATENCY: &str = "queueing only, without store-and-forward; buffer and round trip are not \
                        published: see `tailcut reproduce hull-sensitivity`";
 const FCT: &str = "a single paced flow loses throughput by the pacer's lag: docs/designs/hull.md";
 
-/// Reproduction of the table.
+/// Reproduction of HULL's table of dynamic flows.
 pub const HULL_DYNAMIC: Reproduction = Reproduction {
     name: "hull-dynamic",
     title: "HULL, dynamic flows: switch latency and 10 MB FCT (HULL slides, NSDI 2012)",
@@ -74,15 +74,15 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
     rows
 }
 
-/// Returns the number of packets from which a latency is computed, over all seeds, as text.
+/// Returns the number of packets from which a latency is computed, summed over all seeds, as text.
 fn packets(results: &Results, part: &str, design: &'static str) -> String {
     let runs = results.runs(part, design);
     let packets: u64 = runs.map(|run| waits_at_busiest(run).packets).sum();
     format!("{:.1} M packets", packets as f64 / 1e6)
 }
 
-/// Returns two rows for a column of the table. The first one compares the order of the designs with the published
-/// order, and the second one compares the ratios of their values with the published ratios.
+/// Returns two rows for a column of the table. The first row compares the order of the designs with the published
+/// order. The second row compares the ratios between the designs with the published ratios.
 fn of_column(results: &Results, column: usize) -> [ComparisonRow; 2] {
     let (what, figure) = COLUMNS[column];
     let (factor, high, low) = farthest_ratio(results, TABLE.each_ref().map(|row| row.part), column);
@@ -104,7 +104,7 @@ fn of_column(results: &Results, column: usize) -> [ComparisonRow; 2] {
     ]
 }
 
-/// Returns how many of the six pairs of rows are in the published order.
+/// Returns the number of pairs of designs, out of six, whose order is the same as in the published table.
 fn in_order(results: &Results, column: usize, figure: Figure<'_>) -> MeasuredValue {
     let pairs = TABLE.iter().flat_map(|a| TABLE.iter().map(move |b| (a, b)));
     let pairs = pairs.filter(|(a, b)| a.published[column] < b.published[column]);
@@ -115,7 +115,7 @@ fn in_order(results: &Results, column: usize, figure: Figure<'_>) -> MeasuredVal
     below_zero(&changes.collect::<Vec<MeasuredValue>>())
 }
 
-/// Returns rows for the small flows, which the published table does not contain.
+/// Returns rows for the small flows, for which the published table has no values.
 fn small_flows(results: &Results) -> Vec<ComparisonRow> {
     let published = TABLE.iter().map(|row| (row.part, row.name, row.design));
     let designs = published.chain([(QOS.0, QOS.1, "qos")]);

@@ -1,5 +1,5 @@
-//! HULL in a large network: a 10 Gb/s leaf-spine with web search traffic. HULL is compared with DCTCP and TCP, for
-//! several marking thresholds and buffer sizes. No results are published.
+//! HULL in a large network: a leaf-spine network of 10 Gb/s with web search traffic. HULL is compared with DCTCP and
+//! TCP for several marking thresholds and buffer sizes. No results are published for this network.
 
 use crate::band;
 use crate::measure::{Figure, Metric, Selection, elephants, mice};
@@ -95,7 +95,7 @@ const VARIANTS: [Variant; 12] = [
     ),
 ];
 
-/// Measurements of a variant.
+/// Measurements that are made for each variant.
 const METRICS: [Metric; 5] = [
     (
         "wait at a switch port, mean, us",

@@ -1,5 +1,5 @@
-//! Sensitivity of the table of dynamic flows. Each variant sets one parameter of its four rows to another value that
-//! the sources permit.
+//! Sensitivity of the table of dynamic flows. Each variant runs the four rows with one parameter set to another value
+//! that the sources permit.
 
 use super::figures::{COLUMNS, TABLE, farthest_ratio};
 use crate::band;
@@ -14,8 +14,8 @@ const SCENARIO: &str = include_str!("../../scenarios/reproduce/hull-dynamic.toml
 /// Variant: description and changed keys.
 type Variant = (&'static str, &'static [(&'static str, &'static str)]);
 
-/// Variants. The paper gives a gain (beta) of 16, without a clear unit. The three other gains are 16 as a number per
-/// second, the default of public ns-2 code, and four times the value that we use.
+/// All variants. The paper gives a gain (beta) of 16 without a clear unit. The variants contain three other gains: 16
+/// as a number per second, the default of public ns-2 code, and four times the value that we use.
 const VARIANTS: [Variant; 22] = [
     ("as reproduced", &[]),
     ("round trip 100 us", &[("topology.delay", "25us")]),
@@ -56,10 +56,10 @@ const VARIANTS: [Variant; 22] = [
     ("no pacer", &[("hull.pacer", "false")]),
 ];
 
-/// Index of the row for HULL in the table. For the other rows, only the worst ratio is shown.
+/// Index of HULL's row in the table. Of the other rows, only the worst ratio is shown.
 const HULL: usize = 3;
 
-/// Names of the parts, by variant and row of the table.
+/// Names of the parts, one for each variant and row of the table.
 static NAMES: LazyLock<Vec<[String; 4]>> = LazyLock::new(|| {
     let name = |what: &str, row: &str| format!("{}-{row}", what.replace([' ', '/'], "-"));
     let variants = VARIANTS.iter();
@@ -68,7 +68,7 @@ static NAMES: LazyLock<Vec<[String; 4]>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Reproduction: sensitivity of the results to parameters.
+/// Reproduction that shows the sensitivity of HULL's results to parameters.
 pub const HULL_SENSITIVITY: Reproduction = Reproduction {
     name: "hull-sensitivity",
     title: "HULL's dynamic flows with other values of unpublished parameters",

@@ -1,4 +1,4 @@
-//! The static experiment: two long flows through one port, with and without pacing, for several drain rates and
+//! Static experiment of HULL: two long flows through one port, with and without pacing, for several drain rates and
 //! thresholds of the phantom queue.
 
 use super::figures::{below_zero, throughput_mbps, waits_at_busiest, within_factor};
@@ -12,7 +12,7 @@ use tailcut_report::ComparisonRow;
 
 const SCENARIO: &str = include_str!("../../scenarios/reproduce/hull-static.toml");
 
-/// Point of the charts.
+/// Point of the published charts: a combination of threshold, drain rate and pacing.
 struct Point {
     part: String,
     paced: bool,
@@ -20,11 +20,11 @@ struct Point {
     drain_mbps: u32,
 }
 
-/// Thresholds of the published lines.
+/// Thresholds of the phantom queue in KB. The published charts have one line for each threshold.
 const THRESHOLDS_KB: [u32; 5] = [1, 3, 6, 15, 30];
 
-/// Drain rates of our points: enough to show the shape of the lines. The published rates are 600 to 1,000 Mb/s in steps
-/// of 50.
+/// Drain rates of our points in Mb/s. These five are sufficient to show the shape of the lines. The published rates are
+/// 600 to 1,000 Mb/s in steps of 50.
 const DRAINS_MBPS: [u32; 5] = [600, 800, 900, 950, 1_000];
 
 static POINTS: LazyLock<Vec<Point>> = LazyLock::new(|| {
@@ -45,11 +45,11 @@ static POINTS: LazyLock<Vec<Point>> = LazyLock::new(|| {
     points
 });
 
-/// Threshold and drain rate of the last row in the table. The slides do not say to which point of the paced charts
-/// their two numbers belong.
+/// Threshold in KB and drain rate in Mb/s of the last row in the table. The slides give two numbers for the paced
+/// charts, but not the point to which these numbers belong.
 const MARKED: (u32, u32) = (6, 950);
 
-/// Measurements of a point.
+/// Measurements that are made at each point.
 const METRICS: [Metric; 3] = [
     (
         "switch latency, mean, us",
@@ -64,7 +64,7 @@ const METRICS: [Metric; 3] = [
 
 const CHART: &str = "published as a chart";
 
-/// Reproduction of the experiment.
+/// Reproduction of HULL's static experiment.
 pub const HULL_STATIC: Reproduction = Reproduction {
     name: "hull-static",
     title: "HULL, two long flows: latency and throughput by the phantom queue's drain rate (HULL slides)",
@@ -81,8 +81,8 @@ fn parts() -> Vec<Part> {
 }
 
 fn parts_on_real_hosts() -> Vec<Part> {
-    // The network is ten times slower, because one machine cannot run these hosts at 1 Gb/s. So it has 100 Mb/s, and
-    // the kernel's initial timeout of 1 s corresponds to 100 ms.
+    // One machine cannot run these hosts at 1 Gb/s, so the network is ten times slower. It has 100 Mb/s, and the
+    // kernel's initial timeout of 1 s corresponds to 100 ms.
     let slower = [
         ("clock", "wall"),
         ("slowdown", "10"),
@@ -114,7 +114,8 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
     rows
 }
 
-/// Returns the study of a point. `more` are further changed keys. `quick` are the changed keys of the quick form.
+/// Returns the study of a point. `more` contains further changed keys. `quick` contains the changed keys of the quick
+/// form.
 fn part(
     point: &'static Point,
     more: &[(&'static str, &str)],
@@ -164,9 +165,9 @@ fn marked(results: &Results) -> Vec<ComparisonRow> {
         .collect()
 }
 
-/// Returns rows for the properties that the lines of the charts have in common. A row shows the share of points with
-/// the property. The line of 1 KB does not count: 1 KB is less than a packet, so every packet is marked. At 1,000 Mb/s,
-/// no packet is marked, so nothing is paced.
+/// Returns rows for the properties that all lines of the charts share. Each row shows the share of points with the
+/// property. The line of 1 KB is left out: 1 KB is less than a packet, so every packet is marked. At 1,000 Mb/s, no
+/// packet is marked, so nothing is paced.
 fn shapes(results: &Results) -> Vec<ComparisonRow> {
     // Returns the change of a value from one point to another.
     let change = |point: &'static Point, other: &'static Point, metric: usize| {
@@ -199,7 +200,7 @@ fn shapes(results: &Results) -> Vec<ComparisonRow> {
             format!("{what}, % of {points} points"),
             below_zero(&changes).map(|count| 100.0 * count / points as f64),
             Some(100.0),
-            // Where two values are almost equal, the lines of a chart may cross.
+            // Lines of a chart may cross where two values are almost equal.
             (90.0, 100.0),
             CHART,
         )

@@ -1,5 +1,5 @@
-//! Fairness and convergence (SCDP paper, section V-I, figure 17). Five sessions to one host start 2 s apart. The size
-//! of each is the number of bytes that it sends in 18 s if all active sessions share the link evenly.
+//! Fairness and convergence (SCDP paper, section V-I, figure 17). Five sessions to one host start 2 s apart. Each
+//! session has the size that it sends in 18 s if all active sessions share the link evenly.
 
 use super::figures::{carried_mbps, samples_of};
 use crate::band;
@@ -16,7 +16,8 @@ const DESIGNS: [&str; 3] = ["scdp", "ndp", "dctcp"];
 
 const UPLINKS: [&str; 5] = ["h1>s0", "h2>s0", "h3>s0", "h4>s0", "h5>s0"];
 
-/// Returns the shares of the five senders in each sample between two times. The times are in seconds.
+/// Returns the shares of the link that the five senders use, for each sample between two times. The times are in
+/// seconds.
 fn shares(run: &RunRecord, from: f64, until: f64) -> Vec<[f64; 5]> {
     let within = |time: Time| time.as_secs_f64() > from + 1e-6 && time.as_secs_f64() < until + 1e-6;
     let of_sender = UPLINKS.map(|uplink| {
@@ -35,20 +36,21 @@ fn shares(run: &RunRecord, from: f64, until: f64) -> Vec<[f64; 5]> {
     (0..instants).map(at).collect()
 }
 
-/// Returns Jain's fairness index: 1 if all shares are equal, and 1/n if one of n has everything.
+/// Returns Jain's fairness index. It is 1 if all n shares are equal, and 1/n if one sender has the whole link.
 fn jain(shares: &[f64]) -> f64 {
     let sum: f64 = shares.iter().sum();
     let squares: f64 = shares.iter().map(|share| share * share).sum();
     sum * sum / (shares.len() as f64 * squares)
 }
 
-/// Returns Jain's index of each sample in which all five sessions send.
+/// Returns Jain's fairness index of each sample in which all five sessions send.
 fn jains(run: &RunRecord) -> Vec<f64> {
     let shares = shares(run, 8.5, 17.5);
     shares.iter().map(|shares| jain(shares)).collect()
 }
 
-/// Returns the time from the start of the fifth flow until all five are within a fifth of their fair share, in ms.
+/// Returns the time from the start of the fifth flow until all five flows are within a fifth of their fair share, in
+/// ms.
 fn convergence(run: &RunRecord) -> f64 {
     let fair = |shares: &[f64; 5]| shares.iter().all(|share| (share - 0.2).abs() <= 0.04);
     let first = shares(run, 8.0, 18.0).iter().position(fair);
@@ -64,7 +66,7 @@ fn worst_miss(run: &RunRecord) -> f64 {
     misses.fold(0.0, f64::max)
 }
 
-/// Reproduction of the five sessions.
+/// Reproduction of the figure with five sessions.
 pub const FAIRNESS: Reproduction = Reproduction {
     name: PART,
     title: "Five flows that start 2 s apart share a link (SCDP paper, figure 17)",
@@ -122,7 +124,7 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
             let names = [*uplink];
             let until =
                 |secs: u64| carried_mbps(run, &names, Time::from_ps(secs * 1_000_000_000_000));
-            // Payload from 10 to 18 s, as the difference of two means since the start.
+            // Payload rate from 10 to 18 s, computed from the mean rates between the start and these two times.
             (until(18) * 18.0 - until(10) * 10.0) / 8.0
         });
         rows.push(row(

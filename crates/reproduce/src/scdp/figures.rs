@@ -1,4 +1,4 @@
-//! Common functions of SCDP's figures.
+//! Functions that all figures of SCDP share.
 
 use crate::band;
 use crate::case::{Case, Keys, section};
@@ -6,14 +6,14 @@ use tailcut_scenario::record::{FlowRecord, LinkSample, RunRecord};
 use tailcut_scenario::sim::workload::Class;
 use tailcut_scenario::units::Time;
 
-/// Payload of a full packet, divided by its bytes on a link.
+/// Payload bytes of a full packet, divided by the bytes that the packet occupies on a link.
 pub const PAYLOAD_SHARE: f64 = 1_460.0 / 1_538.0;
 
-/// Changed keys for real hosts. Of the designs in these figures, only SCDP runs there. The network is 200 times slower
-/// (5 Mb/s instead of 1 Gb/s), because 16 hosts share the processors of one machine.
+/// Changed keys for studies on real hosts. Of the designs in these figures, real hosts support only SCDP. The network
+/// is 200 times slower (5 Mb/s instead of 1 Gb/s), because 16 hosts share the processors of one machine.
 pub const ON_REAL_HOSTS: Keys = &[("clock", "wall"), ("slowdown", "200"), ("designs", "scdp")];
 
-/// Returns the designs on which the changed keys of a case have an effect. The section of a key determines the designs.
+/// Returns the designs that the changed keys of a case affect. The section of a key determines these designs.
 pub fn concerned(case: &Case, designs: &[&'static str]) -> Vec<&'static str> {
     let concerns = |section: Option<&str>, design: &str| match section {
         Some("scdp") => design == "scdp",
@@ -29,7 +29,7 @@ pub fn concerned(case: &Case, designs: &[&'static str]) -> Vec<&'static str> {
     designs.iter().filter(is_concerned).copied().collect()
 }
 
-/// Returns payload over completion time in Mb/s; 0 for an unfinished flow.
+/// Returns the payload of a flow divided by its completion time, in Mb/s. Returns 0 for an unfinished flow.
 pub fn goodput_mbps(flow: &FlowRecord) -> f64 {
     let fct = flow.fct.map_or(f64::INFINITY, |fct| fct.as_us_f64());
     flow.bytes.0 as f64 * 8.0 / fct
@@ -39,7 +39,7 @@ pub fn is_of(flow: &FlowRecord, class: Class) -> bool {
     flow.class == class as u8
 }
 
-/// Returns the share of `flows` for which `holds` is true, in per cent; NaN if there are no flows.
+/// Returns the percentage of `flows` for which `holds` returns true; NaN if there are no flows.
 pub fn per_cent<'a>(
     flows: impl Iterator<Item = &'a FlowRecord>,
     holds: impl Fn(&FlowRecord) -> bool,
@@ -62,15 +62,16 @@ pub fn samples_of<'a>(run: &'a RunRecord, names: &[&str]) -> impl Iterator<Item 
     samples.filter(move |sample| links.contains(&sample.link))
 }
 
-/// Returns the rate of payload on the links with these names until `end`, in Mb/s. It includes the headers of trimmed
-/// packets.
+/// Returns the rate of payload on the links with these names until `end`, in Mb/s. The headers of trimmed packets count
+/// as payload.
 pub fn carried_mbps(run: &RunRecord, names: &[&str], end: Time) -> f64 {
     let until = samples_of(run, names).filter(|sample| sample.time <= end);
     let bytes: u64 = until.map(|sample| sample.bytes.0).sum();
     bytes as f64 * PAYLOAD_SHARE * 8.0 / (end.as_secs_f64() * 1e6)
 }
 
-/// Returns the published change against another design and its band. The published values of both designs are given.
+/// Returns the published change against another design, and the band for this change. `ours` is the published value of
+/// SCDP, and `published` is the published value of the other design.
 pub fn change_from(ours: f64, published: f64) -> (f64, band::Band) {
     let change = (ours / published - 1.0) * 100.0;
     (change, band::for_gain(change))

@@ -1,5 +1,5 @@
-//! Incast (SCDP paper, section V-E, figures 12a and 12b): goodput for several numbers of senders, and the distribution
-//! of completion times with 70 senders.
+//! Incast (SCDP paper, section V-E, figures 12a and 12b). The rows show the goodput for several numbers of senders, and
+//! the distribution of completion times with 70 senders.
 
 use super::figures::{ON_REAL_HOSTS, concerned, is_of};
 use crate::band;
@@ -18,7 +18,7 @@ const DESIGNS: [&str; 3] = ["scdp", "ndp", "tcp"];
 const CROWDS: &str = include_str!("../../cases/scdp-incast-crowds.txt");
 const MOST: &str = "senders-70";
 
-/// Number of cases for real hosts. With up to 10 senders, 16 hosts are enough.
+/// Number of cases that also run on real hosts. With at most 10 senders, 16 hosts are enough.
 const FEW: usize = 2;
 
 const CHANGED: &str = include_str!("../../cases/scdp-incast-changed.txt");
@@ -32,7 +32,8 @@ fn studied(run: &RunRecord) -> Vec<f64> {
     fcts(run, is_studied)
 }
 
-/// Returns the goodput of the whole incast in Mb/s: all its bytes, divided by the time until its last flow ends.
+/// Returns the goodput of the whole incast in Mb/s: the bytes of all flows, divided by the time until the last flow
+/// ends.
 fn goodput(run: &RunRecord) -> f64 {
     let last = studied(run).into_iter().fold(0.0, f64::max);
     let flows = run.flows.iter().filter(|flow| is_studied(flow));
@@ -40,7 +41,7 @@ fn goodput(run: &RunRecord) -> f64 {
     bytes as f64 * 8.0 / last
 }
 
-/// Reproduction of the incast.
+/// Reproduction of SCDP's incast.
 pub const INCAST: Reproduction = Reproduction {
     name: "scdp-incast",
     title: "Incast of up to 70 senders: SCDP, NDP and TCP (SCDP paper, figures 12a and 12b)",
@@ -76,9 +77,9 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
             .into_iter()
             .filter(|design| results.ran(name, design))
         {
-            // Without collapse, the incast uses most of the link, because the background needs only a tenth. With
-            // collapse, it uses less than half. It collapses if the windows of all senders together are larger than the
-            // buffer.
+            // Without collapse, the incast uses most of the link, because the background traffic needs only a tenth.
+            // With collapse, the incast uses less than half. It collapses if the windows of all senders together are
+            // larger than the buffer.
             let band = match (design, name) {
                 (_, "senders-1") => None,
                 ("tcp", "senders-10" | "senders-20") => None,

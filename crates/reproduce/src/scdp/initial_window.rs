@@ -1,4 +1,4 @@
-//! Initial window (SCDP paper, section V-F, figure 15): goodput and trimmed packets at 1, 5 and 10 Gb/s.
+//! Initial window of SCDP (SCDP paper, section V-F, figure 15): goodput and trimmed packets at 1, 5 and 10 Gb/s.
 
 use super::figures::{ON_REAL_HOSTS, goodput_mbps, is_of};
 use crate::band;
@@ -16,22 +16,22 @@ const SCENARIO: &str = include_str!("../../scenarios/reproduce/scdp-initial-wind
 /// Cases with several windows for each rate.
 const WINDOWS: &str = include_str!("../../cases/scdp-initial-window.txt");
 
-/// Cases in which one other parameter is changed, too. The rate is 1 Gb/s.
+/// Cases in which one other parameter is changed in addition to the window. The rate is 1 Gb/s.
 const CHANGED: &str = include_str!("../../cases/scdp-initial-window-changed.txt");
 
 fn all_cases() -> impl Iterator<Item = Case> {
     cases(WINDOWS).chain(cases(CHANGED))
 }
 
-/// For each rate: its name, the part with the paper's window, this window, and two parts with windows that are much too
-/// small and much too large.
+/// Choices for each rate: the name of the rate, the part with the paper's window, this window, and two parts whose
+/// windows are much too small and much too large.
 const CHOICES: [(&str, &str, f64, &str, &str); 3] = [
     ("1 Gb/s", "1g-12", 12.0, "1g-2", "1g-100"),
     ("5 Gb/s", "5g-24", 24.0, "5g-4", "5g-64"),
     ("10 Gb/s", "10g-32", 32.0, "10g-8", "10g-96"),
 ];
 
-/// Returns one value for each session of a run.
+/// Returns one value of `figure` for each session of a run.
 fn of_sessions(run: &RunRecord, figure: fn(&FlowRecord) -> f64) -> Vec<f64> {
     let flows = run.flows.iter();
     let sessions = flows.filter(|flow| is_of(flow, Class::Foreground));
@@ -43,8 +43,8 @@ fn goodputs(run: &RunRecord) -> Vec<f64> {
     of_sessions(run, goodput_mbps)
 }
 
-/// Returns the number of repair symbols of each session. There is one for each trimmed packet, and two more for each
-/// block with a loss.
+/// Returns the number of repair symbols of each session. A session sends one repair symbol for each trimmed packet, and
+/// two more for each block with a loss.
 fn repairs(run: &RunRecord) -> Vec<f64> {
     of_sessions(run, |flow| f64::from(flow.retransmissions))
 }
@@ -52,7 +52,7 @@ fn repairs(run: &RunRecord) -> Vec<f64> {
 const GOODPUT: Figure<'static> = Figure::Of(Statistic::Mean, &goodputs);
 const REPAIR: Figure<'static> = Figure::Of(Statistic::Mean, &repairs);
 
-/// Reproduction of the windows.
+/// Reproduction of the figure about initial windows.
 pub const INITIAL_WINDOW: Reproduction = Reproduction {
     name: "scdp-initial-window",
     title: "SCDP's initial window at 1, 5 and 10 Gb/s (SCDP paper, figure 15)",
@@ -159,7 +159,7 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
     rows
 }
 
-/// Returns for each seed the smallest window of a rate whose goodput is at least 95 % of the rate's best goodput.
+/// Returns for each seed the smallest window that gives at least 95 % of the best goodput at this rate.
 fn smallest_sufficient(results: &Results, rate: &str) -> Vec<f64> {
     let tried: Vec<(f64, Vec<f64>)> = cases(WINDOWS)
         .filter(|case| case.description.starts_with(rate) && results.ran(case.name, "scdp"))

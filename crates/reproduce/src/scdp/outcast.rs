@@ -1,6 +1,6 @@
-//! Outcast (SCDP paper, section V-E, figures 12c and 12d). Two flows over 4 hops and twelve flows over 6 hops share a
-//! drop-tail port. With TCP, this port drops many consecutive packets from the input port of the near flows ("port
-//! blackout").
+//! Outcast (SCDP paper, section V-E, figures 12c and 12d). Two near flows over 4 hops and twelve far flows over 6 hops
+//! share a drop-tail port. With TCP, this port drops many consecutive packets from the input port of the near flows
+//! ("port blackout").
 
 use super::figures::{ON_REAL_HOSTS, carried_mbps, concerned, per_cent};
 use crate::band;
@@ -18,7 +18,7 @@ const AS_IS: Case = case("outcast", "", "");
 
 const CHANGED: &str = include_str!("../../cases/scdp-outcast.txt");
 
-/// Link to the receiver of the near flows. The far flows have another receiver.
+/// Name of the link to the receiver of the near flows. The far flows have another receiver.
 const NEAR: [&str; 1] = ["rack>receiver[0]"];
 const FAR: [&str; 1] = ["rack>receiver[1]"];
 
@@ -26,7 +26,7 @@ fn is_near(flow: &FlowRecord) -> bool {
     flow.dst.0 == 0
 }
 
-/// Returns the time until which both groups send: the time at which one of them has received all its bytes.
+/// Returns the time until which both groups send: the time at which the first group has received all its bytes.
 fn both_until(run: &RunRecord) -> Time {
     let ends = |near: bool| {
         let group = run.flows.iter().filter(|flow| is_near(flow) == near);
@@ -34,7 +34,7 @@ fn both_until(run: &RunRecord) -> Time {
         ends.max().unwrap_or(Time::MAX)
     };
     let end = ends(true).min(ends(false));
-    // A sample covers an interval of 100 us. So the time is rounded down to the end of a sample.
+    // A sample covers an interval of 100 us. The time is therefore rounded down to the end of a sample.
     let interval = Duration::from_us(100).as_ps();
     Time::from_ps(end.as_ps() / interval * interval)
 }
@@ -43,13 +43,13 @@ fn goodput(run: &RunRecord, links: &[&str]) -> f64 {
     carried_mbps(run, links, both_until(run))
 }
 
-/// Returns the share of a group's flows that waited for a retransmission timeout, in per cent.
+/// Returns the percentage of a group's flows that waited for a retransmission timeout.
 fn timed_out(run: &RunRecord, near: bool) -> f64 {
     let group = run.flows.iter().filter(|flow| is_near(flow) == near);
     per_cent(group, |flow| flow.timeouts > 0)
 }
 
-/// Returns the number of retransmitted bytes of a group, divided by all its bytes, in per cent.
+/// Returns the retransmitted bytes of a group as a percentage of the group's bytes.
 fn sent_again(run: &RunRecord, near: bool) -> f64 {
     let group = run.flows.iter().filter(|flow| is_near(flow) == near);
     let (sent, bytes) = group.fold((0, 0), |(sent, bytes), flow| {
@@ -60,7 +60,7 @@ fn sent_again(run: &RunRecord, near: bool) -> f64 {
 
 const DESIGNS: [&str; 3] = ["scdp", "ndp", "tcp"];
 
-/// Reproduction of the outcast.
+/// Reproduction of the two figures about outcast.
 pub const OUTCAST: Reproduction = Reproduction {
     name: "scdp-outcast",
     title: "Outcast: two near flows against twelve far ones (SCDP paper, figures 12c and 12d)",
@@ -83,8 +83,8 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
     let at = Selection::new(results, AS_IS.name, None);
     let why = "payload of both groups until the first group is complete";
     let mut rows = Vec::new();
-    // Half to twice the published goodput is allowed, but not more than the capacity of the link. TCP's goodput depends
-    // on its timeouts, so only the order of the two groups is checked.
+    // The band allows half to twice the published goodput, but not more than the capacity of the link. The goodput of
+    // TCP depends on its timeouts, so only the order of the two groups is checked.
     for (design, near, far) in [
         ("scdp", Some(460.0), Some(435.0)),
         ("ndp", None, None),

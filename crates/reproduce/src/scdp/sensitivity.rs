@@ -1,5 +1,5 @@
-//! Sensitivity of the figures of short flows: web search at load 0.8. Each study sets one parameter to another value
-//! that the SCDP paper permits.
+//! Sensitivity of the figures about short flows, with web search at load 0.8. Each study sets one parameter to another
+//! value that the SCDP paper permits.
 
 use super::figures::concerned;
 use super::short_flows::{QUICK, SCENARIO, long, short};
@@ -14,7 +14,7 @@ const APART: &str = "apart";
 
 const CASES: &str = include_str!("../../cases/scdp-sensitivity.txt");
 
-/// Reproduction: sensitivity of the results to parameters.
+/// Reproduction that shows the sensitivity of SCDP's results for short flows to parameters.
 pub const SENSITIVITY: Reproduction = Reproduction {
     name: "scdp-sensitivity",
     title: "Short flows with long flows, load 0.8, with other values of parameters that the SCDP paper does not specify",

@@ -16,45 +16,45 @@ use tailcut_scenario::units::{Duration, Time};
 pub(super) const SCENARIO: &str = include_str!("../../scenarios/reproduce/scdp-short-flows.toml");
 
 const WEB_SEARCH: Case = case("web-search", "web search", "");
-/// Data mining. The number of sessions per second is the same as in web search. Their mean size is 7.47 MB, instead of
-/// 1.67 MB.
+/// Data mining. The number of sessions per second is the same as with web search, but the mean size of a session is
+/// 7.47 MB instead of 1.67 MB.
 const DATA_MINING: Case = case(
     "data-mining",
     "data mining",
     "workload.sizes = datamining; workload.load = 0.598; loads = 0.5, 0.8",
 );
-/// Web search at 10 Gb/s. A tenth of the time contains the same number of flows. NDP has the same initial window as
-/// SCDP.
+/// Web search at 10 Gb/s. The run is ten times shorter and contains the same number of flows. NDP has the same initial
+/// window as SCDP.
 const TEN_GIGABIT: Case = case(
     "web-search-10g",
     "web search at 10 Gb/s",
     "topology.rate = 10Gbps; ndp.initial_window = 32; loads = 0.5, 0.9; duration = 55ms; drain = 50ms",
 );
 
-/// Keys of the quick form: 16 hosts instead of 250, and a shorter time.
+/// Changed keys of the quick form: 16 hosts instead of 250, and a shorter time.
 pub(super) const QUICK: Keys = &[
     ("topology.k", "4"),
     ("duration", "180ms"),
     ("drain", "100ms"),
 ];
 
-/// Returns whether a flow starts after the warm-up. In the warm-up, the long flows send their first 10 MB. After it,
-/// they are in the lowest class.
+/// Returns whether a flow starts after the warm-up. During the warm-up, the long flows send their first 10 MB.
+/// Afterwards, the long flows are in the lowest class.
 fn is_warm(run: &RunRecord, flow: &FlowRecord) -> bool {
     let ten_gigabit = run.key.topology.contains("rate=10G");
     let warm_up = Duration::from_ms(if ten_gigabit { 10 } else { 100 });
     flow.start >= Time::ZERO + warm_up
 }
 
-/// Maximum size of short flows in bytes. They include probes.
+/// Maximum size of short flows in bytes. Probes are short flows, too.
 const SHORT: u64 = 10_000;
 
-/// Returns the completion times of flows up to 10 KB in microseconds.
+/// Returns the completion times of flows of at most 10 KB in microseconds.
 pub(super) fn short(run: &RunRecord) -> Vec<f64> {
     fcts(run, |flow| flow.bytes.0 <= SHORT && is_warm(run, flow))
 }
 
-/// Returns the goodputs of flows from 1 to 10 MB in Mb/s.
+/// Returns the goodputs of flows of 1 to 10 MB in Mb/s.
 pub(super) fn long(run: &RunRecord) -> Vec<f64> {
     let of_size = |flow: &&FlowRecord| {
         is_of(flow, Class::Foreground)
@@ -79,10 +79,10 @@ const MEAN_OF_LONG: Figure<'static> = Figure::Of(Statistic::Mean, &long);
 
 const OTHERS: [&str; 3] = ["ndp-plus", "ndp", "pias"];
 
-/// Returns the published change from another design to SCDP, and its band. The paper gives these numbers for web
-/// search. At load 0.8, the mean is 0.31 ms for SCDP, 0.292 ms for NDP+ and 0.43 ms for PIAS. At load 0.5, the p99 is
-/// 0.277 ms for SCDP, 0.306 ms for NDP and 0.386 ms for PIAS. In all other cases, the paper only has a curve. The curve
-/// of SCDP is then the lowest, or equal to the curve of NDP+.
+/// Returns the published change from another design to SCDP, and the band for this change. The paper gives numbers only
+/// for web search. At load 0.8, the mean is 0.31 ms for SCDP, 0.292 ms for NDP+ and 0.43 ms for PIAS. At load 0.5, the
+/// p99 is 0.277 ms for SCDP, 0.306 ms for NDP and 0.386 ms for PIAS. In all other cases, the paper only has curves. The
+/// curve of SCDP is then the lowest curve, or equal to the curve of NDP+.
 fn published(
     case: &Case,
     load: f64,
@@ -93,8 +93,8 @@ fn published(
         ("web-search", Statistic::Mean, "pias") if load == 0.8 => Some(change_from(310.0, 430.0)),
         ("web-search", Statistic::P99, "ndp") if load == 0.5 => Some(change_from(277.0, 306.0)),
         ("web-search", Statistic::P99, "pias") if load == 0.5 => Some(change_from(277.0, 386.0)),
-        // The paper says "slightly better", but its values are 6 % worse. So a change of at most twice this size is
-        // allowed in either direction.
+        // The paper says "slightly better", but its values are 6 % worse. The band therefore allows a change of at most
+        // twice this size in either direction.
         ("web-search", Statistic::Mean, "ndp-plus") if load == 0.8 => {
             let (change, _) = change_from(310.0, 292.0);
             Some((change, (-2.0 * change, 2.0 * change)))
@@ -158,7 +158,7 @@ fn rows_of(
     rows
 }
 
-/// Reproduction of the short flows.
+/// Reproduction of the three figures about short flows.
 pub const SHORT_FLOWS: Reproduction = Reproduction {
     name: "scdp-short-flows",
     title: "Short flows with long flows: SCDP, NDP, NDP+, PIAS (SCDP paper, figures 7 to 9)",
@@ -265,7 +265,7 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
                 format!("web search, load {load}: scdp, mean of flows up to 10 KB at 10 Gb/s over 1 Gb/s, %"),
                 change.map(|per_cent| 100.0 + per_cent),
                 Some(10.0),
-                // The paper says "roughly an order of magnitude".
+                // The paper says "roughly an order of magnitude", so the band allows a factor of 5 to 20.
                 (5.0, 20.0),
                 "delays do not shrink with the rate",
             ));
@@ -275,8 +275,9 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
     rows
 }
 
-/// Returns the row for SCDP's advantage over NDP at 10 Gb/s: its change from the lowest to the highest load. The paper
-/// says that the advantage is smallest at the highest load, because more flows need decoding.
+/// Returns the row about SCDP's advantage over NDP at 10 Gb/s. The row shows how the advantage changes from the lowest
+/// to the highest load. The paper says that the advantage is smallest at the highest load, because more flows need
+/// decoding there.
 fn gap_at_high_load(results: &Results) -> Option<ComparisonRow> {
     let gap = |load| {
         let at = Selection::new(results, TEN_GIGABIT.name, Some(load));

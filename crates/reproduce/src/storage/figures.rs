@@ -1,4 +1,4 @@
-//! Common functions of SCDP's storage figures.
+//! Functions that all storage figures of SCDP share.
 
 use crate::band;
 use crate::case::Keys;
@@ -14,23 +14,24 @@ pub const SCENARIO: &str = include_str!("../../scenarios/reproduce/scdp-storage.
 /// Number of hosts in the full form and in the quick form.
 pub const HOSTS: (u32, u32) = (250, 16);
 
-/// Number of loads that run on real hosts. These are the first loads, with blocks of 1 MB.
+/// Number of loads that also run on real hosts. They are the first loads in the list, with blocks of 1 MB.
 pub const ON_REAL_HOSTS: usize = 2;
 
-/// Load. Its studies use two methods of transfer.
+/// Load of a storage figure. Its two studies use two different methods of transfer.
 pub struct Load {
-    /// Description for rows.
+    /// Description of the load in rows.
     pub description: &'static str,
-    /// Names of the two studies: with the best method of each design, and with the other method.
+    /// Names of the two studies. The first study uses the best method of each design, and the second study uses the
+    /// other method.
     pub parts: (&'static str, &'static str),
-    /// Sizes of the objects.
+    /// Sizes of the objects that sessions transfer.
     pub sizes: &'static str,
     /// Sessions per second for each host.
     pub per_host: u32,
 }
 
 impl Load {
-    /// Returns the study with this name. `way` contains the keys of its method of transfer.
+    /// Returns the study with this name. `way` contains the keys that select the method of transfer.
     pub fn part(&self, name: &'static str, way: Keys) -> Part {
         let rate = |hosts: u32| (self.per_host * hosts).to_string();
         let load = [
@@ -77,7 +78,7 @@ impl Load {
     }
 }
 
-/// Returns the goodputs of sessions in Mb/s; 0 for an unfinished session.
+/// Returns the goodputs of sessions in Mb/s. The goodput of an unfinished session is 0.
 pub fn goodputs(run: &RunRecord) -> Vec<f64> {
     let outcomes = SessionOutcome::of(&run.sessions);
     let goodput = |session: SessionOutcome| session.goodput_bps().unwrap_or(0.0) / 1e6;
@@ -86,10 +87,10 @@ pub fn goodputs(run: &RunRecord) -> Vec<f64> {
 
 pub const MEAN_GOODPUT: Figure<'static> = Figure::Of(Statistic::Mean, &goodputs);
 
-/// Goodput that nine of ten sessions exceed: the 10th percentile.
+/// 10th percentile of the goodput: nine of ten sessions exceed it.
 pub const LOW_GOODPUT: Figure<'static> = Figure::Of(Statistic::Quantile(0.1), &goodputs);
 
-/// Returns the mean goodput of a background flow in Gb/s, over the time in which sessions start.
+/// Returns the mean goodput of a background flow in Gb/s, during the time in which sessions start.
 pub fn background(run: &RunRecord) -> f64 {
     let is_of = |class: &u8| *class == Class::Background as u8;
     let flows = run.flows.iter().filter(|flow| is_of(&flow.class)).count();
@@ -100,8 +101,8 @@ pub fn background(run: &RunRecord) -> f64 {
 
 pub const BACKGROUND: Figure<'static> = Figure::Run(&background);
 
-/// Returns the rows that writes and reads have in common: SCDP's sessions, their comparison with the other designs with
-/// both methods, and the background flows.
+/// Returns the rows that writes and reads have in common: the values of SCDP's sessions, the comparison with the other
+/// designs for both methods, and the background flows.
 pub fn rows_of(
     results: &Results,
     load: &Load,
@@ -129,8 +130,8 @@ pub fn rows_of(
         }
     }
     if !results.ran(part, "ndp") {
-        // Studies on real hosts contain only one design. They do not measure the goodput of background flows, which do
-        // not finish.
+        // Studies on real hosts contain only one design. They do not measure the goodput of background flows, because
+        // these flows do not finish.
         return rows;
     }
     for (its_part, by) in [(part, way), (other_part, other_way)] {

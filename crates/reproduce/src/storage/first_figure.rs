@@ -1,4 +1,5 @@
-//! TCP and NDP with one and three replicas (SCDP paper, figure 1). The figure motivates SCDP for storage.
+//! Goodput of TCP and NDP with one and with three replicas (SCDP paper, figure 1). The figure motivates SCDP for
+//! storage.
 
 use super::figures::{Load, MEAN_GOODPUT};
 use crate::band;
@@ -8,7 +9,7 @@ use crate::part::{Part, Reproduction, Results};
 use crate::row::row;
 use tailcut_report::ComparisonRow;
 
-/// Load and method of each bar in the figure: 8 writes of 1 MB per second for each host, or 24 reads of 1 MB.
+/// Load and method of each bar in the figure. Each host has 8 writes of 1 MB per second, or 24 reads of 1 MB.
 const WAYS: [(Load, Keys); 5] = [
     (
         way("writes of one replica", "figure-write-1", 8),
@@ -53,12 +54,12 @@ const fn way(description: &'static str, part: &'static str, per_host: u32) -> Lo
     }
 }
 
-/// Band of a published order: NDP has a higher mean than TCP.
+/// Band for a published order: the mean of NDP is higher than the mean of TCP.
 const MORE: band::Band = band::from(5.0);
-/// Band of a published order: three replicas have a lower mean than one.
+/// Band for a published order: the mean with three replicas is lower than the mean with one.
 const LESS: band::Band = band::SOME_GAIN;
 
-/// Reproduction of the figure.
+/// Reproduction of the figure that motivates SCDP for storage.
 pub const FIRST_FIGURE: Reproduction = Reproduction {
     name: "scdp-storage-today",
     title: "Storage over TCP and NDP with one and three replicas (SCDP paper, figure 1)",

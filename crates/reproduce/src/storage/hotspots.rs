@@ -1,4 +1,4 @@
-//! Web search together with reads and writes of storage (SCDP paper, section V-D, figure 10).
+//! Web search traffic together with storage reads and writes (SCDP paper, section V-D, figure 10).
 
 use crate::band;
 use crate::case::Keys;
@@ -11,7 +11,7 @@ use tailcut_scenario::sim::workload::Class;
 
 pub(super) const SCENARIO: &str = include_str!("../../scenarios/reproduce/scdp-hotspots.toml");
 
-/// Scenario that has long flows instead of storage, and otherwise equals [`SCENARIO`].
+/// Scenario that has long flows instead of storage. Apart from that, it equals [`SCENARIO`].
 pub(super) const WITHOUT: &str =
     include_str!("../../scenarios/reproduce/scdp-hotspots-without.toml");
 
@@ -28,14 +28,14 @@ fn is_studied(flow: &FlowRecord) -> bool {
     flow.class != Class::Background as u8
 }
 
-/// The 99th percentile of the completion times of flows up to 10 KB, in microseconds.
+/// 99th percentile of the completion times of flows of at most 10 KB, in microseconds.
 pub(super) const SHORT_P99: Figure<'static> = Figure::Of(Statistic::P99, &short);
 
 fn short(run: &RunRecord) -> Vec<f64> {
     fcts(run, |flow| is_studied(flow) && flow.bytes.0 <= SHORT)
 }
 
-/// Returns the goodputs of flows from 1 to 10 MB in Mb/s; 0 for an unfinished flow.
+/// Returns the goodputs of flows of 1 to 10 MB in Mb/s. The goodput of an unfinished flow is 0.
 fn long(run: &RunRecord) -> Vec<f64> {
     let of_size =
         |flow: &&FlowRecord| is_studied(flow) && (1_000_001..=10_000_000).contains(&flow.bytes.0);
@@ -46,14 +46,14 @@ fn long(run: &RunRecord) -> Vec<f64> {
     run.flows.iter().filter(of_size).map(goodput).collect()
 }
 
-/// Published 99th percentiles at load 0.5, without and with storage, in microseconds.
+/// Published 99th percentiles at load 0.5 in microseconds: design, value without storage, and value with storage.
 pub(super) const PUBLISHED: [(&str, f64, f64); 3] = [
     ("scdp", 277.0, 287.0),
     ("ndp", 306.0, 381.0),
     ("pias", 386.0, 480.0),
 ];
 
-/// Reproduction of the hotspots.
+/// Reproduction of the figure about web search with storage traffic.
 pub const HOTSPOTS: Reproduction = Reproduction {
     name: "scdp-hotspots",
     title: "Short and long flows with storage's reads and writes (SCDP paper, figure 10)",
@@ -71,7 +71,7 @@ fn parts() -> Vec<Part> {
     };
     vec![
         part("scdp-hotspots-without", WITHOUT, &[]),
-        // The rate for each host is the same as in the full form.
+        // Each host has the same rate of sessions as in the full form.
         part(
             "scdp-hotspots",
             SCENARIO,

@@ -1,4 +1,4 @@
-//! SCDP's storage figures (SCDP paper, figure 1, sections V-A, V-D and V-H). The scenarios set values that the paper
+//! Storage figures of SCDP (SCDP paper, figure 1, sections V-A, V-D and V-H). The scenarios set values that the paper
 //! does not specify.
 
 mod figures;

@@ -1,4 +1,4 @@
-//! Wasted symbols of one-to-many sessions (SCDP paper, section V-H, figure 17).
+//! Wasted symbols in one-to-many sessions (SCDP paper, section V-H, figure 17).
 
 use super::figures::{Load, MEAN_GOODPUT, goodputs};
 use crate::band;
@@ -35,26 +35,26 @@ const LOADS: [Load; 4] = [
     },
 ];
 
-/// Returns the share in per cent of sessions in which a receiver received more than `least` useless symbols.
+/// Returns the percentage of sessions in which a receiver received more than `least` useless symbols.
 pub(super) fn share_above(run: &RunRecord, least: u32) -> f64 {
     let outcomes = SessionOutcome::of(&run.sessions);
     let above = outcomes.iter().filter(|session| session.in_vain > least);
     100.0 * above.count() as f64 / outcomes.len() as f64
 }
 
-/// Returns the share in per cent of the received symbols that were useless for their receiver.
+/// Returns the percentage of received symbols that were useless for their receiver.
 pub(super) fn share_in_vain(run: &RunRecord) -> f64 {
     let summary = SessionSummary::of(&run.sessions).unwrap_or_default();
     100.0 * summary.in_vain as f64 / summary.symbols as f64
 }
 
-/// Returns the share in per cent of the received symbols that arrived when their receiver already had the whole object.
+/// Returns the percentage of received symbols that arrived after their receiver had the whole object.
 fn share_late(run: &RunRecord) -> f64 {
     let summary = SessionSummary::of(&run.sessions).unwrap_or_default();
     100.0 * summary.late as f64 / (summary.symbols + summary.late) as f64
 }
 
-/// Reproduction of the wasted symbols.
+/// Reproduction of the figure about wasted symbols.
 pub const OVERHEAD: Reproduction = Reproduction {
     name: "scdp-overhead",
     title: "Wasted symbols of one-to-many sessions (SCDP paper, figure 17)",
@@ -89,7 +89,7 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
             format!("{description}: share of wasted symbols among arrived ones, %"),
             &at.by_seed("scdp", share_in_vain),
             heaviest.then_some(1.0),
-            // Zero to twice the published value is allowed.
+            // The band allows zero to twice the published value.
             heaviest.then_some((0.0, 2.0)),
             "the published 1 % at heavy load",
         ));

@@ -1,14 +1,14 @@
-//! Reads of blocks with three replicas (SCDP paper, figure 6): of one block from all replicas, of one block from one
-//! replica, and of three blocks at the same time, each from one replica.
+//! Reads of blocks with three replicas (SCDP paper, figure 6). A read is of one block from all replicas, of one block
+//! from one replica, or of three blocks at the same time, each from one replica.
 
 use super::figures::{Load, ON_REAL_HOSTS, rows_of};
 use crate::case::Keys;
 use crate::part::{Part, Reproduction, Results};
 use tailcut_report::ComparisonRow;
 
-/// Loads. In the first part, each read is from all replicas (from one replica, if the design cannot use several). In
-/// the second part, each read is of three blocks at the same time. A block arrives at three hosts in a write and at one
-/// host in a read, so there are three times as many reads as writes.
+/// Loads of the figure. In the first part, each read is from all replicas. Designs that cannot use several replicas
+/// read from one. In the second part, each read is of three blocks at the same time. A block arrives at three hosts in
+/// a write and at one host in a read, so there are three times as many reads as writes.
 const LOADS: [Load; 4] = [
     Load {
         description: "reads of 1 MB, 12 a second a host",
@@ -38,10 +38,10 @@ const LOADS: [Load; 4] = [
 
 const READS_ONLY: Keys = &[("workload.read_share", "1")];
 
-/// Published goodput of background flows at the highest load, in Gb/s.
+/// Published goodput of background flows at the highest load, in Gb/s, by design.
 const BACKGROUND: &[(&str, f64)] = &[("ndp", 0.342), ("pias", 0.152)];
 
-/// Reproduction of the reads.
+/// Reproduction of the figure about reads.
 pub const READS: Reproduction = Reproduction {
     name: "scdp-storage-reads",
     title: "Reads of blocks with three replicas: SCDP, NDP, NDP+, PIAS (SCDP paper, figure 6)",
@@ -65,7 +65,7 @@ fn parts() -> Vec<Part> {
     parts.collect()
 }
 
-/// Returns the parts in credit mode, with switches that do not trim. In paper mode over UDP, SCDP can only have one
+/// Returns the parts in credit mode, with switches that do not trim. In paper mode over UDP, SCDP supports only one
 /// sender, so it cannot read from all replicas.
 fn parts_on_real_hosts() -> Vec<Part> {
     let blocks_of_1_mb = LOADS.iter().take(ON_REAL_HOSTS);

@@ -1,4 +1,4 @@
-//! Sensitivity of SCDP's storage figures: the writes and reads with the highest load, and the hotspots. Each study sets
+//! Sensitivity of SCDP's storage figures: the writes and reads at the highest load, and the hotspots. Each study sets
 //! one parameter to another value that the SCDP paper permits.
 
 use super::figures::{BACKGROUND, MEAN_GOODPUT, SCENARIO, goodputs};
@@ -12,16 +12,16 @@ use crate::part::{Part, Reproduction, Results};
 use crate::row::row;
 use tailcut_report::ComparisonRow;
 
-/// Study: a case with a rate of sessions for each host and a size of the network.
+/// Setting of a study: a case, a rate of sessions for each host, and a size of the network.
 struct Setting {
     case: Case,
     /// Sessions per second for each host.
     per_host: f64,
-    /// Parameter k of the fat-tree. It has k^3/4 hosts.
+    /// Parameter k of the fat-tree, which has k^3/4 hosts.
     k: u32,
 }
 
-/// Returns the settings of a table.
+/// Returns the settings that a table contains.
 ///
 /// # Panics
 /// If a line does not have five columns, or a number is missing.
@@ -45,7 +45,7 @@ impl Setting {
         part
     }
 
-    /// Returns whether the setting selects its designs itself. Most of these settings select only SCDP.
+    /// Returns whether this setting selects its designs itself. Most settings that do select only SCDP.
     fn is_alone(&self) -> bool {
         self.case.changes().iter().any(|(key, _)| *key == "designs")
     }
@@ -53,7 +53,7 @@ impl Setting {
 
 const QUICK: Keys = &[("duration", "300ms"), ("drain", "1s"), ("seeds", "3")];
 
-/// The highest load of the figures.
+/// Keys of the highest load in the figure about writes.
 const WRITES: Keys = &[
     ("workload.sizes", "fixed:4MB"),
     ("designs", "scdp, ndp, pias"),
@@ -77,7 +77,7 @@ const HOTSPOTS_QUICK: Keys = &[("duration", "250ms"), ("drain", "200ms")];
 
 const WHY: &str = "one parameter at a time";
 
-/// Reproduction: sensitivity of the results to parameters.
+/// Reproduction that shows the sensitivity of SCDP's storage results to parameters.
 pub const SENSITIVITY: Reproduction = Reproduction {
     name: "scdp-storage-sensitivity",
     title: "SCDP's storage figures with other values of unpublished parameters",
@@ -136,7 +136,7 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
     rows
 }
 
-/// Returns the rows for the goodput of sessions and of background flows. `published` contains the values for
+/// Returns the rows for the goodput of sessions and of background flows. `published` contains the published goodput of
 /// background flows.
 fn compared(
     results: &Results,
@@ -176,7 +176,8 @@ fn compared(
     rows
 }
 
-/// Returns the rows for short flows with storage, and their change against short flows with long flows only.
+/// Returns the rows for short flows with storage traffic. They also show the change against short flows with long flows
+/// only.
 fn beside_storage(results: &Results, setting: &Setting) -> Vec<ComparisonRow> {
     let without = settings(WITHOUT).find(|without| without.k == setting.k);
     let at = Selection::new(results, setting.case.name, None);

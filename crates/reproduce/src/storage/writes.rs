@@ -1,4 +1,4 @@
-//! Writes to three replicas (SCDP paper, figure 5): by multicast, with one flow to each replica, and along a chain of
+//! Writes to three replicas (SCDP paper, figure 5): by multicast, with one flow to each replica, or along a chain of
 //! replicas.
 
 use super::figures::{Load, ON_REAL_HOSTS, rows_of};
@@ -6,8 +6,8 @@ use crate::case::Keys;
 use crate::part::{Part, Reproduction, Results};
 use tailcut_report::ComparisonRow;
 
-/// Loads. The first part uses multicast (one flow to each replica, if the design has no multicast). The second part
-/// uses a chain.
+/// Loads of the figure. The first part uses multicast. Designs without multicast use one flow to each replica. The
+/// second part uses a chain of replicas.
 const LOADS: [Load; 4] = [
     Load {
         description: "writes of 1 MB, 4 a second a host",
@@ -35,10 +35,10 @@ const LOADS: [Load; 4] = [
     },
 ];
 
-/// Published goodput of background flows at the highest load, in Gb/s.
+/// Published goodput of background flows at the highest load, in Gb/s, by design.
 const BACKGROUND: &[(&str, f64)] = &[("scdp", 0.408), ("ndp", 0.252), ("pias", 0.182)];
 
-/// Reproduction of the writes.
+/// Reproduction of the figure about writes.
 pub const WRITES: Reproduction = Reproduction {
     name: "scdp-storage-writes",
     title: "Writes to three replicas: SCDP, NDP, NDP+, PIAS (SCDP paper, figure 5)",

@@ -29,7 +29,7 @@ impl ClientEnd {
         self.copy
     }
 
-    /// Reads all that is new in the first `total` bytes of the stream, and passes windows and body bytes to `client`.
+    /// Reads all new data in the first `total` bytes of the stream, and passes windows and body bytes to `client`.
     ///
     /// # Errors
     /// The errors of [`Headers::next`].
@@ -70,8 +70,8 @@ pub struct ServerEnd {
 }
 
 impl ServerEnd {
-    /// Creates the end of an accepted stream. It answers in parts of `part` bytes, at least 1. If answers carry windows
-    /// (`send_space` is set), a part has at most [`TELLING_PART`](super::TELLING_PART) bytes.
+    /// Creates the server's end of an accepted stream. The server answers in parts of `part` bytes, at least 1. If
+    /// answers carry windows (`send_space` is set), a part has at most [`TELLING_PART`](super::TELLING_PART) bytes.
     pub fn new(part: u64, send_space: Option<SendSpace>) -> Self {
         Self {
             reader: Reader::default(),
@@ -127,7 +127,7 @@ impl ServerEnd {
         }
     }
 
-    /// Adds `bytes` more bytes that the server has of the answer.
+    /// Records that the server has `bytes` more bytes of the answer.
     pub fn add(&mut self, bytes: u64) {
         if let Some((_, writer)) = &mut self.answer {
             writer.add(bytes);
@@ -149,8 +149,8 @@ impl ServerEnd {
         self.answer.map_or(0, |(_, writer)| writer.stream_bytes())
     }
 
-    /// Returns the bytes of the object among the `sent` bytes of the stream, without the headers among them. Bytes
-    /// that were sent again count; headers count once.
+    /// Returns how many of the `sent` bytes of the stream are bytes of the object, not of headers. Retransmitted bytes
+    /// count again; headers count once.
     pub fn object_bytes(&self, sent: u64) -> u64 {
         let answer = self.answer.as_ref();
         answer.map_or(0, |(_, writer)| writer.object_bytes(sent))

@@ -1,9 +1,9 @@
 //! Streams between a copy's client and its server: headers, each followed by the bytes that it announces.
 //!
 //! A writer turns messages and answers into a number of bytes for the stream, and returns the header at their front
-//! ([`Framed`], [`ServerEnd::write`]). A [`Reader`] receives the number of bytes that have arrived in order. It
-//! returns each header and body bytes as soon as they have arrived. With real bytes, the reader's headers are decoded
-//! from these bytes. Where segments carry lengths and no bytes, a [`SideChannel`] carries the headers.
+//! ([`Framed`], [`ServerEnd::write`]). A [`Reader`] receives the number of bytes that have arrived in order. It returns
+//! each header and each number of body bytes as soon as they have arrived. With real bytes, the reader decodes headers
+//! from these bytes. If segments carry only lengths, a [`SideChannel`] carries the headers.
 
 mod ends;
 mod framed;

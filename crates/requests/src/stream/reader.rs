@@ -9,8 +9,8 @@ pub trait Headers {
     /// Reason why bytes are not a header.
     type Error;
 
-    /// Returns the next header if it has arrived whole. It begins where the last body ends, and `there` bytes have
-    /// arrived since that position.
+    /// Returns the next header after all its bytes have arrived. The header begins at the end of the last body. `there`
+    /// is the number of bytes that have arrived after this position.
     ///
     /// # Errors
     /// The received bytes cannot be the start of a header.
@@ -67,7 +67,7 @@ impl<H: Framed> Reader<H> {
     /// Returns the next header or body bytes, or `None` until more bytes arrive.
     ///
     /// # Errors
-    /// The errors of [`Headers::next`]. The stream cannot be read any further then.
+    /// The errors of [`Headers::next`]. After an error, the stream cannot be read further.
     pub fn read<S>(&mut self, headers: &mut S) -> Result<Option<Read<H>>, S::Error>
     where
         S: Headers<Header = H>,

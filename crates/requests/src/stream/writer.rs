@@ -5,8 +5,8 @@ use crate::answer::{ANSWER_BYTES, AnswerHeader};
 use crate::header::{CopyId, RequestHeader};
 use crate::send_space::SendSpace;
 
-/// Longest part of an answer that carries windows, in bytes without its header: about six segments, so that a client
-/// receives the window several times in each round trip.
+/// Longest part of an answer that carries windows, in bytes without its header. It is about six segments long, so a
+/// client receives the window several times in each round trip.
 pub const TELLING_PART: u64 = 8_192;
 
 /// Bytes of an answer that a server passes to its transport.
@@ -14,14 +14,15 @@ pub const TELLING_PART: u64 = 8_192;
 pub struct Written {
     /// Header at the start of the bytes. `None`: the bytes continue a part.
     pub header: Option<AnswerHeader>,
-    /// Bytes of the stream, the header included. They end at the end of a part or of the bytes that the server has.
+    /// Number of bytes for the stream, with the header. The bytes end with a part, or with the last byte that the
+    /// server has.
     pub bytes: u64,
     /// Whether the answer ends with these bytes.
     pub is_last: bool,
 }
 
-/// Writer of one answer: parts of equal length, each behind its header. The last part may be shorter. A part begins
-/// as soon as the server has its first byte, so the length of the stream is known in advance.
+/// Writer of one answer. It cuts the answer into parts of equal length, each behind a header. The last part may be
+/// shorter. A part begins as soon as the server has its first byte, so the length of the stream is known in advance.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Writer {
     copy: CopyId,
@@ -68,7 +69,7 @@ impl Writer {
         self.priority
     }
 
-    /// Adds `bytes` more bytes that the server has of the answer.
+    /// Records that the server has `bytes` more bytes of the answer.
     pub fn add(&mut self, bytes: u64) {
         self.ready = self.ready.saturating_add(bytes).min(self.of);
     }
@@ -118,8 +119,8 @@ impl Writer {
         self.of.saturating_add(headers)
     }
 
-    /// Returns the bytes of the object among the `sent` bytes of the stream, without the headers among them. Bytes
-    /// that were sent again count; headers count once.
+    /// Returns how many of the `sent` bytes of the stream are bytes of the object, not of headers. Retransmitted bytes
+    /// count again; headers count once.
     pub fn object_bytes(&self, sent: u64) -> u64 {
         let header = ANSWER_BYTES as u64;
         let whole = self.stream_bytes();

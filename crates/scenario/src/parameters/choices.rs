@@ -51,6 +51,6 @@ choices! {
     LossRecovery { "rfc6675" => Self::Rfc6675, "rack" => Self::Rack }
     WindowUse { "full" => Self::Full, "half" => Self::Half }
     PortEvents { "one" => Self::OneWherePossible, "two" => Self::Two }
-    // The size of a quorum is a separate key.
+    // The size of the quorum is a separate key, so this value is only a placeholder.
     StragglerPolicy { "wait" => Self::Wait, "drop" => Self::Drop, "quorum" => Self::Quorum(1) }
 }

@@ -8,7 +8,7 @@ use tailcut_sim::transport::tcp::DelayedAck;
 use tailcut_sim::{HullParameters, PhantomParameters, Settings};
 use tailcut_units::Duration;
 
-/// Values of keys that set a parameter together. [`CombinedKeys::resolve`] computes the parameters from them.
+/// Values of keys that set a parameter together. [`CombinedKeys::resolve`] computes the parameters from these values.
 #[derive(Clone, Debug)]
 pub struct CombinedKeys {
     pub acks: Acks,
@@ -16,9 +16,9 @@ pub struct CombinedKeys {
     /// Interrupt coalescing of NICs. One frame per interrupt means no coalescing.
     pub coalescing: Coalescing,
     pub hedge: Hedge,
-    /// Budget of hedges, in per cent of the requests.
+    /// Budget of hedges, in per cent of the number of requests.
     pub budget: f64,
-    /// Number of receivers that must have all data, if the straggler policy is a quorum.
+    /// Number of receivers that must have all data. Used if the straggler policy is a quorum.
     pub quorum: u16,
 }
 
@@ -27,7 +27,7 @@ pub struct CombinedKeys {
 pub struct Acks {
     /// Segments per ACK. `None`: every segment is acknowledged at once.
     pub segments: Option<u8>,
-    /// Longest delay of an ACK. `None`: the delay that fits the smallest retransmission timeout.
+    /// Longest delay of an ACK. `None`: a delay that fits the smallest retransmission timeout.
     pub timeout: Option<Duration>,
 }
 
@@ -49,11 +49,11 @@ pub struct Hull {
 pub struct Hedge {
     /// Fixed delay. `None`: the delay is a percentile of the latencies.
     pub after: Option<Duration>,
-    /// Percentile, in per cent.
+    /// Percentile of the latencies after which a hedge is sent, in per cent.
     pub percent: f64,
     /// Number of most recent latencies over which the percentile is computed.
     pub window: u32,
-    /// Delay until the first percentile is known.
+    /// Delay of a hedge until the first percentile is known.
     pub first: Duration,
 }
 

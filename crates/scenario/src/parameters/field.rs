@@ -4,17 +4,17 @@ use super::{FieldValue, Parameters};
 use crate::value::{Kind, Value};
 use std::fmt;
 
-/// Field of a run's parameters. A key sets it. The default of the key is the value of the field in the default
+/// Field of a run's parameters, which a key sets. The default of the key is the value of this field in the default
 /// parameters.
 #[derive(Clone, Copy)]
 pub struct Field {
     /// Values that the type of the field allows, if its key adds no limit.
     pub(crate) kind: Option<Kind>,
-    /// Words that the type of the field accepts.
+    /// Words that the field's type accepts.
     pub(crate) words: &'static [&'static str],
-    /// Returns the content of the field as a value of a key with this kind and these words.
+    /// Function that returns the content of the field as a value of a key with this kind and these words.
     pub(crate) value: fn(&Parameters, Kind, &[&'static str]) -> Option<Value>,
-    /// Stores a value in the field.
+    /// Function that stores a value in the field.
     pub(crate) set: fn(&mut Parameters, &Value),
 }
 

@@ -29,14 +29,15 @@ pub trait FieldValue: Sized {
     fn value(&self, kind: Kind, words: &[&'static str]) -> Option<Value>;
 }
 
-/// Returns the word that stands for the content of the field, if any.
+/// Returns the word that stands for the content of the field, or `None` if there is no such word.
 fn word<T: FieldValue + PartialEq>(field: &T, words: &[&'static str]) -> Option<Value> {
     let words = words.iter().map(|word| Value::Word(word));
     let mut words = words.filter(|word| T::from_value(word).as_ref() == Some(field));
     words.next()
 }
 
-/// Whole numbers. The word `unlimited` means the largest number. Other words, such as `off`, mean zero.
+/// Implements [`FieldValue`] for whole numbers. The word `unlimited` means the largest number. Other words, such as
+/// `off`, mean zero.
 macro_rules! whole_numbers {
     ($($number:ty),*) => {
         $(impl FieldValue for $number {
@@ -99,7 +100,8 @@ impl FieldValue for f64 {
     }
 }
 
-/// Types whose values all have the same form. Some of them set the kind of their key.
+/// Implements [`FieldValue`] for types whose values all have the same form. Some of these types also set the kind of
+/// their key.
 macro_rules! forms {
     ($($field:ty $([$kind:expr])?: $form:ident($value:ident) => $of:expr, $from:ident => $to:expr;)*) => {
         $(impl FieldValue for $field {
@@ -154,7 +156,7 @@ impl<T: FieldValue> FieldValue for Option<T> {
     }
 }
 
-/// Amounts in bytes, or in a second unit.
+/// Implements [`FieldValue`] for amounts in bytes, or in a second unit such as packets.
 macro_rules! counted_or_bytes {
     ($field:ty, $counted:ident) => {
         impl FieldValue for $field {

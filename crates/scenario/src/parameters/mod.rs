@@ -22,9 +22,9 @@ use tailcut_units::Duration;
 #[derive(Clone, Debug)]
 pub struct Parameters {
     pub settings: Settings,
-    /// Mechanisms of TCP under one name. Keys of single mechanisms come after it.
+    /// Profile of TCP: one name that sets several mechanisms. Keys of single mechanisms override it.
     pub profile: Profile,
-    /// Timers of TCP under one name. Keys of single timers come after it.
+    /// Set of TCP's timers under one name. Keys of single timers override it.
     pub timers: TimerSet,
     /// Values of keys that set a part of the settings together.
     pub combined: CombinedKeys,
@@ -37,7 +37,7 @@ pub struct RunOptions {
     /// Interval between two samples of queues and links. `None`: no samples.
     pub sample_every: Option<Duration>,
     pub measures: Measures,
-    /// Time for flows to finish after the last arrival.
+    /// Longest time that the run continues after the last arrival, so that flows can finish.
     pub drain: Duration,
     /// Whether flows keep arriving until the last recorded flow has ended.
     pub continues_load: bool,

@@ -1,6 +1,6 @@
 //! Scenarios: values from a file and from flags, each checked against its key in one schema.
 //!
-//! A [`Scenario`] stores each value with the place where it was written. It has no model of the network:
+//! A [`Scenario`] stores each value with the place where it was written. A scenario has no model of the network:
 //! [`Study`](crate::Study) derives the runs from it.
 
 mod document;
@@ -21,12 +21,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Scenario as written. Every value is checked against its key.
+/// Scenario with its values as the user wrote them. Every value is checked against its key.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// Place of the first line. Errors about missing keys use it.
+    /// Location of the first line, for errors about missing keys.
     pub start: Location,
-    /// Default name, if the text sets none.
+    /// Name of the scenario if its text sets none.
     pub name: String,
     /// Directory where relative paths start.
     pub directory: PathBuf,
@@ -37,7 +37,7 @@ pub struct Scenario {
     pub(crate) own_designs: Vec<OwnDesign>,
     /// Traces that were read from files for one study.
     pub(crate) traces: Traces,
-    /// Contents of files that are stored with the scenario, by path.
+    /// Contents of files that are stored with the scenario, by path in the scenario.
     files: BTreeMap<String, Arc<[u8]>>,
 }
 
@@ -50,14 +50,14 @@ pub struct Table {
     entries: BTreeMap<&'static str, Entry>,
 }
 
-/// Value with its place.
+/// Value of a key, and the place where it was written.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Entry {
     /// Value of the key.
     pub value: Value,
     /// Place where the value was written.
     pub place: Location,
-    /// Whether the value is only a starting value. It is no error if nothing reads it.
+    /// Whether the value is only a starting value. It is not an error if no component reads a starting value.
     pub is_starting_value: bool,
     /// Whether the value belongs to a sweep. Names of topologies and workloads do not contain swept values.
     pub is_swept: bool,
@@ -97,7 +97,7 @@ impl Scenario {
         self.tables.iter().filter(of_section).collect()
     }
 
-    /// Marks all current values as starting values. It is no error if nothing reads such a value.
+    /// Marks all current values as starting values. It is not an error if no component reads a starting value.
     pub fn mark_as_starting_values(&mut self) {
         let entries = self
             .tables
@@ -137,20 +137,20 @@ impl Scenario {
     }
 
     /// Sets a key by its path (`tcp.min_rto`, or `seed` at the top) from the text of a flag. In a repeated section, the
-    /// path means the first table, which is created if it is missing. A path with an index (`workload[1].share`) means
-    /// another table. A sweep of the key is removed.
+    /// path means the first table, which is created if it is missing. With an index (`workload[1].share`), the path
+    /// means the table with this index. An existing sweep of the key is removed.
     ///
     /// # Errors
-    /// An unknown key, or a value that it does not allow, at `place`.
+    /// The key is unknown or does not allow the value. The error contains `place` as its location.
     pub fn set(&mut self, path: &str, text: &str, place: &Location) -> Outcome<()> {
         self.put(path, &Raw::Argument(text.to_owned()), place)
     }
 
-    /// Returns the scenario with a key set by its path. A text can stand for any value, as on a command line: `"10ms"`,
+    /// Returns the scenario with a key set by its path. The value can be the text of a command line: `"10ms"`,
     /// `"0.1..0.5:0.1"`, `"tcp, repflow"`.
     ///
     /// # Errors
-    /// An unknown key, or a value that it does not allow.
+    /// The key is unknown or does not allow the value.
     pub fn with(mut self, path: &str, value: impl Into<Raw>) -> Outcome<Self> {
         self.put(path, &value.into(), &Location::Value)?;
         Ok(self)
@@ -168,10 +168,10 @@ impl Scenario {
         self.files.get(path)
     }
 
-    /// Sets a key by its path, as [`Scenario::set`] does, to a value as it was written.
+    /// Sets a key by its path, like [`Scenario::set`], to a value as a user wrote it.
     ///
     /// # Errors
-    /// An unknown key, or a value that it does not allow, at `place`.
+    /// The key is unknown or does not allow the value. The error contains `place` as its location.
     pub fn put(&mut self, path: &str, raw: &Raw, place: &Location) -> Outcome<()> {
         let path = KeyPath::parse(path, place)?;
         self.table_of(&path, place)?
@@ -259,7 +259,7 @@ fn known(section: &str) -> &'static Section {
 }
 
 impl Table {
-    /// Returns the value that was written for a key, if any.
+    /// Returns the value that the user wrote for a key, or `None` if the key was not written.
     pub fn given(&self, key: &str) -> Option<&Entry> {
         self.entries.get(key)
     }

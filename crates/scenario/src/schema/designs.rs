@@ -3,7 +3,7 @@
 use super::key::{ANY_SPAN, PACKETS_OR_BYTES, SIZE, SPAN, Section, count, key, sets, typed, up_to};
 use crate::value::Kind;
 
-/// pFabric.
+/// Keys of pFabric.
 pub const PFABRIC: Section = Section {
     name: "pfabric",
     repeated: false,
@@ -46,7 +46,7 @@ pub const PFABRIC: Section = Section {
     ],
 };
 
-/// PIAS.
+/// Keys of PIAS.
 pub const PIAS: Section = Section {
     name: "pias",
     repeated: false,
@@ -95,7 +95,7 @@ pub const PIAS: Section = Section {
     ],
 };
 
-/// QoS.
+/// Keys of QoS.
 pub const QOS: Section = Section {
     name: "qos",
     repeated: false,
@@ -110,7 +110,7 @@ pub const QOS: Section = Section {
     )],
 };
 
-/// HULL.
+/// Keys of HULL.
 pub const HULL: Section = Section {
     name: "hull",
     repeated: false,
@@ -207,7 +207,7 @@ pub const HULL: Section = Section {
     ],
 };
 
-/// Queues of hosts.
+/// Keys of the queues in hosts.
 pub const HOST: Section = Section {
     name: "host",
     repeated: false,
@@ -241,7 +241,7 @@ pub const HOST: Section = Section {
     ],
 };
 
-/// NICs of hosts.
+/// Keys of the NICs in hosts.
 pub const NIC: Section = Section {
     name: "nic",
     repeated: false,

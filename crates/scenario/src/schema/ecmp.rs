@@ -2,7 +2,7 @@
 
 use super::key::{Section, sets, typed};
 
-/// ECMP.
+/// Section with the keys of ECMP.
 pub const ECMP: Section = Section {
     name: "ecmp",
     repeated: false,

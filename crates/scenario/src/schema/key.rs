@@ -6,7 +6,7 @@ use crate::value::{Kind, Raw, Value};
 /// Section of a scenario.
 #[derive(Debug)]
 pub struct Section {
-    /// Name in the header. Empty for the keys before any header.
+    /// Name in the header of the section. Empty for the keys before any header.
     pub name: &'static str,
     /// Whether the section is written `[[name]]` and can occur several times.
     pub repeated: bool,
@@ -21,7 +21,7 @@ pub struct Section {
 pub struct Key {
     /// Name of the key.
     pub name: &'static str,
-    /// Kind of its values.
+    /// Kind of the key's values.
     pub kind: Kind,
     /// Words that the key accepts in addition to values of its kind.
     pub words: &'static [&'static str],
@@ -36,7 +36,7 @@ pub struct Key {
 pub enum Fallback {
     /// Value of the parameter field that the key sets.
     Field(Field),
-    /// Fixed value, as a user writes it.
+    /// Fixed value, in the syntax of a scenario.
     Is(&'static str),
     /// Description of a default that depends on other keys, or of a missing default.
     Follows(&'static str),
@@ -50,7 +50,7 @@ impl Section {
         self.keys.iter().find(|key| key.name == name)
     }
 
-    /// Returns the name of a key, preceded by the name of the section.
+    /// Returns the path of a key: the name of the section, then the name of the key.
     pub fn path(&self, key: &str) -> String {
         match self.name {
             "" => key.to_owned(),
@@ -84,7 +84,7 @@ impl Key {
         self.default_among(Parameters::defaults())
     }
 
-    /// Returns the default, if it is a value and the defaults of parameters are `defaults`.
+    /// Returns the default, if it is a value. If the key sets a field, the default is the field's value in `defaults`.
     pub fn default_among(&self, defaults: &Parameters) -> Option<Value> {
         match self.default {
             Fallback::Field(field) => (field.value)(defaults, self.kind, self.words),
@@ -107,7 +107,7 @@ impl Key {
     /// Formats a value of the key for a manifest. Quantities have their units.
     pub fn json(&self, value: &Value) -> serde_json::Value {
         match (self.kind, value) {
-            // A manifest shows a number without a unit as bytes, so a count needs its unit.
+            // In a manifest, a number without a unit means bytes, so a count needs its unit.
             (Kind::Sized { of, .. }, Value::Count(count)) => format!("{count} {of}").into(),
             _ => value.to_json(),
         }
@@ -151,7 +151,8 @@ pub(super) const fn typed(name: &'static str, sets: Fallback, about: &'static st
     }
 }
 
-/// Sets a field, given by its path from [`Parameters`]. The default of the key is the field's default.
+/// Creates the default of a key that sets a field, given by its path from [`Parameters`]. The field's default becomes
+/// the key's default.
 macro_rules! sets {
     ($($field:ident).+) => {
         $crate::schema::Fallback::Field($crate::parameters::field!($($field).+))

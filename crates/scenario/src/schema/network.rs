@@ -4,7 +4,7 @@ use super::key::Fallback::{Follows, Is};
 use super::key::{ANY_SPAN, PACKETS_OR_BYTES, SIZE, SPAN, Section, count, key, sets, up_to};
 use crate::value::Kind;
 
-/// Hosts, switches and links.
+/// Keys of hosts, switches and links.
 pub const TOPOLOGY: Section = Section {
     name: "topology",
     repeated: false,
@@ -114,7 +114,7 @@ pub const TOPOLOGY: Section = Section {
     ],
 };
 
-/// Nodes of a custom network.
+/// Keys of the nodes of a custom network.
 pub const NODES: Section = Section {
     name: "nodes",
     repeated: true,
@@ -143,7 +143,7 @@ pub const NODES: Section = Section {
     ],
 };
 
-/// Links of a custom network.
+/// Keys of the links of a custom network.
 pub const LINKS: Section = Section {
     name: "links",
     repeated: true,
@@ -178,7 +178,7 @@ pub const LINKS: Section = Section {
     ],
 };
 
-/// Impaired links.
+/// Keys of impaired links.
 pub const FAILURES: Section = Section {
     name: "failures",
     repeated: true,
@@ -235,7 +235,7 @@ pub const FAILURES: Section = Section {
     ],
 };
 
-/// Queues.
+/// Keys of the queues at switch ports.
 pub const QUEUE: Section = Section {
     name: "queue",
     repeated: false,
@@ -270,7 +270,7 @@ pub const QUEUE: Section = Section {
     ],
 };
 
-/// Shared buffers of switches.
+/// Keys of the shared buffers of switches.
 pub const SHARED_BUFFER: Section = Section {
     name: "shared_buffer",
     repeated: false,
@@ -293,7 +293,7 @@ pub const SHARED_BUFFER: Section = Section {
     ],
 };
 
-/// Overhead of packets.
+/// Keys of the header and framing overhead of packets.
 pub const FRAMING: Section = Section {
     name: "framing",
     repeated: false,

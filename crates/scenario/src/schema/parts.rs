@@ -5,7 +5,7 @@ use crate::value::Kind;
 use std::sync::{Mutex, PoisonError};
 use tailcut_sim::{Parameter, ParameterKind, section_of, with_parameters};
 
-/// Sections built so far, each once per process.
+/// Sections that were built so far. Each section is built once per process.
 static MADE: Mutex<Vec<&'static Section>> = Mutex::new(Vec::new());
 
 /// Returns the sections of all registered parts that have keys.
@@ -30,7 +30,7 @@ pub fn sections() -> Vec<&'static Section> {
     with_parameters().into_iter().map(of_part).collect()
 }
 
-/// Returns the key of a parameter.
+/// Converts a parameter of a part to a key.
 fn key(parameter: &Parameter) -> Key {
     let (kind, words) = match parameter.kind {
         ParameterKind::Flag => (Kind::Flag, &[][..]),

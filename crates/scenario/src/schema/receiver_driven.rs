@@ -6,7 +6,7 @@ use tailcut_sim::fabric::MAX_MEMBERS;
 
 const THRESHOLDS: Kind = Kind::Sizes { most: 7 };
 
-/// NDP and NDP+.
+/// Keys of NDP and NDP+.
 pub const NDP: Section = Section {
     name: "ndp",
     repeated: false,
@@ -77,7 +77,7 @@ pub const NDP: Section = Section {
     ],
 };
 
-/// SCDP.
+/// Keys of SCDP.
 pub const SCDP: Section = Section {
     name: "scdp",
     repeated: false,
@@ -214,7 +214,7 @@ pub const SCDP: Section = Section {
     ],
 };
 
-/// SCDP over switches that drop.
+/// Keys of SCDP over switches that drop packets.
 pub const SCDP_PLAIN: Section = Section {
     name: "scdp_plain",
     repeated: false,

@@ -1,8 +1,8 @@
-//! Keys of servers, and of the reaction of clients to slow answers.
+//! Keys of servers, and keys for duplicates of requests.
 
 use super::key::{ANY_SPAN, SIZE, SPAN, Section, count, key, sets, typed, up_to};
 
-/// Servers of requests.
+/// Keys of the servers of requests.
 pub const SERVERS: Section = Section {
     name: "servers",
     repeated: false,
@@ -100,7 +100,7 @@ pub const SERVERS: Section = Section {
     ],
 };
 
-/// Duplicates.
+/// Keys of the duplicates of requests.
 pub const RANS: Section = Section {
     name: "rans",
     repeated: false,

@@ -130,7 +130,7 @@ pub const STUDY: Section = Section {
     ],
 };
 
-/// Measured part of each run.
+/// Keys of the measured part of each run.
 pub const MEASURE: Section = Section {
     name: "measure",
     repeated: false,

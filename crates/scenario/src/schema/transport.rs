@@ -3,7 +3,7 @@
 use super::key::{ANY_SPAN, SIZE, SPAN, Section, count, key, sets, typed, up_to};
 use crate::value::Kind;
 
-/// TCP.
+/// Keys of TCP.
 pub const TCP: Section = Section {
     name: "tcp",
     repeated: false,
@@ -267,7 +267,7 @@ pub const TCP: Section = Section {
     ],
 };
 
-/// RepFlow and RepSYN.
+/// Keys of RepFlow and RepSYN.
 pub const REPNET: Section = Section {
     name: "repnet",
     repeated: false,

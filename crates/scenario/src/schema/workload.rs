@@ -5,7 +5,7 @@ use super::key::{ANY_SPAN, Key, SIZE, SPAN, Section, count, key, up_to};
 use crate::value::Kind;
 use tailcut_sim::fabric::MAX_MEMBERS;
 
-/// Traffic in the network.
+/// Keys of the traffic in the network.
 pub const WORKLOAD: Section = Section {
     name: "workload",
     repeated: true,
@@ -19,7 +19,7 @@ const WEIGHT: Kind = Kind::Number {
     most: 1e6,
 };
 
-/// Hosts that send or receive more than others.
+/// Keys of hosts that send or receive more than others.
 pub const GROUPS: Section = Section {
     name: "groups",
     repeated: true,

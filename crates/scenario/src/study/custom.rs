@@ -19,8 +19,8 @@ enum Group {
     Switches(Range<u32>),
 }
 
-/// Returns the names of all nodes. A group of one node gives the node its name. In a larger group, each node has an
-/// index, as in `[[failures]]`.
+/// Returns the names of all nodes. A group of one node gives the node its name. In a larger group, each node has the
+/// group's name with an index, as in `[[failures]]`.
 fn node_names(groups: &BTreeMap<String, Group>, hosts: u32, switches: u32) -> NodeNames {
     let mut names = NodeNames {
         hosts: vec![String::new(); hosts as usize],
@@ -103,7 +103,7 @@ struct UnknownNodes {
     meant: Option<String>,
 }
 
-/// Returns the nodes that a text names: `leaf` all of them, `leaf[2]` the third, `leaf[0..2]` the first two.
+/// Returns the nodes that a text names: `leaf` means all of them, `leaf[2]` the third, `leaf[0..2]` the first two.
 fn nodes_of(groups: &BTreeMap<String, Group>, text: &str) -> Result<Vec<Node>, UnknownNodes> {
     let (name, places) = match text.split_once('[') {
         Some((name, places)) => (name, places.strip_suffix(']')),

@@ -74,7 +74,7 @@ pub fn trace(
     Ok((format!("trace:{}", stem(&file)), trace))
 }
 
-/// Returns the coflows of a file, and their name.
+/// Returns the coflows that a file contains, and their name.
 pub fn coflows(
     scenario: &Scenario,
     table: &Table,
@@ -98,7 +98,7 @@ pub fn coflows(
     Ok((format!("coflows:{}", stem(&file)), Arc::new(trace)))
 }
 
-/// Returns the end of the arrivals and the largest number of flows of a trace, if the study sets these.
+/// Returns the limits that the study sets for a trace: the end of the arrivals, and the largest number of flows.
 fn cut_of(scenario: &Scenario) -> (Time, usize) {
     let top = scenario.table("");
     let duration = top.given("duration").map(|_| top.get("duration"));
@@ -107,7 +107,8 @@ fn cut_of(scenario: &Scenario) -> (Time, usize) {
     (until, usize::try_from(at_most).unwrap_or(usize::MAX))
 }
 
-/// Cuts a trace at the duration and the number of flows of the study, if these are set.
+/// Shortens a trace to the duration and the number of flows of the study. A limit that the study does not set has no
+/// effect.
 fn shortened_trace(scenario: &Scenario, trace: Trace) -> Outcome<Trace> {
     let top = scenario.table("");
     let all = trace.flows().len();

@@ -79,7 +79,7 @@ fn hosts(names: &NamedNodes, table: &Table, network: &Network) -> Outcome<Vec<us
     Ok(hosts)
 }
 
-/// Rejects weights that no part of the workload uses.
+/// Rejects weights of hosts that no part of the workload uses.
 pub fn check(scenario: &Scenario, parts: &[WorkloadPart]) -> Outcome<()> {
     let is_drawn = |matrix: &MatrixSpec| {
         matches!(

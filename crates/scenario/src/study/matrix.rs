@@ -7,7 +7,7 @@ use crate::value::Value;
 use std::collections::BTreeSet;
 use tailcut_sim::MatrixSpec;
 
-/// Converts a share of all hosts to a number of hosts, rounded to the nearest, at least two.
+/// Converts a share of all hosts to a number of hosts: rounded to the nearest number, and at least two.
 pub fn hosts_of(share: f64, all: u32) -> u32 {
     ((share * f64::from(all)).round() as u32).max(2).min(all)
 }

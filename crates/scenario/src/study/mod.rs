@@ -202,7 +202,7 @@ struct Parts {
     options: RunOptions,
     network: Network,
     faults: Vec<LinkFault>,
-    /// One workload per load.
+    /// Workloads, one for each load.
     workloads: Vec<WorkloadSpec>,
 }
 
@@ -273,7 +273,7 @@ fn check_expected_flows(
     Ok(())
 }
 
-/// Returns the name of the study. It is valid as the name of a directory.
+/// Returns the name of the study, which is valid as the name of a directory.
 fn name(scenario: &Scenario) -> Outcome<String> {
     let top = scenario.table("");
     let name = top.text("name").unwrap_or_else(|| scenario.name.clone());

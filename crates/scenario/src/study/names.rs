@@ -17,9 +17,9 @@ pub struct NamedNodes(Vec<Named>);
 struct Named {
     name: String,
     nodes: Vec<Node>,
-    /// Number of these nodes in a pod. 0 if they are not in pods.
+    /// Number of nodes with this name in each pod. 0 if the nodes are not in pods.
     in_pod: u32,
-    /// Whether the name without an index means all nodes.
+    /// Whether the name without an index means all nodes with this name.
     together: bool,
 }
 
@@ -47,7 +47,8 @@ impl NamedNodes {
             in_pod: called.in_pod,
             together: true,
         });
-        // Custom names are searched first: a node can have the name `s1`, which is also the second switch.
+        // Custom names are searched first. A node can have the name `s1`, which is also the usual name of the second
+        // switch.
         let own = match built.names == NodeNames::default() {
             true => Vec::new(),
             false => named_nodes(scenario)?,
@@ -103,8 +104,8 @@ pub(super) struct UnknownName {
 }
 
 /// Parses an index or range of `of` elements: `2`, `0..2` for the first two, `2..` and `..` up to the last one. If the
-/// elements are in pods, also `1.0`, and `1.0..2` for the first two of pod 1. Returns `None` if there are no such
-/// elements.
+/// elements are in pods, the text can also be `1.0`, or `1.0..2` for the first two of pod 1. Returns `None` if these
+/// elements do not exist.
 pub(super) fn index_range(text: &str, of: usize, in_pod: usize) -> Option<Range<usize>> {
     let (first, after) = match text.split_once("..") {
         Some((first, after)) => (first.trim(), Some(after.trim())),
@@ -131,8 +132,8 @@ pub(super) fn index_range(text: &str, of: usize, in_pod: usize) -> Option<Range<
 }
 
 impl Named {
-    /// Returns the nodes for a text: `name` for all, `name[2]` or `name2` for one, `name[1.2]` or `name1.2` for one of
-    /// a pod, `name[0..2]` for the first two.
+    /// Returns the nodes that a text names: `name` means all nodes, `name[2]` or `name2` one node, `name[1.2]` or
+    /// `name1.2` one node of a pod, and `name[0..2]` the first two nodes.
     fn find(&self, text: &str) -> Option<Vec<Node>> {
         let rest = text.strip_prefix(self.name.as_str())?;
         if rest.is_empty() {
@@ -140,7 +141,7 @@ impl Named {
         }
         let inner = match rest.strip_prefix('[') {
             Some(inner) => inner.strip_suffix(']')?,
-            // A range without brackets is rejected: `leaf0..2` is easily misread.
+            // A range without brackets is rejected, because readers can easily misread `leaf0..2`.
             None if rest.contains("..") => return None,
             None => rest,
         };

@@ -15,7 +15,7 @@ use tailcut_sim::{
 };
 use tailcut_units::Duration;
 
-/// Name of the discipline that keeps each design's own queue.
+/// Name of the queue discipline with which every design keeps its own queue.
 pub const FIFO: &str = "fifo";
 
 /// Returns the settings of the designs and the options of runs.
@@ -31,7 +31,8 @@ pub fn read(scenario: &Scenario) -> Outcome<(Settings, RunOptions)> {
     }
     let (mut settings, options) = parameters.resolve();
     if scenario.table("tcp").given("initial_rto").is_none() {
-        // A first timeout below `min_rto` would expire before the answer on a path for which `min_rto` was raised.
+        // The first timeout is at least `min_rto`. A user raises `min_rto` for a long path, and an earlier timeout
+        // would expire before the answer.
         let tcp = &mut settings.tcp;
         tcp.initial_rto = tcp.initial_rto.max(tcp.min_rto);
     }

@@ -54,7 +54,8 @@ pub fn queue(scenario: &Scenario, rate: Rate) -> QueueConfig {
     QueueConfig::DropTail(DropTail { limit, mark_above })
 }
 
-/// Refuses a queue discipline at the ports of a run that need another, and queues without room for a packet.
+/// Rejects a queue discipline if the ports of the run need another discipline. Also rejects queues that are smaller
+/// than a packet.
 pub fn check(scenario: &Scenario, run: &RunConfig, network: &Topology) -> Outcome<()> {
     let design = run.stack.design;
     let chosen = design.discipline(&run.settings, run.traffic());
@@ -77,7 +78,7 @@ pub fn check(scenario: &Scenario, run: &RunConfig, network: &Topology) -> Outcom
     })
 }
 
-/// Returns the automatic limit in packets: 100 up to 10 Gb/s, and in proportion above.
+/// Returns the automatic limit of a queue in packets: 100 for rates up to 10 Gb/s, and in proportion to the rate above.
 fn automatic_limit(rate: Rate) -> u32 {
     let in_proportion = u128::from(rate.as_bps()) * 100 / 10_000_000_000;
     u32::try_from(in_proportion)
@@ -85,8 +86,8 @@ fn automatic_limit(rate: Rate) -> u32 {
         .max(100)
 }
 
-/// Returns DCTCP's K in packets: 20 up to 1 Gb/s and 65 at 10 Gb/s (DCTCP paper, section 4), linear between these and
-/// in proportion above.
+/// Returns DCTCP's K in packets: 20 for rates up to 1 Gb/s and 65 at 10 Gb/s (DCTCP paper, section 4). Between these
+/// rates, K grows linearly. Above 10 Gb/s, K is proportional to the rate.
 fn automatic_threshold(rate: Rate) -> u32 {
     let mbps = rate.as_bps() / 1_000_000;
     let packets = match mbps {

@@ -1,4 +1,4 @@
-//! Check for keys without effect: each key in a scenario must be read by one of its designs and workloads.
+//! Check that rejects keys without effect: some design or workload of the scenario must read each key in it.
 
 use crate::error::Outcome;
 use crate::scenario::Scenario;
@@ -21,7 +21,7 @@ const TIMED: [&str; 8] = [
     "application",
 ];
 
-/// Parts of the scenario, other than designs, that determine whether a key has an effect.
+/// Parts of the scenario that, in addition to designs, determine whether a key has an effect.
 struct ReaderContext<'a> {
     scenario: &'a Scenario,
     settings: &'a Settings,
@@ -29,8 +29,8 @@ struct ReaderContext<'a> {
     has_storage: bool,
 }
 
-/// Rejects keys that no design and no workload of the scenario reads. `is_checked` selects the keys to check by section
-/// and name. Starting values of `compare` and of reproductions are not checked.
+/// Rejects keys that no design and no workload of the scenario reads. `is_checked` selects the keys to check, by
+/// section and name. Starting values of `compare` and of reproductions are not checked.
 pub fn check(
     scenario: &Scenario,
     designs: &[Stack],
@@ -49,7 +49,7 @@ pub fn check(
     for section in sections() {
         let mut disciplines = NamedQueue::all().into_iter();
         let discipline = disciplines.find(|one| section_of(one.name) == section.name);
-        // A discipline that the switch ports of this scenario do not use.
+        // Name of the section's queue discipline, if the switch ports of this scenario do not use it.
         let other = discipline.map(|one| one.name);
         let other = other.filter(|name| *name != chosen);
         for table in scenario.tables(section.name) {
@@ -156,7 +156,7 @@ impl ReaderContext<'_> {
         }
     }
 
-    /// Returns whether a part of the workload of one of these kinds uses the study's value of the key `own`.
+    /// Returns whether the workload has a part of one of these kinds that uses the study's value of the key `own`.
     fn any_part_reads(&self, own: &str, kinds: &[&str]) -> bool {
         let tables = self.scenario.tables("workload");
         let reads = |table: &&crate::scenario::Table| {
@@ -263,7 +263,7 @@ fn is_section_of_a_balancer(section: &str) -> bool {
     balancers.any(|one| !one.parameters.is_empty() && section_of(one.name) == section)
 }
 
-/// Returns whether a value turns something on. `off` and a duration of zero do not.
+/// Returns whether a value turns a function on. `off` and a duration of zero do not.
 fn is_on(value: &crate::value::Value) -> bool {
     use crate::value::Value;
     match value {

@@ -7,7 +7,7 @@ use tailcut_sim::{
 };
 use tailcut_units::Duration;
 
-/// Returns the rate of requests, per second or as a load.
+/// Returns the rate of requests: as requests per second, or as a load.
 pub fn rate(table: &Table) -> Outcome<RequestRate> {
     match (table.get("requests_per_second"), table.given("load")) {
         (Some(_), Some(_)) => {

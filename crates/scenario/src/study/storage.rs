@@ -106,7 +106,7 @@ pub fn check(scenario: &Scenario, policy: StragglerPolicy, workload: &WorkloadSp
     }
 }
 
-/// Properties that all open loops have.
+/// Properties that every open loop has.
 pub struct Open {
     pub sizes: Arc<SizeDistribution>,
     pub arrivals: Arrivals,

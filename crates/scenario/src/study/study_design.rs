@@ -16,7 +16,7 @@ pub struct StudyDesign {
     pub display_name: Option<String>,
     /// Settings of this design only. Most designs have none.
     pub settings: Vec<(KeyPath, Value)>,
-    /// Place of the settings.
+    /// Place where the settings were written, for errors.
     place: Location,
 }
 

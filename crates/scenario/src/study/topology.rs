@@ -1,4 +1,4 @@
-//! Network, from its sections and from the short form of `--topology`.
+//! Network of a scenario, from the sections of the scenario or from the short form of `--topology`.
 
 use super::custom::custom;
 use super::queue::{queue, shared_buffer};
@@ -16,7 +16,7 @@ use tailcut_sim::fabric::topology::{
 use tailcut_sim::{Shape, TopologySpec};
 use tailcut_units::Rate;
 
-/// Kinds of `tailcut list topologies`, each with a description.
+/// Kinds of networks in `tailcut list topologies`, each with a description.
 pub const KINDS: [(&str, &str); 4] = [
     ("single-switch", "hosts on one switch: one path per pair"),
     (
@@ -72,7 +72,7 @@ pub struct Network {
     pub built: Topology,
 }
 
-/// Replaces the topology of a scenario by `--topology`'s `KIND[:KEY=VALUE,...]`.
+/// Replaces the topology of a scenario by the value of `--topology`: `KIND[:KEY=VALUE,...]`.
 pub fn replace(scenario: &mut Scenario, text: &str, place: &Location) -> Outcome<()> {
     let (kind, parameters) = text.split_once(':').unwrap_or((text, ""));
     for section in ["topology", "nodes", "links"] {
@@ -192,9 +192,9 @@ pub fn network(scenario: &Scenario) -> Outcome<Network> {
     })
 }
 
-/// Returns the kind and the given parameters, in the syntax of `--topology`.
+/// Returns the network's kind and the parameters that are set, in the syntax of `--topology`.
 fn short_form(kind: &str, table: &Table) -> String {
-    // Swept values are separate columns of the results. The name leaves them out, so a sweep has one network name.
+    // Swept values have their own columns in the results. The name leaves them out, so a sweep has one network name.
     let given = table
         .entries()
         .filter(|(key, entry)| *key != "kind" && !entry.is_swept);
@@ -212,7 +212,7 @@ fn short_form(kind: &str, table: &Table) -> String {
     }
 }
 
-/// Converts an error of a topology to an error at its key.
+/// Converts an error of a topology to an error at the key that causes it.
 fn located(scenario: &Scenario, table: &Table, error: &TopologyError) -> Box<ScenarioError> {
     let key = match error.parameter {
         "hosts_per_leaf" => "hosts",
@@ -256,8 +256,8 @@ fn leaf_spine(
     })
 }
 
-/// Returns the number of spines of a leaf-spine and the rate of each uplink. Any two of spines, fabric_rate and
-/// oversubscription determine the third.
+/// Returns the number of spines of a leaf-spine network and the rate of each uplink. If two of the keys spines,
+/// fabric_rate and oversubscription are set, they determine the third key.
 fn uplinks(table: &Table, downlinks: u64, host: Rate, fabric: Rate) -> Outcome<(u32, Rate)> {
     let spines: u32 = table.get("spines");
     let Some(ratio) = table.get::<Option<f64>>("oversubscription") else {
@@ -285,14 +285,14 @@ fn uplinks(table: &Table, downlinks: u64, host: Rate, fabric: Rate) -> Outcome<(
     Err(table.error("oversubscription", found, near(wanted, "uplinks", ratio_of)))
 }
 
-/// Returns the number if it is whole, except for rounding errors, and in the range 1 to `most`.
+/// Returns the number if it is whole (up to rounding errors) and in the range 1 to `most`.
 fn whole(number: f64, most: u32) -> Option<u32> {
     let whole = number.round();
     let is_whole = (number - whole).abs() <= 1e-6 * whole;
     (is_whole && (1.0..=f64::from(most)).contains(&whole)).then_some(whole as u32)
 }
 
-/// Describes the ratios of the two whole numbers that are closest to a number.
+/// Describes for an error the ratios that belong to the two whole numbers next to `wanted`.
 fn near(wanted: f64, of: &str, ratio_of: impl Fn(f64) -> f64) -> String {
     let few = wanted.floor().max(1.0);
     let short = |number: f64| {

@@ -1,4 +1,4 @@
-//! Workloads from their sections, one for each load, and from the short form of `--workload`.
+//! Workloads of a scenario, one for each load: from the scenario's sections, or from the short form of `--workload`.
 
 use super::files::{coflows, sizes, trace};
 use super::matrix::{hosts_of, matrix};
@@ -18,7 +18,7 @@ use tailcut_sim::{
 };
 use tailcut_units::Duration;
 
-/// Replaces the workloads of a scenario by `--workload`'s short form: the name of flow sizes, `requests:` and the
+/// Replaces the workloads of a scenario by the value of `--workload`: the name of flow sizes, `requests:` with the
 /// object sizes, `application:NAME`, or `trace:FILE`.
 pub fn replace(scenario: &mut Scenario, text: &str, place: &Location) -> Outcome<()> {
     scenario.clear("workload");
@@ -45,7 +45,7 @@ pub fn replace(scenario: &mut Scenario, text: &str, place: &Location) -> Outcome
     }
 }
 
-/// Returns the workloads of a scenario: one per load if a part sweeps the load, otherwise one.
+/// Returns the workloads of a scenario: one for each load if a part sweeps the load, otherwise one workload.
 pub fn workloads(scenario: &Scenario, network: &Network) -> Outcome<Vec<WorkloadSpec>> {
     let top = scenario.table("");
     let written: Vec<Table> = scenario.tables("workload").into_iter().cloned().collect();
@@ -103,17 +103,17 @@ pub fn workloads(scenario: &Scenario, network: &Network) -> Outcome<Vec<Workload
     Ok(vec![spec(None)])
 }
 
-/// Placeholder for swept values in names.
+/// Text that replaces swept values in names.
 const SWEPT: &str = "swept";
 
-/// Part of a workload without the load of a sweep.
+/// Part of a workload, before the load of a sweep is set.
 struct PartTemplate {
     name: String,
     part: WorkloadPart,
     sweeps: bool,
-    /// Number of hosts in the topology, if the share in a permutation is swept.
+    /// Number of hosts in the topology. Set if the sweep changes the share of hosts in a permutation.
     shared_among: Option<u32>,
-    /// Load of a foreground part that sets its own load.
+    /// Load of a foreground part that sets its load itself.
     own_load: Option<f64>,
 }
 
@@ -181,7 +181,8 @@ fn part(scenario: &Scenario, table: &Table, network: &Network) -> Outcome<PartTe
     }
     let (mut sizes_name, sizes) = sizes(scenario, table)?;
     if table.is_swept("sizes") {
-        // Swept values are separate columns of the results. The name leaves them out, so a sweep has one workload name.
+        // Swept values have their own columns in the results. The name leaves them out, so a sweep has one workload
+        // name.
         SWEPT.clone_into(&mut sizes_name);
     }
     let matrix = match kind {

@@ -6,7 +6,7 @@ use crate::value::{Raw, Value, shortened};
 use serde_json::{Map, json};
 use tailcut_sim::Stack;
 
-/// Sections that all designs share, so that all designs have the same flows on the same network.
+/// Sections that all designs of a study share. All designs therefore have the same flows on the same network.
 const SHARED: [&str; 5] = ["", "topology", "nodes", "links", "workload"];
 
 /// Design with its own settings, as a scenario defines it.

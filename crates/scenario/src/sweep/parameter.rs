@@ -4,7 +4,7 @@ use crate::schema::Key;
 use crate::value::{Kind, Value};
 use tailcut_record::{Parameter, ParameterUnit, ParameterValue};
 
-/// Gives parameters a common form: if they are not all numbers with one unit, all become texts.
+/// Converts parameters to a common form. If they are not all numbers with the same unit, all become texts.
 pub fn with_common_form(parameters: Vec<Parameter>) -> Vec<Parameter> {
     let form = |one: &Parameter| (std::mem::discriminant(&one.value), one.unit);
     match parameters

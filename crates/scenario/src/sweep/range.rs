@@ -1,9 +1,9 @@
-//! Values of a sweep as written: lists, and ranges with constant or growing steps.
+//! Values of a sweep as a user writes them: lists, and ranges with constant or growing steps.
 
 use crate::value::Raw;
 use std::fmt;
 
-/// Values of a swept key as written.
+/// Values of a swept key, as a user writes them.
 #[derive(Clone, Debug)]
 pub enum SweepValues {
     /// List, or a single value.
@@ -49,8 +49,8 @@ impl fmt::Display for Range {
 pub const RANGES: &str = "FROM..TO:STEP or FROM..TO*FACTOR";
 
 impl SweepValues {
-    /// Parses the text of a flag: a range, or a list that is separated by commas. If the items contain commas,
-    /// semicolons separate them.
+    /// Parses the text of a flag: a range, or a list with commas between its items. If the items themselves contain
+    /// commas, semicolons separate the items.
     pub fn text(text: &str) -> Self {
         let text = text.trim();
         let argument = |text: &str| Raw::Argument(text.trim().to_owned());
@@ -81,11 +81,11 @@ impl SweepValues {
 }
 
 impl Range {
-    /// Creates a range from a table in a file: a number of values, with equal differences, or equal ratios if `scale =
-    /// "log"`.
+    /// Creates a range from a table in a file. The table contains the ends and the number of values. The values have
+    /// equal differences, or equal ratios with `scale = "log"`.
     ///
     /// # Errors
-    /// The error contains the found value and the allowed values.
+    /// The error contains the value that was found and the allowed values.
     pub fn in_steps(
         from: Raw,
         to: Raw,
@@ -118,13 +118,14 @@ impl Range {
     }
 }
 
-/// Returns the numbers from `from` to `to`, in their unit. Returns `None` if there are none, or more than a million.
+/// Returns the numbers from `from` to `to`, in the unit of both. Returns `None` if there are no numbers, or more than a
+/// million.
 pub fn numbers(from: f64, to: f64, spacing: &Steps) -> Option<Vec<f64>> {
     const MOST: f64 = 1e6;
     let inner = |count: f64| (1..count as u32).map(f64::from);
     match *spacing {
         Steps::Step(step) => {
-            // The tolerance keeps the last value in spite of rounding errors.
+            // The small addend keeps the last value of the range in spite of rounding errors.
             let steps = ((to - from) / step + 1e-9).floor();
             let sound = step > 0.0 && (0.0..MOST).contains(&steps);
             sound.then(|| {

@@ -7,7 +7,7 @@ use crate::value::{Kind, Raw, Value};
 use tailcut_units::quantity::{self, Quantity};
 use tailcut_units::{Bytes, Duration, Rate};
 
-/// Parses the values of a key. Each value must occur once.
+/// Parses the values of a key. No value may occur twice.
 pub fn read(path: &KeyPath, written: &SweepValues, place: &Location) -> Outcome<Vec<Value>> {
     let reader = Reader { path, place };
     let values = match written {
@@ -95,8 +95,8 @@ impl Reader<'_> {
         matches!(raw, Raw::Argument(text) if text.contains(".."))
     }
 
-    /// Returns the unit of a value, which is the text after its number. Without one, returns the unit in which the key
-    /// counts.
+    /// Returns the unit of a value, which is the text after its number. For a value without a unit, returns the unit in
+    /// which the key counts.
     fn unit_of(&self, raw: &Raw) -> String {
         let unit = match raw {
             Raw::Text(text) | Raw::Argument(text) if starts_with_digit(raw) => {
@@ -158,7 +158,7 @@ impl Reader<'_> {
             .ok_or_else(|| self.error(raw.to_string(), &self.path.key.allowed()))
     }
 
-    /// Parses a step as a number. It can be smaller than the smallest value of the key.
+    /// Parses a step of a range as a number. A step can be smaller than the smallest value of the key.
     fn measure(&self, raw: &Raw) -> Option<f64> {
         let Raw::Argument(text) = raw else {
             return None;
@@ -219,7 +219,7 @@ fn with_unit(raw: &Raw, unit: &str) -> Raw {
 /// Returns a value as a number in its smallest unit.
 pub fn number_of(value: &Value) -> Option<f64> {
     match value {
-        // The key `loads` has a list of numbers, which is a number only if it has one element.
+        // The value of the key `loads` is a list of numbers. It stands for one number only if the list has one element.
         Value::Numbers(numbers) => match numbers[..] {
             [number] => Some(number),
             _ => None,

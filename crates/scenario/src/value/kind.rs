@@ -10,7 +10,7 @@ use core::ops::RangeInclusive;
 use tailcut_units::quantity::{self, Quantity, allowed};
 use tailcut_units::{Duration, Rate};
 
-/// Returns the range from `least`, which is a text, to the longest allowed duration.
+/// Returns the range of durations from `least` (a text) to the longest allowed duration.
 fn times_from(least: &str) -> RangeInclusive<Duration> {
     quantity::duration(least).unwrap_or(Duration::ZERO)..=LONGEST
 }
@@ -18,7 +18,7 @@ fn times_from(least: &str) -> RangeInclusive<Duration> {
 /// Kind of the values of a key.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Kind {
-    /// Text, with a description of the allowed texts.
+    /// Text. The field describes the allowed texts.
     Text(&'static str),
     /// True or false.
     Flag,
@@ -66,7 +66,7 @@ pub enum Kind {
     },
     /// One of the key's words.
     Choice,
-    /// List of texts, with a description of the allowed texts.
+    /// List of texts. The field describes the allowed texts.
     Texts(&'static str),
     /// List of numbers of bytes.
     Sizes {
@@ -128,8 +128,8 @@ impl Kind {
         }
     }
 
-    /// Describes an invalid value for an error. For a list, this is the first item that is invalid by itself, or that
-    /// repeats an earlier item.
+    /// Describes an invalid value for an error. For a list, the text describes the first item that is invalid by
+    /// itself, or that repeats an earlier item.
     pub fn found(self, raw: &Raw) -> String {
         let is_list = matches!(
             self,

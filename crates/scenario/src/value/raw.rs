@@ -16,7 +16,7 @@ pub enum Raw {
     Array(Vec<Raw>),
     /// Value in a file that no key accepts, by the name of its type.
     Other(&'static str),
-    /// Text of a flag. It can stand for any other variant.
+    /// Text of a flag. A flag's text can stand for any other variant.
     Argument(String),
 }
 

@@ -1,4 +1,4 @@
-//! Parsers of values. Each returns `None` if the value is not of its kind.
+//! Parsers of values. A parser returns `None` if the value has another kind.
 
 use super::raw::Raw;
 use core::ops::RangeInclusive;
@@ -36,7 +36,7 @@ pub(super) fn text_of(raw: &Raw) -> Option<&str> {
     }
 }
 
-/// Returns the text of a number, or of a text with a unit prefix or a per cent sign.
+/// Returns the text of a value that may be a number. A text in a file must end with a unit prefix or a per cent sign.
 fn number_text(raw: &Raw) -> Option<&str> {
     match raw {
         Raw::Number(text) | Raw::Argument(text) => Some(text),
@@ -141,7 +141,7 @@ pub(super) fn range(from: &str, to: &str) -> Option<Vec<f64>> {
     if step <= 0.0 || from > to {
         return None;
     }
-    // The tolerance keeps the last load in spite of rounding errors.
+    // The small addend keeps the last load of the range in spite of rounding errors.
     let steps = ((to - from) / step + 1e-9).floor();
     if steps >= MOST_LOADS as f64 {
         return None;

@@ -32,13 +32,13 @@ impl Kind {
 /// Application in the combination.
 struct Member {
     kind: Kind,
-    /// Whether the events of its transfers are recorded here. Other applications record them themselves.
+    /// Whether this set records the events of the member's transfers. Other members record events themselves.
     records_events: bool,
     application: Box<dyn Application>,
 }
 
-/// Applications of a run, at most one for each kind of flow. At one instant, they act in the order in which they were
-/// added.
+/// Applications of a run, at most one for each kind of flow. If several act at one instant, they act in the order in
+/// which they were added.
 #[derive(Default)]
 pub(crate) struct ApplicationSet {
     members: Vec<Member>,

@@ -8,49 +8,51 @@ use tailcut_units::{FlowId, HostId, Time};
 /// Application on top of the transports of a run, such as a storage service or a training job. A run can have one
 /// custom application, on all of its hosts, in addition to its flows.
 ///
-/// An application has no clock. It is called at the time that [`Application::next`] returned, and for each event of a
-/// transfer that it started. Each call receives a [`Desk`], which accepts orders.
+/// An application has no clock. The simulator calls it at the time that [`Application::next`] returned, and for each
+/// event of a transfer that the application started. Each call receives a [`Desk`], which accepts orders.
 pub trait Application: Send {
-    /// Returns the time of its next action. `None`: it acts only on events of transfers.
+    /// Returns the time of the application's next action. `None` means that it acts only on events of transfers.
     fn next(&self) -> Option<Time>;
 
-    /// Returns whether it will start transfers without an event. The drain of a run begins after the last start. An
-    /// implementation must override this method if `next` also returns times of work that is already in progress.
+    /// Returns whether the application will start transfers without an event. The drain of a run begins after the last
+    /// start. Override this method if `next` also returns times of work that is already in progress.
     fn begins_more(&self) -> bool {
         self.next().is_some()
     }
 
-    /// Acts at the time that `next` returned, which is `desk.now()`.
+    /// Acts at the time that [`Application::next`] returned, which is `desk.now()`.
     fn act(&mut self, desk: &mut Desk<'_>);
 
-    /// Handles an event of one of its transfers from the transport of `host`. The receiver reports `Completed` when it
-    /// has all data. The sender reports the end or the failure of the transfer.
+    /// Handles an event of one of the application's transfers from the transport of `host`. The receiver reports
+    /// `Completed` when it has all data. The sender reports the end or the failure of the transfer.
     fn event(&mut self, _host: HostId, _event: Event, _desk: &mut Desk<'_>) {}
 
-    /// Handles a complete segment of one of its transfers, when it reaches its host. It is called only if
-    /// [`Application::wants_segments`] returns true, which most applications do not need.
+    /// Handles a complete segment of one of the application's transfers, when the segment reaches its host. The
+    /// simulator calls this method only if [`Application::wants_segments`] returns true, which most applications do not
+    /// need.
     fn segment_arrived(&mut self, _segment: &Segment, _desk: &mut Desk<'_>) {}
 
-    /// Returns whether `segment_arrived` must be called.
+    /// Returns whether the simulator must call `segment_arrived`.
     fn wants_segments(&self) -> bool {
         false
     }
 
-    /// Returns whether the events of a departing segment must be reported before the next segment departs.
+    /// Returns whether the application must receive the events of a departing segment before the next segment departs.
     fn wants_departures(&self) -> bool {
         false
     }
 
-    /// Returns the number of operations that it has started, for the progress display. Flows with their own rows do not
-    /// count.
+    /// Returns the number of operations that the application has started, for the progress display. Flows with their
+    /// own rows do not count.
     fn started(&self) -> u64 {
         0
     }
 
-    /// Reports that the run ends before one of its transfers. `stats` are the costs of the sender so far.
+    /// Reports that the run ends while one of the application's transfers is unfinished. `stats` are the costs of the
+    /// sender so far.
     fn cut_off(&mut self, _flow: FlowId, _stats: FlowStats) {}
 
-    /// Ends the run. Returns rows for the tables.
+    /// Ends the application at the end of the run. Returns rows for the tables.
     fn finish(self: Box<Self>, _desk: &mut Desk<'_>) -> Outcome {
         Outcome::default()
     }

@@ -45,12 +45,12 @@ impl<B: Clone, O: Observer<B>> Groups for Fabric<B, O> {
 }
 
 impl Desk<'_> {
-    /// Returns the time.
+    /// Returns the current time.
     pub const fn now(&self) -> Time {
         self.now
     }
 
-    /// Returns the number of hosts in the network. They are numbered from 0.
+    /// Returns the number of hosts in the network. Hosts are numbered from 0.
     pub const fn hosts(&self) -> u32 {
         self.hosts
     }
@@ -80,9 +80,9 @@ impl Desk<'_> {
         }
     }
 
-    /// Sets the class of all further packets of a flow that `src` sends. Class 0 is the highest. It replaces the class
-    /// that the design selects. It has an effect where switches have classes: in pias, qos, ndp-plus and scdp, and in
-    /// custom queues. There is no effect on a flow that has ended.
+    /// Sets the class of all further packets of a flow that `src` sends, in place of the class that the design selects.
+    /// Class 0 is the highest. The class has an effect where switches have classes: in pias, qos, ndp-plus and scdp,
+    /// and in custom queues. A flow that has ended is not affected.
     pub fn reprioritise(&mut self, src: HostId, flow: FlowId, class: u8) {
         if src.0 < self.hosts {
             self.order(Order::Reprioritise {
@@ -124,7 +124,7 @@ impl Desk<'_> {
         })
     }
 
-    /// Creates a multicast group of hosts and returns its address. It is for custom transports. Built-in transports
+    /// Creates a multicast group of hosts and returns its address. Use it in custom transports. Built-in transports
     /// send to groups by [`Desk::send_to_all`].
     ///
     /// # Errors
@@ -238,7 +238,8 @@ impl Desk<'_> {
     }
 }
 
-/// Creates a message of an application. The network selects its path, and the design its replication.
+/// Creates a message of an application. The network selects the path of the message, and the design selects its
+/// replication.
 pub(crate) fn message(flow: FlowId, dst: HostId, bytes: u64) -> Message {
     Message {
         flow,

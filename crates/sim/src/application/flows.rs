@@ -8,7 +8,7 @@ use tailcut_transport::{self as transport, Event};
 use tailcut_units::{Bytes, FlowId, HostId, Time, reduce, stream_seed};
 use tailcut_workload::{Coflow, CoflowKind, Flow, Source};
 
-/// Starts the flows that a source generates, and reports their ends to the source.
+/// Application that starts the flows of a source, and reports their ends to the source.
 pub(crate) struct Flows {
     source: Box<dyn Source>,
     replicating: Replicating,
@@ -75,7 +75,7 @@ fn row(number: u32, coflow: &Coflow) -> CoflowRecord {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Replicating {
     seed: u64,
-    /// Size limit for mixed replication, in bytes: the method of smaller flows is drawn at random.
+    /// Size limit for mixed replication, in bytes. Each smaller flow draws its replication method at random.
     drawn_below: Option<u64>,
 }
 
@@ -108,7 +108,7 @@ impl Replicating {
 pub(crate) mod mixed {
     use tailcut_transport::Replication;
 
-    /// Possible methods: the name in records, which follows the class, and the replication.
+    /// Possible replication methods. Each has its name in records, which follows the class, and its replication.
     pub const OUTCOMES: [(&str, Replication); 3] = [
         ("tcp", Replication::Off),
         ("repflow", Replication::RepFlow),

@@ -1,5 +1,5 @@
-//! Applications, which start all transfers of a run. They act on time and on events of their transfers, and reply with
-//! orders. The workload's flows, requests and storage sessions are applications, in the same way as custom ones.
+//! Applications, which start all transfers of a run. An application acts at given times and on events of its transfers,
+//! and replies with orders. Flows of the workload, requests and storage sessions are applications, like custom ones.
 
 mod application_set;
 mod contract;

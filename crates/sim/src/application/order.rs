@@ -48,7 +48,7 @@ impl Order {
         }
     }
 
-    /// Executes the order. Returns the event of the transport, if no event follows later.
+    /// Executes the order at a transport. Returns the transport's event, if no event follows later.
     pub fn carry_out(&self, now: Time, transport: &mut impl Transport) -> Option<Event> {
         let part = match self {
             Self::Submit(_, message) => {
@@ -110,7 +110,7 @@ impl Order {
 pub(crate) struct Orders {
     due: VecDeque<Order>,
     due_at: Time,
-    /// Number of orders that are being executed: the orders that were due when the execution began.
+    /// Number of orders of the current execution: the orders that were due when it began.
     batch: usize,
 }
 

@@ -10,7 +10,7 @@ use tailcut_workload::SizeDistribution;
 /// Parameters that a custom application receives from its run.
 #[derive(Clone, Copy, Debug)]
 pub struct ApplicationSeat<'a> {
-    /// Number of hosts in the network. They are numbered from 0.
+    /// Number of hosts in the network. Hosts are numbered from 0.
     pub hosts: u32,
     /// Number of the rack, by host.
     pub racks: &'a [u32],
@@ -30,7 +30,7 @@ pub struct ApplicationSeat<'a> {
 
 type Make = Arc<dyn Fn(&ApplicationSeat<'_>) -> Box<dyn Application> + Send + Sync>;
 
-/// Custom application. After its registration, a scenario can use it by name.
+/// Custom application. After the application is registered, a scenario can use it by name.
 #[derive(Clone)]
 pub struct OwnApplication {
     name: &'static str,
@@ -40,7 +40,7 @@ pub struct OwnApplication {
 
 impl OwnApplication {
     /// Creates an application with this name. `about` is its description in `tailcut list workloads`. `make` creates
-    /// the application for each run. It can capture parameters.
+    /// the application for each run. This closure can capture parameters.
     pub fn new<A: Application + 'static>(
         name: &'static str,
         about: &'static str,
@@ -53,7 +53,7 @@ impl OwnApplication {
         }
     }
 
-    /// Returns its description in `tailcut list workloads`.
+    /// Returns the application's description in `tailcut list workloads`.
     pub const fn about(&self) -> &'static str {
         self.about
     }

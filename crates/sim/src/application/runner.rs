@@ -15,7 +15,7 @@ pub(crate) struct ApplicationRunner {
     application: Box<ApplicationSet>,
     /// Time of the next action: pending orders, or the next action of an application.
     due: Time,
-    /// Whether transfers will start without an event, or orders are pending.
+    /// Whether applications will start transfers without an event, or orders are pending.
     begins_more: bool,
     has_load_only: bool,
     wants_segments: bool,
@@ -51,13 +51,14 @@ impl ApplicationRunner {
         self.due
     }
 
-    /// Returns whether transfers will start without an event, or orders are pending.
+    /// Returns whether applications will start transfers without an event, or orders are pending.
     #[inline]
     pub const fn begins_more(&self) -> bool {
         self.begins_more
     }
 
-    /// Returns whether all recorded flows have ended, and only load is left that goes on for them.
+    /// Returns whether all recorded flows have ended, so that only flows without rows remain. Those flows keep up the
+    /// load.
     #[inline]
     pub fn has_only_load_left(&self) -> bool {
         self.has_load_only && !self.begins_more && self.recorder.unfinished() == 0
@@ -75,8 +76,8 @@ impl ApplicationRunner {
         self.wants_segments || self.recorder.arrivals.is_some()
     }
 
-    /// Makes the orders that are due available to [`ApplicationRunner::order`]. If there are none, it first calls the
-    /// application whose time has come.
+    /// Makes the orders that are due available to [`ApplicationRunner::order`]. If no order is due, the runner first
+    /// calls the application whose time has come.
     pub fn act(&mut self, now: Time, groups: &mut dyn Groups) {
         if self.orders.due_at().is_none() && self.due <= now {
             self.call_application(now, groups, |application, desk| application.act(desk));
@@ -91,8 +92,8 @@ impl ApplicationRunner {
         order
     }
 
-    /// Executes an order at its host. The orders about other copies at this host that follow directly are executed too,
-    /// because all of them determine the next segments of the host.
+    /// Executes an order at its host. If the next orders are about other copies at this host, executes them too,
+    /// because all of them together determine the next segments of the host.
     pub fn carry_out(
         &mut self,
         now: Time,
@@ -123,8 +124,8 @@ impl ApplicationRunner {
         self.begins_more = ordered.is_some() || self.application.begins_more();
     }
 
-    /// Passes the events of the transport of `host` to the applications. Their orders about copies at this host are
-    /// executed here, before the host is polled for segments.
+    /// Passes the events of the transport of `host` to the applications. The applications' orders about copies at this
+    /// host are executed here, before the host is polled for segments.
     #[inline]
     pub fn deliver_events(
         &mut self,
@@ -166,7 +167,7 @@ impl ApplicationRunner {
         }
     }
 
-    /// Returns the number of transfers that have started, and that are unfinished.
+    /// Returns how many transfers have started, and how many of them are unfinished.
     pub fn started(&self) -> Started {
         Started {
             started: self.recorder.flows_started() + self.application.started(),

@@ -1,4 +1,5 @@
-//! Copy of a request in the network: its two ends, and the headers that its segments do not contain.
+//! Copy of a request in the network: its client end, its server end, and its headers. The simulated segments do not
+//! contain these headers.
 
 use tailcut_requests::{
     AnswerHeader, Client, ClientEnd, RequestHeader, SendSpace, ServerEnd, SideChannel,
@@ -20,7 +21,7 @@ pub(super) struct AtServer {
     pub client: HostId,
     /// Whether the server can answer.
     pub is_open: bool,
-    /// State of the server, after it has accepted the copy.
+    /// State of the server's end, after the server has accepted the copy.
     pub end: Option<ServerEnd>,
 }
 
@@ -94,7 +95,7 @@ impl Copy {
         (self.server.is_open && answer.bytes > 0).then_some(answer)
     }
 
-    /// Returns the number of bytes of the object, among the bytes that the server has sent.
+    /// Returns how many of the bytes that the server has sent are bytes of the object, not of headers.
     pub fn object_bytes(&self, sent: u64) -> u64 {
         let end = self.server.end.as_ref();
         end.map_or(0, |end| end.object_bytes(sent))

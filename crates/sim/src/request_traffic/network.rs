@@ -1,5 +1,5 @@
-//! Requests over the fabric: clients and servers of [`tailcut_requests`] on its hosts. Each copy has a class and its
-//! own connection or message. The first hosts are servers, and the next ones are clients.
+//! Requests over the fabric. The clients and servers of [`tailcut_requests`] run on hosts. Each copy has a class, and
+//! its own connection or message. The first hosts are servers, and the next hosts are clients.
 
 use super::copy::Copy;
 use super::{RequestLog, source};
@@ -47,7 +47,7 @@ pub(crate) struct Network {
     /// Role of each host.
     roles: Vec<HostRole>,
     requests: Requests,
-    /// Number of servers.
+    /// Number of servers, which are the first hosts.
     servers: u32,
     policy: Policy,
     /// Copies that a purge cancels at servers.
@@ -56,13 +56,13 @@ pub(crate) struct Network {
     request: u64,
     /// Largest part of an answer, in bytes.
     part: u64,
-    /// Copies by number. The flow of a copy contains the number.
+    /// Copies. The index of a copy is its number, and the flow number of the copy contains this number.
     copies: Vec<Copy>,
     /// Numbers of copies at clients.
     copies_at_clients: BTreeMap<CopyId, u32>,
     /// Numbers of copies at servers.
     copies_at_servers: BTreeMap<CopyId, u32>,
-    /// Times at which hosts need a call, with the host.
+    /// Times at which hosts need a call, each with its host.
     due: BTreeSet<(Time, u32)>,
     /// Time of the next call, by host.
     due_at: Vec<Option<Time>>,
@@ -97,7 +97,7 @@ impl Network {
                 HostRole::Neither
             })
         };
-        // Without a disk and without chunk requests, the server has the complete answer at once, so the answer is one
+        // Without a disk and without chunk requests, the server has the complete answer at once. The answer is then one
         // part.
         let part = match parameters.disk.is_some() || policy.asks_in_pieces() {
             true => parameters.chunk.0,
@@ -158,7 +158,8 @@ impl Application for Network {
         }
     }
 
-    /// With swapped priorities, an answer depends on the window, so it is passed on in parts as segments depart.
+    /// Returns whether priorities can be swapped. In this case an answer depends on the window, so the server passes it
+    /// on in parts as segments depart.
     fn wants_departures(&self) -> bool {
         self.policy.swap_lead.is_some()
     }
@@ -167,7 +168,7 @@ impl Application for Network {
         self.log.so_far().started
     }
 
-    /// Records the part of an unfinished answer that was sent.
+    /// Records the sent part of an unfinished answer.
     fn cut_off(&mut self, flow: FlowId, stats: FlowStats) {
         let number = copy_of_flow(flow);
         let copy = number.and_then(|number| self.copies.get(number as usize));
@@ -204,7 +205,7 @@ impl Network {
         self.serve_host(client, desk);
     }
 
-    /// Handles the output of a host after any input to it, and updates the time of its next call.
+    /// Handles the output of a host after an input to the host, and updates the time of the host's next call.
     fn serve_host(&mut self, host: HostId, desk: &mut Desk<'_>) {
         match self.roles[host.0 as usize] {
             HostRole::Client(_) => self.serve_client(host, desk),
@@ -265,8 +266,8 @@ impl Network {
         }
     }
 
-    /// Reports bytes of a client's messages at the server, by calling `arrive`. The server then processes all complete
-    /// messages.
+    /// Records at the server that bytes of a client's messages have arrived, by calling `arrive`. The server then
+    /// processes all complete messages.
     fn on_message_bytes(
         &mut self,
         number: u32,
@@ -299,7 +300,7 @@ impl Network {
         }
     }
 
-    /// Passes the available part of an answer to the transport, as far as there is space.
+    /// Passes the available part of an answer to the transport, up to the send space.
     fn write_answer(&mut self, number: u32, desk: &mut Desk<'_>) {
         let copy = &mut self.copies[number as usize];
         if let Some(answer) = copy.write_answer() {
@@ -308,8 +309,8 @@ impl Network {
         }
     }
 
-    /// Handles the end of a copy's transfer at its server, and records the bytes that were sent. If the answer is
-    /// incomplete, the server stops the work for it.
+    /// Handles the end of a copy's transfer at the server, and records the bytes that were sent. If the answer is
+    /// incomplete, the server stops its work for the copy.
     fn ended(&mut self, now: Time, number: u32, stats: FlowStats, end: End) {
         let copy = &mut self.copies[number as usize];
         let at = &mut copy.server;
@@ -399,8 +400,7 @@ impl Network {
         };
         let responses: Vec<Response> = std::iter::from_fn(|| server.poll_transmit()).collect();
         while let Some(departure) = server.poll_departure() {
-            // The transport reports the bytes and the time of departure later, so only the service time is recorded
-            // here.
+            // Only the service time is recorded here. The transport reports the bytes and the time of departure later.
             self.log.served(departure.copy, departure.service);
         }
         for response in responses {

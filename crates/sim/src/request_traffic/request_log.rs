@@ -1,4 +1,4 @@
-//! Results of requests.
+//! Log of requests: their results, one row for each request.
 
 use crate::recorder::Started;
 use tailcut_record::RequestRecord;
@@ -11,7 +11,7 @@ pub(crate) struct RequestLog {
     rows: Vec<RequestRecord>,
     unfinished: usize,
     last_start: Time,
-    /// Number of complete answers that a request needs. Bytes beyond them are wasted.
+    /// Number of complete answers that a request needs. Bytes beyond this number of answers are wasted.
     quorum: u64,
 }
 
@@ -82,7 +82,7 @@ impl RequestLog {
         }
     }
 
-    /// Returns the number of requests that have started, and that are unfinished.
+    /// Returns how many requests have started, and how many of them are unfinished.
     pub fn so_far(&self) -> Started {
         Started {
             started: self.rows.len() as u64,
@@ -95,7 +95,7 @@ impl RequestLog {
         self.last_start
     }
 
-    /// Returns the rows, with the wasted bytes.
+    /// Returns the rows of all requests. Each row includes the wasted bytes of the request.
     pub fn finish(mut self) -> Vec<RequestRecord> {
         for row in &mut self.rows {
             if row.latency.is_some() {

@@ -1,5 +1,5 @@
-//! Requests without packets: clients, servers with stations, and links that are also stations, with a constant delay
-//! between client and server. The state machines are in [`tailcut_requests`]. This module contains the clock.
+//! Requests without packets. Servers consist of stations, the links of clients are stations too, and the delay between
+//! client and server is constant. The state machines are in [`tailcut_requests`]. This module contains the clock.
 
 use super::{RequestLog, part_of, source};
 use crate::config::RunConfig;
@@ -15,13 +15,14 @@ use tailcut_requests::{
 use tailcut_units::{Duration, HostId, Rate, Time};
 use tailcut_workload::Requests;
 
-/// Flag in the entity of an event: set for a client, not set for a server. The other bits are its number.
+/// Flag in the entity of an event: set for a client, not set for a server. The other bits are the number of the client
+/// or server.
 const CLIENT: u32 = 1 << 31;
 
-/// Number of events between two calls of the control.
+/// Number of events between two calls of the run's control.
 const EVENTS_PER_CHECK: u32 = 1 << 14;
 
-/// Messages in flight. All have the same delay, so they arrive in the order of their departure.
+/// Messages in flight. All messages have the same delay, so they arrive in the order of their departure.
 struct DelayLine<T> {
     delay: Duration,
     in_flight: VecDeque<(Time, T)>,
@@ -62,11 +63,11 @@ struct ClientState {
     timer_at: Time,
 }
 
-/// Link of a client. It is a station at which answers queue.
+/// Link of a client, which is a station at which answers queue.
 struct Link {
     rate: Rate,
     station: Station,
-    /// Copy and size in bytes of each chunk at the station, by job.
+    /// For each job of the station, its chunks: the copy and the size in bytes of each chunk.
     chunks: BTreeMap<JobId, VecDeque<(CopyId, u64)>>,
 }
 
@@ -186,8 +187,8 @@ impl Model<'_> {
             }
             self.now = next;
             self.events += 1;
-            // The order at one instant is: timers, arrivals of messages, new requests. The index in `due` determines
-            // it.
+            // At one instant, the order is: timers, arrivals of messages, new requests. The index in `due` gives this
+            // order.
             match due.iter().position(|time| *time == next) {
                 Some(0) => self.timer(),
                 Some(1) => self.deliver_answer(),
@@ -247,7 +248,7 @@ impl Model<'_> {
                     .client
                     .on_bytes(self.now, response.copy, response.bytes);
             }
-            // The last switch also purges: an answer that the client does not need does not enter the link.
+            // The last switch purges, too: an answer that the client no longer needs does not enter the link.
             Some(_) if self.purges && !state.client.is_pending(response.copy.request) => return,
             Some(link) => link.add(
                 self.now,
@@ -285,7 +286,7 @@ impl Model<'_> {
         }
     }
 
-    /// Handles the output of a server after any input to it: answers, departures and its timer.
+    /// Handles the output of a server after an input to the server: answers, departures and its timer.
     fn serve_server(&mut self, number: u32) {
         let state = &mut self.servers[number as usize];
         while let Some(response) = state.server.poll_transmit() {
@@ -302,7 +303,7 @@ impl Model<'_> {
         }
     }
 
-    /// Handles the output of a client after any input to it: messages, completions and its timer.
+    /// Handles the output of a client after an input to the client: messages, completions and its timer.
     fn serve_client(&mut self, number: u32) {
         let state = &mut self.clients[number as usize];
         let client = HostId(self.first_client + number);
@@ -361,7 +362,7 @@ impl Link {
         chunks.push_back((response.copy, response.bytes));
     }
 
-    /// Serves until `now`. Returns the chunks that have arrived.
+    /// Serves the link until `now`. Returns the chunks that have arrived at the client.
     fn advance(&mut self, now: Time) -> Vec<(CopyId, u64)> {
         self.station.advance(now);
         let mut arrived = Vec::new();

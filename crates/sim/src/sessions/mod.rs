@@ -1,8 +1,8 @@
 //! Storage sessions: their transfers in each design, and their results.
 //!
-//! A design with transfers to or from several hosts (SCDP) writes to a multicast group and reads from all replicas at
-//! the same time. Other designs send one flow to each server, or one flow along a chain of servers, and read each block
-//! from one server. The flows of sessions have separate numbers, above the numbers of all other flows.
+//! A design with transfers to or from several hosts (SCDP) writes to a multicast group, and reads from all replicas at
+//! the same time. Any other design writes with one flow to each server, or with one flow along a chain of servers, and
+//! reads each block from one server. The flows of sessions have separate numbers, above the numbers of all other flows.
 
 mod outcome;
 mod transfer_methods;
@@ -31,7 +31,7 @@ struct FlowRole {
 enum Role {
     /// Separate flow to the receiver with this index.
     Unicast(usize),
-    /// Transfer to a group. The flows of the receivers have consecutive numbers, which begin with the number of the
+    /// Transfer to a group. The flows of the receivers have consecutive numbers, which start with the number of the
     /// transfer.
     Multicast,
     /// Receiver of a transfer from several senders.
@@ -43,18 +43,18 @@ enum Role {
 /// Session in progress.
 #[derive(Debug)]
 struct Running {
-    /// Index of its first row.
+    /// Index of the session's first row.
     first_row: usize,
     receivers: usize,
-    /// Number of open flows of this session, or of open ends of its transfer from several senders.
+    /// Number of open flows of this session. For a transfer from several senders, the number of open ends.
     open: usize,
-    /// Flow of the transfer. It includes the costs of all senders.
+    /// Flow of a transfer from several senders. It includes the costs of all senders.
     collected: FlowId,
     cost: FlowStats,
     chain: Option<Chain>,
 }
 
-/// Daisy chain.
+/// Daisy chain of servers: each server sends the data to the next server.
 #[derive(Debug)]
 struct Chain {
     flow: Flow,
@@ -70,7 +70,7 @@ pub(crate) struct Sessions {
     /// Roles of flows, by flow number.
     flow_roles: Vec<FlowRole>,
     running: BTreeMap<u32, Running>,
-    /// Flows of chains, each with the number of bytes that must still arrive before the next server starts.
+    /// Flows of chains. The value is the number of bytes that must still arrive before the next server starts.
     chain_bytes_left: BTreeMap<FlowId, u64>,
     rows: Vec<SessionRecord>,
 }
@@ -183,7 +183,7 @@ impl Sessions {
         self.watch_last_chain_flow(session.number);
     }
 
-    /// Watches the bytes of the last flow, if another server follows in the chain.
+    /// Watches the bytes of the chain's last flow, if another server follows in the chain.
     fn watch_last_chain_flow(&mut self, session: u32) {
         let id = transfer_flow(self.flow_roles.len() - 1);
         let chain = self.running.get(&session).and_then(|r| r.chain.as_ref());
@@ -215,14 +215,14 @@ impl Sessions {
     fn collect(&mut self, session: &Session, block: &Placement, bytes: u64, desk: &mut Desk<'_>) {
         let id = desk.number();
         self.add_role(id, session.number, Role::Receiver);
-        // The row of a flow has one source. It is the replica with the shortest ideal time, so that no flow is faster
-        // than its ideal.
+        // The row of a flow has one source. The source is the replica with the shortest ideal time, so that no flow is
+        // faster than its ideal time.
         let nearest = desk
             .recorder()
             .nearest(&block.replicas, session.client, bytes);
         let of_block = flow(session, nearest, session.client, bytes);
         desk.recorder().started(&Flow { id, ..of_block });
-        // A port is used again only after many sessions, when its last session has long ended.
+        // A port is used again only after many sessions. The last session of the port has then ended long ago.
         let port = FIRST_PORT + (self.flow_roles.len() % usize::from(PORTS)) as u16;
         desk.order(Order::Collect {
             host: session.client,
@@ -265,7 +265,7 @@ impl Application for Sessions {
         self.on_event(host, event, desk);
     }
 
-    /// Only the servers of chains need the bytes.
+    /// Returns whether sessions write along chains. Only the servers of chains need to see segments.
     fn wants_segments(&self) -> bool {
         matches!(self.methods.write, WriteBy::DaisyChain(_))
     }

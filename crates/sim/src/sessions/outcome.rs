@@ -17,7 +17,7 @@ impl Sessions {
             first_row,
         } = self.flow_roles[transfer_index(flow)];
         if let Event::Late(_) = event {
-            // A late symbol can arrive after the end of the session, but its row still exists.
+            // A late symbol can arrive after the end of the session, but the session's row still exists.
             let mut rows = self.rows[first_row..].iter_mut();
             let receiver = rows.find(|row| row.session == session && row.receiver == host);
             if let Some(row) = receiver {
@@ -95,7 +95,7 @@ impl Sessions {
             }
             return;
         }
-        // A read of several blocks is complete when its last block is.
+        // A read of several blocks is complete when its last block is complete.
         if over || running.receivers > 1 {
             self.completed(session, number, now);
         }
@@ -126,7 +126,8 @@ impl Sessions {
         }
     }
 
-    /// Records that a flow failed. Its receiver gets no more data. In a chain, the servers after it get none either.
+    /// Records that a flow failed. Its receiver gets no more data. In a chain, the servers after this receiver get no
+    /// more data either.
     fn unicast_failed(&mut self, session: u32, number: usize) {
         let Some(running) = self.running.get(&session) else {
             return;
@@ -149,7 +150,7 @@ impl Sessions {
         }
     }
 
-    /// Handles an event of the transfer to a group. The event contains the number of the first flow.
+    /// Handles an event of the transfer to a group. The event contains the number of the transfer's first flow.
     fn multicast_event(&mut self, now: Time, host: HostId, event: Event) {
         let session = self.flow_roles[transfer_index(event.flow())].session;
         let Some(running) = self.running.get(&session) else {

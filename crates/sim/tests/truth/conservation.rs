@@ -42,7 +42,7 @@ const DESIGNS: [&str; 20] = [
     "hull",
 ];
 
-/// Designs whose switches choose paths. They can avoid losses that occur in other designs.
+/// Designs whose switches choose paths. These designs can avoid losses that occur in other designs.
 const CHOOSING: [&str; 9] = [
     "tcp@letflow",
     "ndp@letflow",
@@ -72,7 +72,7 @@ fn balance_the_network(record: &RunRecord, case: &str) {
         ..Counters::default()
     };
     for counters in [
-        // A packet without its payload is still a packet.
+        // Trimming removes bytes of a packet, but the packet itself remains.
         of("packets", |count| count.packets, 0),
         of("bytes", |count| count.bytes, totals.trimmed.bytes),
     ] {
@@ -116,7 +116,8 @@ fn balance_the_switches(run: &Run, record: &RunRecord, case: &str) {
         );
         held = held + sent - left;
     }
-    // Packets at a switch without a route, and packets that were lost on the link to the switch.
+    // Drops outside of the ports: packets at a switch without a route, and packets that were lost on the link to the
+    // switch.
     let elsewhere = ["no-route", "link-down", "link-loss"].map(|reason| lost(record, reason));
     let elsewhere: u64 = elsewhere.iter().sum();
     assert!(
@@ -155,8 +156,8 @@ fn no_link_exceeds_its_rate(run: &Run, record: &RunRecord, case: &str) {
         let from = before.checked_sub(1).map_or(Time::ZERO, |i| instants[i]);
         let span = sample.time.since(from.max(*last));
         *last = sample.time;
-        // A sample counts a packet when its transmission ends. The transmission of the first one can have begun
-        // earlier.
+        // A sample counts a packet when its transmission ends, so the transmission of the first packet can have begun
+        // before the interval.
         let bytes = sample.bytes.0.saturating_sub(1);
         assert!(
             within_line_rate(bytes, rate(sample.link), span),
@@ -238,7 +239,7 @@ fn no_flow_beats_its_ideal(record: &RunRecord, case: &str) {
 }
 
 /// Checks that the payload on the links of hosts equals the bytes that the flows report, with copies and
-/// retransmissions. It is exact in a complete run.
+/// retransmissions. The check is exact in a complete run.
 fn the_flows_account_for_every_payload_byte(
     config: &RunConfig,
     run: &Run,
@@ -259,7 +260,7 @@ fn the_flows_account_for_every_payload_byte(
     );
 }
 
-/// Executes a run and checks its conservation.
+/// Executes a run, checks its conservation, and returns its record.
 pub fn audit(config: RunConfig) -> RunRecord {
     let case = format!(
         "{} under {} on {}",
@@ -300,7 +301,7 @@ fn networks(packets: u32) -> Vec<(&'static str, Shape)> {
     ]
 }
 
-/// Six hosts, each with links to two of three leaves. The links have different rates, and there is one spine.
+/// Returns six hosts, each with links to two of three leaves. The links have different rates, and there is one spine.
 fn dual_homed(queue: QueueConfig) -> Shape {
     let link = |a, b, mbps| CustomLink {
         a,
@@ -328,7 +329,8 @@ fn dual_homed(queue: QueueConfig) -> Shape {
     }))
 }
 
-/// h0, h1 - s0 - h2, h3 on s3, over s1 or s2. One path has the higher rate, and the other one the shorter delay.
+/// Returns a network with two unlike paths. h0 and h1 are on s0, h2 and h3 are on s3, and s0 reaches s3 over s1 or s2.
+/// One path has the higher rate, and the other path has the shorter delay.
 fn unlike_paths(queue: QueueConfig) -> Shape {
     let link = |a, b, mbps, delay_ns| CustomLink {
         a,
@@ -413,7 +415,8 @@ fn an_incast_beside_background_traffic_balances_though_packets_are_lost_or_trimm
             config.settings.designs.pias.limit = Limit::Packets(5);
             let record = audit(config);
             let lost = record.totals.drops.total().packets + record.totals.trimmed.packets;
-            // In qos, each class has the whole capacity of a port. scdp-plain paces its requests.
+            // These two designs may lose no packets: in qos each class has the whole capacity of a port, and scdp-plain
+            // paces its requests.
             let may_lose_none = ["qos", "scdp-plain"].contains(&design);
             assert!(lost > 0 || may_lose_none, "{design} on {name}");
             assert!(record.flows.iter().all(|flow| flow.fct.is_some()));

@@ -45,7 +45,8 @@ pub fn run_of(design: &str) -> RunConfig {
     config
 }
 
-/// A link between an aggregation switch and a core that is down for some time, and one that is slow.
+/// Returns two faults of links between aggregation switches and cores: one link is down for some time, and the other
+/// link is slow for some time.
 fn failing() -> Vec<LinkFault> {
     let fault = |a, b, trouble| LinkFault {
         a: Node::Switch(a),

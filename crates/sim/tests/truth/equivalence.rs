@@ -1,4 +1,5 @@
-//! A design whose own mechanism is off gives the same record as the design on which it is based, except for the name.
+//! Designs whose own mechanism is off. Such a design is based on another design, and both must have the same record,
+//! except for the name.
 
 use crate::support::{config, fat_tree, leaf_spine, simulate, web_search};
 use tailcut_record::RunRecord;

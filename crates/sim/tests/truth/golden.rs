@@ -1,5 +1,5 @@
-//! Small tables of results. A change of a protocol appears in the diff of these tables. `UPDATE_GOLDEN=1 cargo test -p
-//! tailcut-sim --test truth golden` updates them.
+//! Small tables of results, which show each change of a protocol in a diff.
+//! `UPDATE_GOLDEN=1 cargo test -p tailcut-sim --test truth golden` updates them.
 
 use crate::support::{config, fat_tree, leaf_spine, queue_of, simulate, web_search};
 use std::fmt::Write;

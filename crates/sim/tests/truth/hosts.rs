@@ -6,21 +6,22 @@ use tailcut_sim::fabric::{Delivery, Hints, Packet};
 use tailcut_sim::transport::Segment;
 use tailcut_units::{Duration, HostId, Time, mix64};
 
-/// Wall clock that a driver sleeps on, with its wake-up error.
+/// Wall clock of a driver that sleeps. The variants are errors of its wake-ups.
 #[derive(Clone, Copy, Debug)]
 pub enum Clock {
-    /// Exactly at the requested instant.
+    /// Wakes up exactly at the requested instant.
     Exact,
-    /// Up to 20 us after the requested instant.
+    /// Wakes up at most 20 us after the requested instant.
     Late,
-    /// Half of the time before the requested instant, otherwise up to 5 us after it.
+    /// About half of the wake-ups are too early: halfway to the requested instant. All other wake-ups are at most 5 us
+    /// late.
     Early,
-    /// At the next multiple of 50 us, therefore several events are due at the same time.
+    /// Wakes up at the next multiple of 50 us, so several events are due at the same time.
     Coarse,
 }
 
 impl Clock {
-    /// Returns the time of the wake-up, for a request of `due` at `now`.
+    /// Returns the time at which a driver wakes up, if it requested `due` at `now`.
     pub fn wake(self, now: Time, due: Time, wakes: u64) -> Time {
         let draw = mix64(wakes);
         let later = |ps: u64| due.saturating_add(Duration::from_ps(draw % ps));
@@ -41,13 +42,13 @@ pub type Sent = (Time, HostId, Packet, Hints, Segment);
 /// Components of a run, with the events that are due at its hosts.
 pub struct Hosts {
     pub parts: RunParts<'static>,
-    /// Number of host events.
+    /// Number of host events so far.
     pub events: u64,
     /// Pending host events: time, whether it is a timer (free NICs come first), and host.
     due: BTreeSet<(Time, bool, u32)>,
     waits_for_nic: Vec<bool>,
     timer_at: Vec<Time>,
-    /// Receives every packet that enters the network.
+    /// Function that receives every packet that enters the network.
     seen: Box<dyn FnMut(Sent)>,
 }
 

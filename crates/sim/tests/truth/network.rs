@@ -1,4 +1,4 @@
-//! Fabric without transports: a test sends packets into it and measures their waiting times.
+//! Fabric without transports. A test sends packets into the fabric and measures their waiting times.
 
 use tailcut_sim::fabric::engine::EngineKind;
 use tailcut_sim::fabric::queue::{DropTail, Limit, QueueConfig};

@@ -1,5 +1,5 @@
-//! Ports with Poisson arrivals have the waiting times of queueing theory. The better of two paths has the waiting time
-//! of RepFlow's model.
+//! Waiting times at ports. With Poisson arrivals, they follow queueing theory. The better of two paths has the waiting
+//! time of RepFlow's model.
 
 use crate::network::{SLOW, drawn, drive};
 use tailcut_oracle::queueing::{Service, WaitDistribution, md1, mg1, mm1};
@@ -47,7 +47,7 @@ fn exponential(stream: &mut Stream) -> u32 {
     (stream.exponential() * MEAN_BYTES).ceil() as u32
 }
 
-/// Small, medium and full packets, as on a real link.
+/// Returns small, medium and full packets, as on a real link.
 fn mixed_sizes() -> SizeDistribution {
     let point = |bytes, cumulative| Point { bytes, cumulative };
     let points = vec![

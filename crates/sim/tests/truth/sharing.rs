@@ -22,7 +22,7 @@ use tailcut_units::{Duration, HostId, Rate, Time};
 const FULL: u64 = 1_538;
 const PAYLOAD: f64 = 1_460.0;
 
-/// Senders on fast links, and a receiver (host 0) on one link of `gbps`.
+/// Returns senders on fast links, and a receiver (host 0) on one link of `gbps`.
 fn star(senders: u32, gbps: u64, queue: QueueConfig, delay: Duration) -> Shape {
     let link = |host, gbps| CustomLink {
         a: Node::Host(HostId(host)),
@@ -41,7 +41,7 @@ fn star(senders: u32, gbps: u64, queue: QueueConfig, delay: Duration) -> Shape {
     }))
 }
 
-/// One flow from each sender to host 0, all at the same time.
+/// Returns one flow from each sender to host 0, all at the same time.
 fn all_at_once(senders: u32, bytes: u64) -> WorkloadSpec {
     let burst = BurstPart {
         sizes: Arc::new(SizeDistribution::fixed(bytes)),
@@ -213,8 +213,8 @@ fn dctcp_marks_and_queues_as_its_steady_state_says_to_a_packet_a_flow() {
 }
 
 /// Returns the utilisation of a link by one flow. In each round trip its window grows by `step` packets, until it fills
-/// pipe, buffer and transmitter. It then falls to the share `kept`. A round trip takes the time of its window at line
-/// rate, but at least the time of the pipe. The window does not grow in the round trip of the recovery.
+/// pipe, buffer and transmitter. The window then falls to the share `kept`. A round trip takes the time of the window
+/// at line rate, but at least the time of the pipe. The window does not grow in the round trip of the recovery.
 fn sawtooth_utilisation(pipe: f64, buffer: f64, kept: f64, step: f64) -> f64 {
     let top = (pipe + buffer + 1.0).floor();
     let climb = (0..).map(|i| (kept * top + f64::from(i) * step).floor());
@@ -227,7 +227,7 @@ fn sawtooth_utilisation(pipe: f64, buffer: f64, kept: f64, step: f64) -> f64 {
 #[test]
 fn one_flow_keeps_a_link_as_busy_as_its_sawtooth_allows() {
     // At this round-trip time, CUBIC is in its Reno-friendly region (RFC 9438, 4.3). Its window grows by half packets,
-    // so the window at which the buffer overflows is known only to one packet.
+    // so the window at which the buffer overflows is accurate only to one packet.
     for (design, kept, step, unsure) in [("tcp", 0.5, 1.0, 0.0), ("cubic", 0.7, 0.9 / 1.7, 1.0)] {
         for buffer in [4, 20, 60, 100] {
             let queue = QueueConfig::DropTail(DropTail {
@@ -298,7 +298,7 @@ fn shared_evenly(flows: &[(f64, f64)]) -> Vec<f64> {
     left
 }
 
-/// Exponential sizes: quantiles at thousandths with linear interpolation, up to 15 times the mean.
+/// Returns exponential sizes: quantiles at thousandths with linear interpolation, up to 15 times the mean.
 fn exponential_sizes(mean: f64) -> SizeDistribution {
     let at = |cumulative: f64| Point {
         bytes: (-(-cumulative).ln_1p() * mean).round() as u64,
@@ -360,7 +360,8 @@ fn exponential_flows_at_one_bottleneck_take_as_long_as_under_processor_sharing()
         let exact = processor_sharing::mean_sojourn(per_second, seconds_at_line(sizes.mean()));
         let sampled = mean_interval(&sojourns, 0.99);
         let extra = mean_interval(&extra, 0.99);
-        // The handshake and the path delay, and twice the standing queue: before the SYN and before the data.
+        // The latency of a flow is the handshake, the path delay, and twice the standing queue: before the SYN and
+        // before the data.
         let way = seconds_at_line(2.0 * pipe(10, Duration::from_us(1)) * PAYLOAD);
         let queued = seconds_at_line(2.0 * f64::from(threshold) * PAYLOAD);
         println!(

@@ -1,5 +1,5 @@
-//! Links that a fault slows down: a network in which every link has half of its rate from the start behaves like a
-//! network that was built with half of the rate. So every value that depends on a link's rate follows the rate.
+//! Links that a fault slows down. If every link has half of its rate from the start, the network behaves like a network
+//! that was built with half of the rate. So every value that depends on a link's rate follows the rate.
 
 use crate::determinism::DESIGNS;
 use crate::support::{Run, config, queue_of, simulate, trace};
@@ -31,7 +31,7 @@ fn fat_tree(rate: Rate) -> Shape {
     })
 }
 
-/// Sixty flows between pods, of which a third go to one host.
+/// Returns a run with sixty flows between pods, of which a third go to one host.
 fn run_of(design: &str, rate: Rate) -> RunConfig {
     let flows = (0..60).map(|n| {
         let src = n * 5 % 16;
@@ -111,8 +111,8 @@ fn a_network_that_is_slow_during_the_whole_run_is_a_network_built_with_these_rat
     }
 }
 
-/// A fault with an end happens during the run. Hosts follow it in everything that they pace. Windows and timers that a
-/// user sets, or that follow from the network at its start, stay as they are, so they are set here.
+/// A fault with an end changes rates during the run, and hosts pace their packets at the new rate. Windows and timers
+/// that a user sets, or that follow from the network at its start, do not change. This test therefore sets them.
 #[test]
 fn links_that_become_slow_at_time_zero_are_links_built_with_these_rates() {
     for design in DESIGNS {

@@ -15,7 +15,7 @@ use tailcut_sim::fabric::topology::{LinkFault, Node, SingleSwitch, Trouble, Wire
 use tailcut_sim::{FlowsSpec, ReadBy, RunConfig, Shape, StoragePart, WriteBy};
 use tailcut_units::{Bytes, Duration, HostId, Rate, Time};
 
-/// One session on an idle fat-tree of 16 hosts at 10 Gb/s.
+/// Returns a run with one session on an idle fat-tree of 16 hosts at 10 Gb/s.
 fn alone(design: &str, part: StoragePart) -> RunConfig {
     let part = StoragePart {
         max_sessions: Some(1),
@@ -203,7 +203,7 @@ fn a_read_of_three_blocks_at_once_is_three_flows() {
     assert_eq!(record.sessions[0].completion, last);
 }
 
-/// Busy fat-tree in which symbols are trimmed.
+/// Returns a run on a busy fat-tree in which symbols are trimmed.
 pub fn busy(design: &str, write: WriteBy, read: ReadBy) -> RunConfig {
     let part = StoragePart {
         write,
@@ -327,9 +327,9 @@ fn other_flows_keep_their_numbers_beside_sessions() {
     );
 }
 
-/// Reads of 1 MB, one after another, in a switch with four hosts at 1 Gb/s. All hosts except the last one read, so each
-/// reads from all others. `trouble` affects the link of the last host. Returns the completion times in ms, in ascending
-/// order, and the rows.
+/// Runs reads of 1 MB, one after another, on a switch with four hosts at 1 Gb/s. All hosts except the last one read, so
+/// each read uses all other hosts. `trouble` affects the link of the last host. Returns the completion times in ms, in
+/// ascending order, and the rows.
 fn reads_beside(trouble: &[LinkFault]) -> (Vec<f64>, Vec<SessionRecord>) {
     let part = storage(1_000_000, 1.0, 4.0, Duration::from_ms(5_000));
     let traffic = workload("storage", vec![FlowsSpec::Storage(part)]);
@@ -349,7 +349,7 @@ fn reads_beside(trouble: &[LinkFault]) -> (Vec<f64>, Vec<SessionRecord>) {
         config.faults = trouble.to_vec();
         config.drain = Duration::from_ms(2_000);
         let of_run = simulate(&config).sessions;
-        // Only reads that overlap with no other read.
+        // Only reads that overlap with no other read are kept.
         let end = |row: &SessionRecord| row.completion.map_or(Time::MAX, |took| row.start + took);
         let alone = |row: &&SessionRecord| {
             let mut others = of_run.iter().filter(|other| other.session != row.session);

@@ -25,7 +25,7 @@ pub const fn gigabit(gbps: u64, delay: Duration) -> Wire {
     }
 }
 
-/// 10 Gb/s with a delay of 1 us.
+/// Link of 10 Gb/s with a delay of 1 us.
 pub const FAST: Wire = gigabit(10, Duration::from_us(1));
 
 pub fn queue_of(packets: u32) -> QueueConfig {
@@ -35,7 +35,7 @@ pub fn queue_of(packets: u32) -> QueueConfig {
     })
 }
 
-/// Hosts on one switch with equal links.
+/// Returns hosts on one switch with equal links.
 pub fn single_switch(hosts: u32, queue: QueueConfig) -> Shape {
     Shape::SingleSwitch(SingleSwitch {
         hosts,
@@ -45,7 +45,7 @@ pub fn single_switch(hosts: u32, queue: QueueConfig) -> Shape {
     })
 }
 
-/// Three racks of four hosts, with four spines.
+/// Returns three racks of four hosts, with four spines.
 pub fn leaf_spine(queue: QueueConfig, shared_buffer: Option<SharedBuffer>) -> Shape {
     Shape::LeafSpine(LeafSpine {
         leaves: 3,
@@ -59,7 +59,7 @@ pub fn leaf_spine(queue: QueueConfig, shared_buffer: Option<SharedBuffer>) -> Sh
     })
 }
 
-/// Two racks, with hosts that are ten times as fast as each of the spines between them.
+/// Returns two racks, with hosts that are ten times as fast as each of the spines between them.
 pub fn slow_spines(queue: QueueConfig) -> Shape {
     Shape::LeafSpine(LeafSpine {
         leaves: 2,
@@ -73,7 +73,7 @@ pub fn slow_spines(queue: QueueConfig) -> Shape {
     })
 }
 
-/// Sixteen hosts in four pods.
+/// Returns sixteen hosts in four pods.
 pub fn fat_tree(queue: QueueConfig) -> Shape {
     Shape::FatTree(FatTree {
         k: 4,
@@ -89,8 +89,8 @@ pub fn fat_tree(queue: QueueConfig) -> Shape {
     })
 }
 
-/// Two hosts on either side of three switches in a row: h0, h1 - s0 = s1 - s2 - h2, h3. Two links connect s0 and s1.
-/// With these rates, transmission times are not whole numbers.
+/// Returns two hosts on either side of three switches in a row: h0, h1 - s0 = s1 - s2 - h2, h3. Two links connect s0
+/// and s1. With these rates, transmission times are not whole numbers.
 pub fn odd_network(queue: QueueConfig) -> Shape {
     let link = |a, b, mbps, delay_ns| CustomLink {
         a,
@@ -157,7 +157,7 @@ pub fn workload(name: &str, flows: Vec<FlowsSpec>) -> WorkloadSpec {
     }
 }
 
-/// Poisson arrivals of web-search flows between random hosts, at a load of the hosts' links.
+/// Returns Poisson arrivals of web-search flows between random hosts, at a load of the hosts' links.
 pub fn web_search(load: f64, until: Duration) -> WorkloadSpec {
     let sizes = named_sizes("websearch");
     let mut spec = workload("websearch", vec![poisson(sizes, load, until)]);
@@ -182,7 +182,7 @@ pub fn poisson(sizes: SizeDistribution, load: f64, until: Duration) -> FlowsSpec
     })
 }
 
-/// Clients that write or read blocks with three replicas.
+/// Returns clients that write or read blocks with three replicas.
 pub fn storage(bytes: u64, reads: f64, per_second: f64, until: Duration) -> StoragePart {
     StoragePart {
         sizes: Arc::new(SizeDistribution::fixed(bytes)),
@@ -200,7 +200,7 @@ pub fn storage(bytes: u64, reads: f64, per_second: f64, until: Duration) -> Stor
     }
 }
 
-/// Trace in CSV.
+/// Returns a workload with the flows of a trace in CSV.
 pub fn trace(csv: &str, topology: &Topology) -> WorkloadSpec {
     let limits = Limits {
         hosts: topology.hosts(),
@@ -210,7 +210,7 @@ pub fn trace(csv: &str, topology: &Topology) -> WorkloadSpec {
     workload("trace", vec![FlowsSpec::Trace(Arc::new(trace))])
 }
 
-/// Network of a run, which its record does not contain completely.
+/// Run with its network. The record of a run does not contain the complete network.
 pub struct Run {
     pub topology: Topology,
 }
@@ -245,7 +245,7 @@ pub fn named_sizes(name: &str) -> SizeDistribution {
     SizeDistribution::named(name).expect("a named table")
 }
 
-/// Six servers and six clients on one switch at 10 Gb/s, with objects of 300 KB.
+/// Returns six servers and six clients on one switch at 10 Gb/s, with objects of 300 KB.
 pub fn requests(design: &str, load: f64, count: u64) -> RunConfig {
     let part = RequestsPart {
         sizes: Arc::new(SizeDistribution::fixed(300_000)),

@@ -13,9 +13,9 @@ const BUDGET: f64 = 0.3;
 /// Work of the first short run, which takes some milliseconds.
 const FIRST_WORK: f64 = 20_000.0;
 
-/// Exponent of the length of a run, to which the CPU time per unit of work is proportional. Longer runs need more time
-/// per unit, because the caches of the CPU cannot hold all their flows. Measured with 6 designs, and runs that are 20
-/// to 60 times as long: 0 to 0.09.
+/// Exponent with which the time per unit of work grows with the length of a run. Longer runs need more time per unit,
+/// because the caches of the CPU cannot hold all their flows. Measured with 6 designs, and runs that are 20 to 60 times
+/// as long: 0 to 0.09.
 const GROWTH: f64 = 0.06;
 
 /// Length of a run, relative to the calibration run, up to which the time per unit of work grows.
@@ -39,7 +39,7 @@ impl Rate {
         self.fixed + self.per_work * work
     }
 
-    /// Returns the mean of some rates, or `None` if there are none.
+    /// Returns the mean of some rates, or `None` if the list is empty.
     pub fn mean(rates: &[Self]) -> Option<Self> {
         let count = rates.len() as f64;
         let mean = |of: fn(&Self) -> f64| rates.iter().map(of).sum::<f64>() / count;
@@ -111,7 +111,7 @@ pub fn calibrate(config: &RunConfig, control: &dyn RunControl) -> Option<Rate> {
     })
 }
 
-/// Returns the CPU time of a run. If it takes far longer than `budget`, the run is stopped and its time is computed
+/// Returns the CPU time of a run. If the run takes far longer than `budget`, it is stopped, and the time is computed
 /// from its progress.
 fn seconds_of(config: &RunConfig, budget: f64, control: &dyn RunControl) -> Option<f64> {
     let limit = Limited {

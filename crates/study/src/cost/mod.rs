@@ -21,9 +21,8 @@ const DRAWS: usize = 5_000_000;
 const DRAWS_OF_ONE: (usize, usize) = (200, 100_000);
 
 impl Draft {
-    /// Estimates the CPU time of each case on this machine. For each design, it runs a short version of one case for
-    /// about 0.3 s. Cases whose time cannot be estimated stay without an expected time. `control` may stop the
-    /// estimate.
+    /// Estimates the CPU time of each case on this machine. For each design, a short version of one case runs for about
+    /// 0.3 s. Cases whose time cannot be estimated stay without an expected time. `control` may stop the estimate.
     pub fn estimate(&mut self, control: &dyn RunControl) {
         let draws = (DRAWS / self.study.runs.len().max(1)).clamp(DRAWS_OF_ONE.0, DRAWS_OF_ONE.1);
         let work = work_of(&self.study.runs, draws);
@@ -48,7 +47,7 @@ impl Draft {
             let rate = run.and_then(|run| calibrate(&configs[run], control));
             rates.push((runs, rate));
         }
-        // A design that could not be calibrated gets the mean of the others.
+        // A design that could not be calibrated gets the mean rate of all other designs.
         let known: Vec<Rate> = rates.iter().filter_map(|(_, rate)| *rate).collect();
         let usual = Rate::mean(&known);
         let mut seconds = vec![None; work.len()];
@@ -64,7 +63,7 @@ impl Draft {
     }
 }
 
-/// Returns the run that represents `runs`. It is the run with the median work among the runs with the median load.
+/// Returns the run that represents `runs`: the run with the median work among the runs with the median load.
 fn in_the_middle(runs: &[usize], configs: &[RunConfig], work: &[Option<f64>]) -> Option<usize> {
     let known = runs.iter().filter_map(|&run| Some((work[run]?, run)));
     let mut known: Vec<(f64, usize)> = known.collect();

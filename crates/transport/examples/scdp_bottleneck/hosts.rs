@@ -34,7 +34,7 @@ pub fn scdp(id: u32, link: &Link) -> Box<dyn Transport> {
     Box::new(host.expect("a valid configuration"))
 }
 
-/// TCP as in Linux: CUBIC, HyStart with a clock of 1 ms, SACK.
+/// Returns a host with TCP as in Linux: CUBIC, HyStart with a clock of 1 ms, SACK.
 pub fn cubic(id: u32) -> Box<dyn Transport> {
     let config = TcpConfig {
         mss: SYMBOL,
@@ -84,7 +84,7 @@ pub fn packets_of(mbit: u64, round_trip: Duration) -> Vec<usize> {
     all
 }
 
-/// Returns a bottleneck with endless transfers. Each starts 0.3 s after the one before.
+/// Returns a bottleneck with endless transfers. Each transfer starts 0.3 s after the previous one.
 pub fn crowd(
     link: Link,
     transfers: u32,
@@ -100,7 +100,7 @@ pub fn crowd(
     world
 }
 
-/// Returns the share of packets that the bottleneck has dropped.
+/// Returns the fraction of packets that the bottleneck has dropped.
 pub fn dropped_share(world: &Bottleneck) -> f64 {
     let packets = world
         .delivered

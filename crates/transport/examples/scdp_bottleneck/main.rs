@@ -4,7 +4,7 @@
 //! - `loss`: goodput under random loss. `shares`: SCDP and CUBIC together, and two SCDP transfers.
 //! - `crowd`: many SCDP transfers at once.
 //! - `incast`, `reads` (many to one), `groups` (one to many).
-//! - `sweep-loss`, `sweep-shares`: `loss` and `shares` for several rates, round trips and buffers; they take an hour.
+//! - `sweep-loss`, `sweep-shares`: `loss` and `shares` for several rates, round trips and buffers. Each takes an hour.
 //! - `cell MBIT MS PACKETS SEEDS`: both measurements for one link.
 #![allow(missing_docs, clippy::print_stdout, clippy::expect_used)]
 

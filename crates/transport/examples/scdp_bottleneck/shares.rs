@@ -18,8 +18,7 @@ enum Pair {
     Cubic,
 }
 
-/// Returns the rates in Mb/s of the first and the second transfer, over `span` seconds from the start of the
-/// second.
+/// Returns the rates in Mb/s of the first and the second transfer, during `span` seconds from the start of the second.
 fn pair(pair: Pair, link: Link, span: f64, seed: u64) -> (f64, f64) {
     let hosts: Vec<Box<dyn Transport>> = (0..4)
         .map(|id| match (pair, id < 2) {
@@ -41,9 +40,9 @@ fn pair(pair: Pair, link: Link, span: f64, seed: u64) -> (f64, f64) {
     (rate(of(1) - before), rate(of(2)))
 }
 
-/// Returns a ratio of rates, and the share of the link that both transfers use. The ratio is the rate of SCDP divided
-/// by the rate of CUBIC. For two transfers of one kind, it is the rate of the second transfer divided by the rate of
-/// the first.
+/// Returns a ratio of rates, and the fraction of the link that both transfers use. The ratio is the rate of SCDP
+/// divided by the rate of CUBIC. For two transfers of one kind, it is the rate of the second transfer divided by the
+/// rate of the first.
 fn ratio(of: Pair, link: Link, span: f64, seed: u64) -> (f64, f64) {
     let (first, second) = pair(of, link, span, seed);
     let used = (first + second) * 1e6 / link.rate.as_bps() as f64;
@@ -53,7 +52,7 @@ fn ratio(of: Pair, link: Link, span: f64, seed: u64) -> (f64, f64) {
     }
 }
 
-/// Formats the geometric mean over seeds, the smallest and the largest value.
+/// Formats the geometric mean over all seeds, and the smallest and the largest value.
 fn summary(ratios: &[f64]) -> String {
     let mean = (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp();
     let least = ratios.iter().copied().fold(f64::MAX, f64::min);
@@ -127,8 +126,8 @@ pub fn cell(mbit: u64, ms: u64, queue: usize, seeds: u64) {
     line(mbit, Duration::from_ms(ms), queue, 60.0, seeds);
 }
 
-/// Runs sixteen transfers of one kind at once. Returns the smallest and largest of their rates in Mb/s, and
-/// the share of dropped packets in percent.
+/// Runs sixteen transfers of one kind at once. Returns the smallest and the largest of their rates in Mb/s, and the
+/// percentage of dropped packets.
 fn many(link: Link, seed: u64, host: impl FnMut(u32) -> Box<dyn Transport>) -> [f64; 3] {
     let mut world = hosts::crowd(link, 16, seed, host);
     world.run_until(secs(65.0));
@@ -142,7 +141,7 @@ fn many(link: Link, seed: u64, host: impl FnMut(u32) -> Box<dyn Transport>) -> [
     [least, most, hosts::dropped_share(&world) * 100.0]
 }
 
-/// Formats the smallest rate, the largest rate, and the range of the dropped share over seeds.
+/// Formats the smallest rate, the largest rate, and the range of the dropped percentage over all seeds.
 fn many_over_seeds(link: Link, host: impl Fn(u32) -> Box<dyn Transport>) -> String {
     let runs: Vec<[f64; 3]> = (1..=6).map(|seed| many(link, seed, &host)).collect();
     let least = |what: usize| runs.iter().map(|run| run[what]).fold(f64::MAX, f64::min);

@@ -1,7 +1,6 @@
-//! Carrier of requests over TCP. A host has one TCP endpoint per class. So the high class leaves the NIC
-//! before the low class, and every segment shows its class to switches. Flows that are not requests are in
-//! the high class. If TCP itself has classes (PIAS), the high class uses them, and the low class is below all
-//! of them.
+//! Copies of requests over TCP. A host has one TCP endpoint per class. So the high class leaves the NIC before the low
+//! class, and switches read the class from every segment. Flows that are not requests are in the high class. If TCP
+//! itself has classes (PIAS), the high class uses them, and the low class is below all of them.
 
 use super::carry::{Carry, CopyChange, CopyEvent};
 use super::order::{Answer, Ask, End, copy_of_flow, flow_of_copy};
@@ -13,7 +12,7 @@ use tailcut_requests::SendSpace;
 use tailcut_requests::{HIGH, LOW};
 use tailcut_units::{FiveTuple, FlowId, HostId, Protocol, Time};
 
-/// Name of a connection: its class, and its number in the class.
+/// Identifier of a connection: its class, and its number in the class.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Carried {
     /// Class: [`HIGH`] or [`LOW`].
@@ -22,23 +21,23 @@ pub struct Carried {
     pub id: ConnectionId,
 }
 
-/// Carrier of requests over TCP. Each copy of a request is one connection: the client opens it and sends the
-/// request, and the server answers on it. A client that cancels a copy resets the connection, and switches
-/// purge the queued segments. As a [`Transport`] the carrier sends flows that are not requests.
+/// Transport for requests over TCP. Each copy of a request uses one connection: the client opens the connection and
+/// sends the request, and the server answers on it. A client that cancels a copy resets the connection, and switches
+/// purge the queued segments. As a [`Transport`] the carrier also sends flows that are not requests.
 ///
-/// An open connection may change its class ([`set_class`](Carry::set_class)). Segments that have left keep
-/// their old class, so later segments may overtake them.
+/// An open connection may change its class ([`set_class`](Carry::set_class)). Segments that have left keep their old
+/// class, so later segments may overtake them.
 #[derive(Debug)]
 pub struct Carrier {
     classes: [Endpoint; 2],
     flows: Messages,
-    /// Events of connections that carry copies.
+    /// Events of the connections that transfer copies.
     events: VecDeque<CopyEvent<Carried>>,
-    /// Whether a connection may be in a class that differs from the class of its port.
+    /// Whether a connection may be in another class than its port shows.
     has_moved: bool,
-    /// Whether the carrier reports the windows of servers.
+    /// Whether the carrier reports how much servers may write.
     tells_windows: bool,
-    /// Number of the low class in switches.
+    /// Number of the low class at switches.
     low: u8,
     /// Ports on which servers accept connections, by class.
     ports: [u16; 2],
@@ -64,14 +63,14 @@ impl Carrier {
             has_moved: false,
             tells_windows: false,
             low: config.tags.map_or(LOW, |tags| tags.demotion.classes()),
-            // Each class has a separate port, so that every segment shows its class to the receiving host.
+            // Each class has its own port, so that every segment shows its class to the receiving host.
             ports: [config.port, config.port + 1],
             flow_port: config.port + 2,
         })
     }
 
-    /// Turns on reports of windows: when segments leave and arrive, a server receives its window, and the
-    /// amount that it may write ([`CopyChange::Room`]).
+    /// Turns on reports of windows. When segments leave and arrive, the application of a server then receives its
+    /// window and the amount that it may write ([`CopyChange::Room`]).
     pub const fn tell_windows(&mut self) {
         self.tells_windows = true;
     }
@@ -102,8 +101,8 @@ impl Carrier {
         }
     }
 
-    /// Reports the room of the connection that sends with `tuple`, after a segment of it has left or arrived
-    /// in `class`. Only the server of a copy receives this report, and only if there is room.
+    /// Reports how much may be written on the connection that sends with `tuple`, after one of its segments has left or
+    /// arrived in `class`. Only the server of a copy gets this report, and only if it may write at least one byte.
     fn tell_room(&mut self, class: u8, tuple: &FiveTuple) {
         if !self.tells_windows {
             return;
@@ -112,7 +111,7 @@ impl Carrier {
         let room = || {
             let id = endpoint.find(tuple)?;
             let number = copy_of_flow(endpoint.flow(id)?)?;
-            // Clients open the connections, so the acceptor is the server.
+            // Clients open the connections, so the accepting host is the server.
             let answers = endpoint.role(id) == Some(Role::Acceptor);
             let room = room(endpoint, id).filter(|room| answers && room.bytes > 0)?;
             let change = CopyChange::Room(room);
@@ -124,12 +123,12 @@ impl Carrier {
     /// Returns the class of the connection to which an arriving segment belongs.
     fn class_of(&self, segment: &Segment) -> u8 {
         let tuple = &segment.tuple;
-        // The service port shows the class, whichever end sent the segment.
+        // The service port shows the class. It is the source or the destination port.
         let is_low = [tuple.src_port, tuple.dst_port].contains(&self.ports[usize::from(LOW)]);
         let by_port = if is_low { LOW } else { HIGH };
         if self.has_moved {
             let has = |class: u8| self.classes[usize::from(class)].find(&tuple.reversed());
-            // There are two classes, so the difference is the other class.
+            // There are two classes, so this is the other class.
             let other = HIGH + LOW - by_port;
             if has(by_port).is_none() && has(other).is_some() {
                 return other;
@@ -143,7 +142,7 @@ impl Carry for Carrier {
     type Handle = Carried;
 
     /// Opens a connection and sends a request on it. Further messages can [follow](Self::say) until
-    /// [`finish`](Self::finish). Returns `None` if every port is in use.
+    /// [`finish`](Self::finish) is called. Returns `None` if every port is in use.
     fn ask(&mut self, now: Time, ask: Ask) -> Option<Carried> {
         let class = ask.class.min(LOW);
         let (server, dst_port) = (ask.server, self.ports[usize::from(class)]);
@@ -204,7 +203,7 @@ impl Carry for Carrier {
         }
     }
 
-    /// Resets a connection. The peer is notified, and unsent data of this end is dropped.
+    /// Resets a connection. The peer is notified, and this host drops unsent data of the connection.
     fn reset(&mut self, now: Time, copy: Carried) {
         self.classes[usize::from(copy.class)].reset(now, copy.id);
     }
@@ -219,8 +218,9 @@ impl Carry for Carrier {
     }
 }
 
-/// Returns the room for writes on a connection, or `None` if nothing more may be written. With this room, the next
-/// segment or burst and one more segment are always ready to leave, so the connection never waits for its application.
+/// Returns the number of bytes that may be written on a connection, or `None` after the end of writing. This amount
+/// keeps the next segment or burst, and one more segment, ready to leave. So the connection never waits for the
+/// application.
 fn room(endpoint: &Endpoint, id: ConnectionId) -> Option<SendSpace> {
     let config = endpoint.config();
     let kept = u64::from(config.mss.max(config.lso_bytes)) + u64::from(config.mss);
@@ -230,7 +230,7 @@ fn room(endpoint: &Endpoint, id: ConnectionId) -> Option<SendSpace> {
     })
 }
 
-/// Returns the changes of a copy that follow from an event of its connection.
+/// Returns the changes of a copy that an event of its connection causes.
 fn changes(
     class: u8,
     endpoint: &Endpoint,
@@ -273,7 +273,7 @@ impl Transport for Carrier {
         let class = self.class_of(&segment);
         self.classes[usize::from(class)].on_segment(now, &segment);
         self.sort_events(now);
-        // The report comes after the other events, because a copy must be accepted before it has room.
+        // This report comes after the other events, because a copy must be accepted before its server may write.
         self.tell_room(class, &segment.tuple.reversed());
     }
 
@@ -284,8 +284,8 @@ impl Transport for Carrier {
         self.sort_events(now);
     }
 
-    /// Returns the next segment, from the high class first. Resets are in the high class, because they stop
-    /// work.
+    /// Returns the next segment. Segments of the high class leave first. Resets are in the high class, because they
+    /// stop work.
     fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         for class in [HIGH, LOW] {
             if let Some(mut segment) = self.classes[usize::from(class)].poll_transmit(now) {
@@ -305,7 +305,7 @@ impl Transport for Carrier {
         self.classes.iter().any(Endpoint::has_transmit)
     }
 
-    /// Returns the next event of a flow that is not a request.
+    /// Returns the next event of a flow that is not a copy of a request.
     fn poll_event(&mut self) -> Option<Event> {
         self.flows.poll_event()
     }
@@ -315,7 +315,7 @@ impl Transport for Carrier {
         timeouts.min()
     }
 
-    /// Returns the flows that are not requests. [`poll_copy`](Carry::poll_copy) reports copies of requests.
+    /// Returns the flows that are not copies of requests. [`poll_copy`](Carry::poll_copy) reports the copies.
     fn unfinished(&self) -> Vec<(FlowId, FlowStats)> {
         let open = self.classes.iter().flat_map(Endpoint::unfinished);
         sent(open)

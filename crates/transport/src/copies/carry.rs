@@ -1,4 +1,4 @@
-//! Interface for transports that carry copies of requests.
+//! Interface of transports that transfer copies of requests.
 
 use super::order::{Answer, Ask, End, copy_of_flow, flow_of_copy, is_word};
 use crate::tcp::Role;
@@ -7,7 +7,7 @@ use core::fmt::Debug;
 use tailcut_requests::SendSpace;
 use tailcut_units::{FiveTuple, FlowId, HostId, Time, mix64};
 
-/// Returns the key by which a switch recognises the segments of a copy in one direction: over TCP the
+/// Returns the key by which a switch recognises the segments of a copy in one direction. Over TCP these are the
 /// segments of a connection, otherwise the segments of a flow. The key is never 0.
 pub fn purge_key(segment: &Segment) -> u64 {
     match &segment.header {
@@ -16,15 +16,15 @@ pub fn purge_key(segment: &Segment) -> u64 {
     }
 }
 
-/// Returns the key of the segments that a cancelling segment purges along its path: the segments of the
-/// same copy in the opposite direction. Returns 0 for a segment that cancels nothing.
+/// Returns the key of the segments that a cancelling segment purges along its path. They belong to the same copy in the
+/// opposite direction. Returns 0 for a segment that cancels nothing.
 pub fn purges(segment: &Segment) -> u64 {
     let Some(number) = copy_of_flow(segment.flow) else {
         return 0;
     };
     if is_word(segment.flow) {
         return match segment.payload {
-            // Control packets of this message have no payload, and cancel nothing.
+            // Control packets of the cancelling message have no payload, and cancel nothing.
             0 => 0,
             _ => key_of_copy(flow_of_copy(number), segment.tuple.dst),
         };
@@ -50,11 +50,12 @@ fn key_of_copy(flow: FlowId, src: HostId) -> u64 {
 /// Event of a copy at one end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CopyChange<H> {
-    /// At the server: the copy can be answered.
+    /// At the server: the copy has arrived and can be answered.
     Accepted {
-        /// Name of the copy at this end.
+        /// Identifier of the copy at this end.
         handle: H,
-        /// Amount that the application may write, if windows are reported; `None`: the whole answer.
+        /// Amount that the application may write, if windows are reported. `None`: the application may write the whole
+        /// answer.
         room: Option<SendSpace>,
     },
     /// At the server, if messages keep their boundaries: another message of the client has arrived.
@@ -70,7 +71,7 @@ pub enum CopyChange<H> {
     Whole,
     /// The copy has ended.
     Ended {
-        /// End of the connection at this host. The client is the opener.
+        /// Role of this host in the connection. The client is the opener.
         role: Role,
         /// Cost of the copy at this end.
         stats: FlowStats,
@@ -82,39 +83,39 @@ pub enum CopyChange<H> {
 /// Event of a copy, with its number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CopyEvent<H> {
-    /// Number of the copy.
+    /// Number of the copy in the run.
     pub number: u32,
-    /// The event itself.
+    /// Change of the copy.
     pub change: CopyChange<H>,
 }
 
-/// Transport of one host that also carries copies of requests: a client sends them, a server answers them. As
-/// a [`Transport`] it sends flows that are not requests, in classes above the class of low copies.
+/// Transport of one host that also transfers copies of requests: a client sends copies, and a server answers them. As a
+/// [`Transport`] it sends flows that are not requests, in classes above the class of low copies.
 pub trait Carry: Transport {
-    /// Name of one end of a copy.
+    /// Identifier of one end of a copy.
     type Handle: Copy + Debug;
 
-    /// Sends a copy from the client. Returns `None` if that is not possible.
+    /// Sends a copy from the client. Returns `None` if this is not possible.
     fn ask(&mut self, now: Time, ask: Ask) -> Option<Self::Handle>;
 
     /// Sends another message of `bytes` about a copy, from the client.
     fn say(&mut self, now: Time, copy: Self::Handle, bytes: u64);
 
-    /// Ends the client's messages about a copy.
+    /// Ends the messages of the client about a copy.
     fn finish(&mut self, now: Time, copy: Self::Handle);
 
     /// Sends the next part of an answer, from the server.
     fn answer(&mut self, now: Time, copy: Self::Handle, answer: Answer);
 
-    /// Sets the class of all segments that this end sends of a copy after this call. Returns the copy's new name.
+    /// Sets the class of all later segments of a copy that this end sends. Returns the new identifier of the copy.
     fn set_class(&mut self, now: Time, copy: Self::Handle, class: u8) -> Self::Handle;
 
     /// Cancels a copy at the client, and notifies the server.
     fn reset(&mut self, now: Time, copy: Self::Handle);
 
-    /// Returns the payload bytes that the server has sent of an answer so far, including retransmissions.
+    /// Returns the payload bytes of an answer that the server has sent so far, including retransmissions.
     fn payload_sent(&self, copy: Self::Handle) -> Option<u64>;
 
-    /// Returns the next event of a copy, in order for each copy.
+    /// Returns the next event of a copy. Events of the same copy are in order.
     fn poll_copy(&mut self) -> Option<CopyEvent<Self::Handle>>;
 }

@@ -1,4 +1,4 @@
-//! Host that carries copies of requests, with one number for each copy.
+//! Host that transfers copies of requests, and identifies each copy by a number.
 
 use super::carry::{Carry, CopyChange};
 use super::order::{CopyNews, CopyOrder, NotCarried, Side, flow_of_copy};
@@ -8,12 +8,12 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use tailcut_units::{FlowId, Rate, Time};
 
-/// Transport that executes orders about copies, and reports changes of copies as events. Orders and events name a copy
-/// by its number. A host is either the client or the server of a copy, never both.
+/// Transport that executes orders about copies, and reports changes of copies as events. Orders and events contain the
+/// number of a copy. A host is either the client or the server of a copy, never both.
 #[derive(Debug)]
 pub struct CopyingHost<C: Carry> {
     inner: C,
-    /// Open copies by number: the side of this host, and the handle of the copy.
+    /// Open copies by number, with the side of this host and the identifier of the copy in the transport.
     open: BTreeMap<u32, (Side, C::Handle)>,
 }
 
@@ -56,8 +56,8 @@ impl<C: Carry> Transport for CopyingHost<C> {
     fn take_part(&mut self, now: Time, part: Part<'_>) -> Result<(), NotShared> {
         self.inner.take_part(now, part)
     }
-    /// Executes an order. An order about a copy that is not open here has no effect, because the copy may
-    /// just have ended.
+    /// Executes an order. An order about a copy that is not open on this host has no effect, because the copy may just
+    /// have ended.
     fn carry(&mut self, now: Time, order: CopyOrder) -> Result<(), NotCarried> {
         let (open, inner) = (&mut self.open, &mut self.inner);
         let handle = |number: u32| open.get(&number).map(|(_, handle)| *handle);
@@ -87,7 +87,7 @@ impl<C: Carry> Transport for CopyingHost<C> {
                 }
             }
             CopyOrder::Reset { number } => {
-                // Removed at once, because the client receives no further event of a copy that it resets.
+                // The copy is removed at once, because the client receives no further event of a copy that it resets.
                 if let Some((_, handle)) = open.remove(&number) {
                     inner.reset(now, handle);
                 }

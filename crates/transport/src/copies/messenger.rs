@@ -1,5 +1,5 @@
-//! Carrier of requests over transports whose flows are messages, such as NDP and SCDP. The request is one message to
-//! the server, and the answer is one message back. The answer can leave while the server still produces it.
+//! Copies of requests over transports whose flows are messages, such as NDP and SCDP. The request is one message to the
+//! server, and the answer is one message back. The answer can leave while the server still produces it.
 
 use super::carry::{Carry, CopyChange, CopyEvent};
 use super::order::{Answer, Ask, End, copy_of_flow, flow_of_copy, is_word, word_of_copy};
@@ -16,15 +16,15 @@ use tailcut_units::{FlowId, HostId, Rate, Time};
 struct PendingRequest {
     server: HostId,
     below: bool,
-    /// Whether a message is being sent. Only one message is sent at a time, so that none overtakes another.
+    /// Whether a message is being sent. Only one message is sent at a time, so that no message overtakes another.
     is_saying: bool,
     /// Sizes of the messages that wait, in bytes.
     unsaid: VecDeque<u64>,
 }
 
-/// Carrier of requests over messages. Low copies are in a class below all others: at their hosts, in
-/// switches, and in the pulls of their receivers. A client that cancels a copy sends a message of the high
-/// class to the server and pulls no more of the answer. The server stops at once.
+/// Transport for requests over messages. Low copies are in a class below all other classes: at their hosts, in
+/// switches, and in the pulls of their receivers. A client that cancels a copy sends a message of the high class to the
+/// server, and requests no more of the answer. The server then stops at once.
 #[derive(Debug)]
 pub struct Messenger<T> {
     inner: T,
@@ -51,9 +51,9 @@ const fn message(flow: FlowId, dst: HostId, bytes: u64) -> Message {
 }
 
 impl<T: Streams> Messenger<T> {
-    /// Creates a carrier of requests over `inner`.
+    /// Creates a transport for requests over `inner`.
     pub fn new(mut inner: T) -> Self {
-        // The ends of a copy need to know how many of its bytes have arrived, and cancel it by its flow.
+        // The client and the server of a copy must know how many of its bytes have arrived. They cancel it by its flow.
         inner.report_arrivals();
         Self {
             inner,
@@ -71,7 +71,7 @@ impl<T: Streams> Messenger<T> {
         self.inner.open(now, message, bytes, below);
     }
 
-    /// Sends the next message about a copy, if one waits and none is being sent.
+    /// Sends the next message about a copy, if a message waits and none is being sent.
     fn say_next(&mut self, now: Time, number: u32) {
         if let Some(asked) = self.asked.get_mut(&number)
             && !asked.is_saying
@@ -90,7 +90,7 @@ impl<T: Streams> Messenger<T> {
             let flow = event.flow();
             match copy_of_flow(flow) {
                 None => {
-                    // The application does not use arrivals of its plain flows.
+                    // The application does not need the arrivals of its plain flows.
                     let is_told = !matches!(event, Event::Arrived(..));
                     self.flows.extend(is_told.then_some(event));
                 }
@@ -102,7 +102,7 @@ impl<T: Streams> Messenger<T> {
                 Some(number) if self.asked.contains_key(&number) => {
                     self.at_client(now, number, event);
                 }
-                // The answer began after the cancellation had left.
+                // The answer began after the client had sent the cancellation.
                 Some(number) if self.dropped.contains(&number) => {
                     if let Event::Arrived(..) | Event::Completed(_) = event {
                         self.inner.refuse(now, flow);
@@ -112,8 +112,8 @@ impl<T: Streams> Messenger<T> {
                 Some(number) => self.at_server(number, event),
             }
         }
-        // These copies are removed only after the loop, because the event that the answer is complete may follow in the
-        // same batch.
+        // These copies are removed only after the loop, because the same batch may contain a later event that the
+        // answer is complete.
         for number in refused {
             self.dropped.remove(&number);
         }
@@ -153,7 +153,7 @@ impl<T: Streams> Messenger<T> {
     fn at_server(&mut self, number: u32, event: Event) {
         let (stats, end) = match event {
             Event::Completed(_) => {
-                // The cancellation has overtaken the request.
+                // The cancellation has overtaken the request, so the server ignores the request.
                 if self.unwanted.remove(&number) {
                     return;
                 }
@@ -209,7 +209,7 @@ impl<T: Streams> Carry for Messenger<T> {
         self.asked.insert(ask.number, asked);
         self.say_next(now, ask.number);
         self.sort_events(now);
-        // The transport may have failed the message at once, for example without a free port.
+        // The message may have failed at once, for example because every port is in use.
         self.asked.contains_key(&ask.number).then_some(ask.number)
     }
 
@@ -220,7 +220,7 @@ impl<T: Streams> Carry for Messenger<T> {
         }
     }
 
-    // Messages need no end: no connection has to be closed.
+    // Over messages there is no connection to close, so this call does nothing.
     fn finish(&mut self, _now: Time, _copy: u32) {}
 
     fn answer(&mut self, now: Time, copy: u32, answer: Answer) {
@@ -244,7 +244,7 @@ impl<T: Streams> Carry for Messenger<T> {
     fn set_class(&mut self, now: Time, copy: u32, class: u8) -> u32 {
         let below = class >= LOW;
         match self.asked.get_mut(&copy) {
-            // Only later messages of the client get the class. The message on its way keeps its class.
+            // Only later messages of the client use the new class. A message that is being sent keeps its class.
             Some(asked) => asked.below = below,
             None => self.inner.set_below(now, flow_of_copy(copy), below),
         }
@@ -254,7 +254,7 @@ impl<T: Streams> Carry for Messenger<T> {
     fn reset(&mut self, now: Time, copy: u32) {
         if let Some(asked) = self.asked.remove(&copy) {
             let flow = flow_of_copy(copy);
-            // The client neither receives the answer nor sends its own messages any longer.
+            // The client no longer receives the answer, and no longer sends its own messages.
             self.inner.refuse(now, flow);
             self.inner.give_up(now, flow);
             self.dropped.insert(copy);
@@ -308,7 +308,7 @@ impl<T: Streams> Transport for Messenger<T> {
         self.inner.has_transmit()
     }
 
-    /// Returns the next event of a flow that is not a request.
+    /// Returns the next event of a flow that is not a copy of a request.
     fn poll_event(&mut self) -> Option<Event> {
         self.flows.pop_front()
     }
@@ -317,7 +317,7 @@ impl<T: Streams> Transport for Messenger<T> {
         self.inner.next_timeout()
     }
 
-    /// Returns the flows that are not requests. [`poll_copy`](Carry::poll_copy) reports copies of requests.
+    /// Returns the flows that are not copies of requests. [`poll_copy`](Carry::poll_copy) reports the copies.
     fn unfinished(&self) -> Vec<(FlowId, FlowStats)> {
         let mut open = self.inner.unfinished();
         open.retain(|(flow, _)| copy_of_flow(*flow).is_none());

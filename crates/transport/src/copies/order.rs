@@ -1,15 +1,15 @@
-//! Copies of requests: the orders and events between an application and a transport that carries copies.
+//! Orders and events about copies of requests, between an application and a transport.
 
 use crate::FlowStats;
 use tailcut_requests::SendSpace;
 use tailcut_units::{FlowId, HostId};
 
-/// Bit of a flow's number that marks a copy of a request.
+/// Bit of a flow number that marks a copy of a request.
 const COPY: u32 = 1 << 30;
-/// Bit that marks the message that cancels a copy.
+/// Bit of a flow number that marks the message that cancels a copy.
 const WORD: u32 = 1 << 29;
 
-/// Returns the flow that carries copy `number`. The number is below 2^29 and unique in a run.
+/// Returns the flow that transfers copy `number`. The number is below 2^29 and unique in a run.
 pub const fn flow_of_copy(number: u32) -> FlowId {
     FlowId(COPY | number)
 }
@@ -19,12 +19,12 @@ pub(crate) const fn word_of_copy(number: u32) -> FlowId {
     FlowId(COPY | WORD | number)
 }
 
-/// Returns whether a flow carries a message that cancels a copy.
+/// Returns whether a flow is a message that cancels a copy.
 pub(crate) const fn is_word(flow: FlowId) -> bool {
     flow.0 & (COPY | WORD) == COPY | WORD
 }
 
-/// Returns the number of the copy that a flow carries or cancels; `None` for other flows.
+/// Returns the number of the copy that a flow transfers or cancels; `None` for other flows.
 pub const fn copy_of_flow(flow: FlowId) -> Option<u32> {
     match flow.0 & COPY {
         0 => None,
@@ -32,7 +32,7 @@ pub const fn copy_of_flow(flow: FlowId) -> Option<u32> {
     }
 }
 
-/// Copy of a request, as a client sends it.
+/// Copy of a request that a client sends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ask {
     /// Number of the copy in the run.
@@ -45,7 +45,7 @@ pub struct Ask {
     pub bytes: u64,
 }
 
-/// Next part of an answer, as a server sends it.
+/// Next part of an answer that a server sends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Answer {
     /// Client that receives the answer.
@@ -54,7 +54,7 @@ pub struct Answer {
     pub class: u8,
     /// Bytes of this part, including headers.
     pub bytes: u64,
-    /// Upper bound of the bytes of the whole answer, including headers.
+    /// Upper bound of the size of the whole answer in bytes, including headers.
     pub of: u64,
     /// Whether this part is the last part of the answer.
     pub is_last: bool,
@@ -63,7 +63,7 @@ pub struct Answer {
 /// Reason why a copy ended at one end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
-    /// Both ends have received everything.
+    /// Both ends have received all data.
     Whole,
     /// The client cancelled the copy.
     Purged,
@@ -104,7 +104,7 @@ pub enum CopyOrder {
         /// Next part of the answer.
         answer: Answer,
     },
-    /// Sets the class of all segments that this end sends of copy `number` after this order.
+    /// Sets the class of all later segments of copy `number` that this end sends.
     SetClass {
         /// Number of the copy.
         number: u32,
@@ -121,9 +121,10 @@ pub enum CopyOrder {
 /// Event of a copy at one end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CopyNews {
-    /// At the server: the copy can be answered.
+    /// At the server: the copy has arrived and can be answered.
     Accepted {
-        /// Amount that the application may write, if windows are reported; `None`: the whole answer.
+        /// Amount that the application may write, if windows are reported. `None`: the application may write the whole
+        /// answer.
         room: Option<SendSpace>,
     },
     /// At the server, if messages keep their boundaries: another message of the client has arrived.
@@ -139,7 +140,7 @@ pub enum CopyNews {
     Whole,
     /// The copy has ended at this end.
     Ended {
-        /// Side of the copy at this host.
+        /// Side of this host in the copy.
         side: Side,
         /// Cost of the copy at this end.
         stats: FlowStats,
@@ -148,7 +149,8 @@ pub enum CopyNews {
     },
 }
 
-/// Error of a host that cannot carry a copy: its design carries no copies of requests, or cannot take this one.
+/// Error of a host that cannot transfer a copy: its design does not support copies of requests, or the host cannot
+/// accept this copy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("the host cannot carry this copy of a request")]
 pub struct NotCarried;

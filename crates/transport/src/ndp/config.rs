@@ -10,10 +10,10 @@ use tailcut_units::Duration;
 pub struct NdpConfig {
     /// Payload bytes of a full packet, 1 to 65,535. Default 1,460.
     pub mss: u32,
-    /// Packets that a sender pushes before the first pull, at least 1. Default 30 (NDP paper, section 6; the
+    /// Number of packets that a sender pushes before the first pull, at least 1. Default 30 (NDP paper, section 6; the
     /// SCDP paper's model has 12). A window below the bandwidth-delay product reduces throughput.
     pub initial_window: u32,
-    /// Time between two pulls of this host, above 0: the time of a full packet on the host's link, with
+    /// Time between two pulls of this host, more than 0. It is the time of a full packet on the host's link, with
     /// headers, preamble and gap. Default 1,230.4 ns: 1,538 B at 10 Gb/s.
     pub pull_interval: Duration,
     /// Number of paths over which a sender spreads its packets. With 0 or 1, the switches choose the path. Default 1.
@@ -22,27 +22,26 @@ pub struct NdpConfig {
     pub demotion: Demotion,
     /// Whether retransmitted bytes count towards demotion, as all symbols do in SCDP. Default true.
     pub resends_count: bool,
-    /// Whether the host serves its own flows by class, in strict priority. If not, flows take turns. Default
-    /// true.
+    /// Whether the host serves its own flows in strict priority, by class. Otherwise flows take turns. Default true.
     pub in_order: bool,
-    /// Time of one payload byte on the host's link, for pulls of short packets. Default 0.8 ns: 10 Gb/s.
+    /// Time of one payload byte on the host's link. It applies to pulls for short packets. Default 0.8 ns: 10 Gb/s.
     pub byte_time: Duration,
-    /// Lower bound of the retransmission timeout, above 0. Default 5 ms.
+    /// Lower bound of the retransmission timeout, more than 0. Default 5 ms.
     pub min_rto: Duration,
     /// Retransmission timeout before the first round-trip sample. Default 20 ms.
     pub initial_rto: Duration,
     /// Upper bound of the retransmission timeout, also after backoff. Default 1 s.
     pub max_rto: Duration,
-    /// Number of timeouts in a row, with no packet from the receiver between them, after which the flow fails. Default
-    /// 15, as in Linux's TCP.
+    /// Number of timeouts in a row after which the flow fails, if no packet arrives from the receiver between them.
+    /// Default 15, as in Linux's TCP.
     pub max_timeouts: u32,
-    /// Time for which a receiver remembers a finished flow, counted from the last packet that arrives. The
-    /// sender keeps the addresses for twice this time. The time must be longer than packets stay in the
-    /// network, and longer than the retransmissions that follow a lost last ACK. Default 100 ms.
+    /// Time for which a receiver remembers a finished flow, counted from the last packet that arrives. The sender keeps
+    /// the addresses for twice this time. The time must be longer than packets stay in the network. It must also be
+    /// longer than the retransmissions after a lost last ACK take. Default 100 ms.
     pub time_wait: Duration,
     /// Port of the service on every host, 1 to 32,765. Default 80.
     pub port: u16,
-    /// Seed of the host's random stream, which orders the paths.
+    /// Seed of the host's random numbers, which order the paths.
     pub seed: u64,
 }
 

@@ -10,11 +10,11 @@ pub enum NdpKind {
     /// Data packet, or its header after a switch trimmed the payload.
     #[default]
     Data,
-    /// Acknowledgement: packet `index` has arrived.
+    /// Acknowledgement: the packet with number `index` has arrived.
     Ack,
-    /// Negative acknowledgement: only the header of packet `index` has arrived.
+    /// Negative acknowledgement: only the header of the packet with number `index` has arrived.
     Nack,
-    /// Pull: a packet that carries only the counts `cumulative` and `pull`.
+    /// Pull: a packet whose only information is the counts `cumulative` and `pull`.
     Pull,
 }
 
@@ -23,20 +23,20 @@ pub enum NdpKind {
 pub struct NdpHeader {
     /// Kind of the packet.
     pub kind: NdpKind,
-    /// Data: whether the packet belongs to the first window, and so may open the session (SYN).
+    /// In a data packet: whether the packet belongs to the first window, so that it may open the session (SYN).
     pub first_window: bool,
-    /// Data: whether this is the last packet of the flow.
+    /// In a data packet: whether this is the last packet of the flow.
     pub last: bool,
-    /// Data: whether the flow must use `Segment::path`. Its answers then use this path too.
+    /// In a data packet: whether the flow must use `Segment::path`. Answers to the flow then use this path too.
     pub pinned: bool,
-    /// ACK, NACK: path of the answered packet.
+    /// In an ACK or NACK: path of the packet that it answers.
     pub path: PathPin,
     /// Number of the packet in its flow, from 0.
     pub index: u64,
-    /// ACK, NACK, pull: first missing packet. All packets with lower numbers have arrived.
+    /// In an ACK, NACK or pull: number of the first missing packet. All packets with lower numbers have arrived.
     pub cumulative: u64,
-    /// ACK, NACK, pull: total packets that the receiver has pulled, without the first window.
+    /// In an ACK, NACK or pull: total number of packets that the receiver has pulled, without the first window.
     pub pull: u64,
-    /// Data: departure time. ACK, NACK: departure time of the answered packet.
+    /// In a data packet: departure time. In an ACK or NACK: departure time of the packet that it answers.
     pub sent: Time,
 }

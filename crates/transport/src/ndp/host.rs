@@ -23,13 +23,13 @@ pub struct Host {
     /// Sessions that may send, by class.
     ready: Turns<SessionKey>,
     pulls: PullQueue,
-    /// Paths of control packets.
+    /// Paths that control packets of this host use.
     paths: Paths,
     flows: u64,
 }
 
 impl Host {
-    /// Returns the NDP transport of the host with number `host`.
+    /// Returns the NDP transport of the host with the number `host`.
     ///
     /// # Errors
     /// A parameter is outside its range.
@@ -51,7 +51,7 @@ impl Host {
         self.table.open
     }
 
-    /// Returns the number of flows in memory, including flows in time-wait.
+    /// Returns the number of flows of which this host keeps state, including flows in time-wait.
     pub fn remembered_flows(&self) -> usize {
         self.table.senders.len() + self.table.receivers.len()
     }
@@ -66,16 +66,16 @@ impl Host {
         &self.config
     }
 
-    /// Sets the first of the numbers by which this host names flows that it receives after this call. [`Event::Opened`]
-    /// reports each name with the flow's origin. Without this call, a flow has the name that its sender gave it, and
-    /// independent senders may give the same name.
+    /// Sets the first number for flows that this host receives after this call. The host numbers these flows itself,
+    /// and [`Event::Opened`] reports each number with the origin of the flow. Without this call, a flow keeps the
+    /// number from its sender, and independent senders may use the same number.
     pub fn name_incoming(&mut self, first: FlowId) {
         self.table.directory.name_incoming(first);
     }
 
-    /// Sets the pull rate, so that the requested packets fill `rate`. Each packet has `overhead` bytes in
-    /// addition to its payload (headers, preamble and gap). Waiting pulls continue at the new rate, counted
-    /// from the last pull that was sent. Before the first call, [`NdpConfig::pull_interval`] applies.
+    /// Sets the pull rate, so that the requested packets fill `rate`. Each packet has `overhead` bytes in addition to
+    /// its payload (headers, preamble and gap). Waiting pulls continue at the new rate, counted from the last pull that
+    /// was sent. Until the first call, [`NdpConfig::pull_interval`] applies.
     pub fn set_pull_rate(&mut self, now: Time, rate: Rate, overhead: u32) {
         let full = u64::from(self.config.mss) + u64::from(overhead);
         self.config.pull_interval = rate.serialisation(full);
@@ -90,7 +90,7 @@ impl Host {
             Some((Side::Receiver, slot)) => slot,
             // Any packet of the first window may open the session, because paths reorder packets.
             None if header.first_window && segment.tuple.dst == self.table.host => {
-                // Finished sessions are removed when a new session opens, so that they need no timer.
+                // Finished sessions are removed when a new session opens, so no timer is needed for them.
                 self.table.forget(now, |_| {});
                 let flow = self.table.directory.name(segment, &mut self.table.events);
                 let receiver = Receiver::new(now, flow, segment, header);
@@ -118,9 +118,9 @@ impl Host {
             self.table.ignored += 1;
             return;
         };
-        // Every pull is charged for a full packet. A short packet returns the unused time. A trimmed packet
-        // returns nothing: it met a full queue, and earlier pulls would bring more packets to that queue. After the
-        // end of a flow no packet returns time, so at worst the next pulls leave late.
+        // Every pull is charged for a full packet, and a short packet gives the unused time back. A trimmed packet
+        // gives nothing back: it met a full queue, and earlier pulls would bring more packets to that queue. Packets
+        // after the end of a flow give nothing back, so the next pulls may leave late.
         let short_by = self.config.mss.saturating_sub(segment.payload);
         let is_short = short_by > 0 && !trimmed && !was_complete;
         // No pull was charged for the packets of the first window.
@@ -129,7 +129,7 @@ impl Host {
                 .refund(self.config.byte_time * u64::from(short_by));
         }
         if self.table.register.reports {
-            // The class of low copies is below all classes of NDP.
+            // Copies of low class are below all classes of NDP.
             receiver.below = segment.priority >= self.config.demotion.classes();
             if let Some(packets) = receiver.news() {
                 let bytes = packets * u64::from(self.config.mss);
@@ -138,7 +138,7 @@ impl Host {
                     .push_back(Event::Arrived(receiver.flow(), bytes));
             }
         }
-        // The pull must be counted before the answer is built, so that the answer can carry it.
+        // The pull must be counted before the answer is built, so that the answer can contain the new count.
         if receiver.pending > 0 && !receiver.in_pull_queue {
             if self.pulls.take_if_idle(now) {
                 receiver.count_pull();
@@ -157,8 +157,8 @@ impl Host {
         }
     }
 
-    /// Processes a packet of another session with the same addresses as the session at `key`. The new session
-    /// may replace the old one.
+    /// Processes a packet whose addresses belong to the session at `key`, but whose session number differs. The new
+    /// session may replace the old session.
     #[cold]
     fn on_other_session(
         &mut self,
@@ -179,7 +179,7 @@ impl Host {
                 continue;
             };
             receiver.in_pull_queue = false;
-            // The end of the flow may have become known while this pull waited.
+            // The receiver may have learned the end of the flow while this pull waited. Then the pull is not needed.
             if receiver.pending == 0 {
                 continue;
             }
@@ -213,7 +213,8 @@ impl Host {
         self.settle_sender(key);
     }
 
-    /// Updates a sender's entry in the ready queue and its timer. Called after each input to the sender.
+    /// Updates the entry of a sender in the ready queue, and its timer. It must be called after each input to the
+    /// sender.
     #[inline]
     fn settle_sender(&mut self, key: SessionKey) {
         let Some(sender) = self.table.senders.get_mut(key) else {
@@ -221,9 +222,8 @@ impl Host {
         };
         if !sender.queued && sender.can_send() {
             sender.queued = true;
-            // A flow changes its class only when it sends, so its class stays correct while it waits here. An
-            // exception is a change by the application (`set_below`): the flow may then get one turn in its
-            // old class.
+            // A flow changes its class only when it sends, so the class of a waiting flow is correct. The exception is
+            // a change by the application (`set_below`). The flow may then get one turn in its old class.
             let class = sender.class(&self.config);
             let turn = if self.config.in_order { class } else { 0 };
             self.ready.enter(key, turn);
@@ -233,7 +233,7 @@ impl Host {
     }
 }
 
-/// Returns the path of a control packet: the path that the flow must use, or else the host's next path.
+/// Returns the path of a control packet. If the flow must use a path, it is this path, otherwise the host's next path.
 #[inline]
 fn own_path(paths: &mut Paths, pin: PathPin) -> PathPin {
     match pin.index() {
@@ -243,10 +243,9 @@ fn own_path(paths: &mut Paths, pin: PathPin) -> PathPin {
 }
 
 impl Host {
-    /// Opens a session that sends `message`. If all ports are in use, the flow fails and the result is
-    /// `None`.
+    /// Opens a session that sends `message`. If all ports are in use, the flow fails and the function returns `None`.
     fn open_sender(&mut self, now: Time, message: Message) -> Option<(SessionKey, &mut Sender)> {
-        // Sessions whose time-wait is over give back their ports before a port is chosen.
+        // Sessions whose time-wait has ended free their ports before a port is chosen.
         self.table.forget(now, |_| {});
         let Some(tuple) = self.table.directory.unused(message.dst) else {
             self.table.fail(message.flow);
@@ -259,7 +258,7 @@ impl Host {
             pin: message.path,
         };
         self.flows += 1;
-        // Each flow draws its own orders of paths.
+        // Each flow has its own random order of paths.
         let seed = mix64(self.config.seed ^ mix64(self.flows));
         let sender = Sender::new(now, task, &self.config, seed);
         let key = self.table.add_sender(sender);
@@ -301,7 +300,7 @@ impl Transport for Host {
             let Some(sender) = self.table.senders.get_mut(key) else {
                 continue;
             };
-            // The deadline may have moved to a later time since the timer was added.
+            // The deadline may have moved to a later time since the timer entry was added.
             let due = sender.deadline(&self.config).is_some_and(|due| due <= now);
             if due && !sender.on_timeout(now, &self.config) {
                 self.table.end(now, key, Event::Failed);
@@ -321,7 +320,7 @@ impl Transport for Host {
                 continue;
             };
             sender.queued = false;
-            // Nothing may be left to send: an ACK may have arrived while the sender waited.
+            // There may be nothing to send, because an ACK has arrived while the sender waited.
             let segment = sender.transmit(now, &self.config);
             if segment.is_some() {
                 self.settle_sender(key);

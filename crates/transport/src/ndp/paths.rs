@@ -1,18 +1,17 @@
-//! Choice of the path for each packet (NDP paper, section 3.2). A sender uses all paths once in random order,
-//! and then in another random order. A scoreboard excludes for a while the paths that lose much more than the
-//! others.
+//! Choice of the path for each packet (NDP paper, section 3.2). A sender uses all paths once in random order, and then
+//! in another random order. For a limited time a scoreboard excludes paths that lose much more than the other paths.
 
 use crate::PathPin;
 use alloc::boxed::Box;
 use alloc::vec;
 use tailcut_units::{mix64, reduce};
 
-/// Average number of answers for each path between two judgements.
+/// Average number of answers for each path after which the paths are judged again.
 const ANSWERS: u32 = 100;
 /// Number of NACKs that count as much as one returned header.
 const BOUNCE: u32 = 3;
 
-/// Answers for one path since the last judgement.
+/// Numbers of answers for one path since the last judgement.
 #[derive(Clone, Copy, Default, Debug)]
 struct Score {
     acks: u32,
@@ -23,12 +22,12 @@ struct Score {
 /// Paths of one sender.
 #[derive(Debug)]
 pub(crate) struct Paths {
-    /// Order of the paths in this round. Paths before position `at` were already used.
+    /// Order of the paths in this round. Paths at positions below `at` were already used.
     order: Box<[u16]>,
     at: usize,
     seed: u64,
     draws: u64,
-    /// Score of each path. Empty if the flow is too short for a judgement.
+    /// Score of each path. The list is empty if the flow is too short for a judgement.
     scores: Box<[Score]>,
     answers: u32,
 }
@@ -36,7 +35,7 @@ pub(crate) struct Paths {
 impl Paths {
     /// Returns the paths of a flow of `packets` packets. If `count` is below 2, the switches choose the path.
     pub(crate) fn new(count: u16, packets: u64, seed: u64) -> Self {
-        // A single path needs no draws.
+        // With a single path, no random order is needed.
         let count = if count < 2 { 0 } else { count };
         // A flow that ends before the first judgement needs no scores.
         let judged = packets > u64::from(ANSWERS) * u64::from(count);
@@ -74,7 +73,7 @@ impl Paths {
         self.draws += 1;
         let draw = (mix64(self.seed ^ mix64(self.draws)) >> 32) as u32;
         let chosen = self.at + reduce(draw, left as u32) as usize;
-        // One step of a shuffle: each path is used once before the order is drawn again.
+        // The chosen path moves to the used paths. Each path is used once before a new order starts.
         self.order.swap(self.at, chosen);
         let path = self.order[self.at];
         self.at = if left == 1 { 0 } else { self.at + 1 };
@@ -106,8 +105,8 @@ impl Paths {
         }
     }
 
-    /// Excludes, until the next judgement, each path whose ratio of losses to ACKs is above 30 % and above
-    /// 1.25 times the ratio of all paths. If this would exclude all paths, all stay. Clears all counts.
+    /// Excludes, until the next judgement, each path whose ratio of losses to ACKs is above 30 % and above 1.25 times
+    /// the ratio of all paths. If this would exclude all paths, no path is excluded. Clears all counts.
     fn judge(&mut self) {
         self.answers = 0;
         let sum = |of: fn(&Score) -> u32| -> u64 {
@@ -117,8 +116,8 @@ impl Paths {
         let mut kept = 0;
         for score in &mut self.scores {
             let (a, l) = (u64::from(score.acks), u64::from(score.losses));
-            // Products instead of ratios: exact in integers, and correct for a path without ACKs.
-            // The paper gives no thresholds. These are from the authors' public simulator.
+            // The comparison uses products and not ratios. So it is exact in integers, and correct for a path without
+            // ACKs. The paper gives no thresholds. These are from the authors' public simulator.
             let left_out = 10 * l > 3 * a && 4 * l * acks > 5 * losses * a;
             *score = Score {
                 left_out,
@@ -126,7 +125,7 @@ impl Paths {
             };
             kept += usize::from(!left_out);
         }
-        // Without any path, `choose` would never return.
+        // If all paths were excluded, `choose` would never return.
         if kept == 0 {
             self.scores.fill(Score::default());
         }

@@ -8,10 +8,10 @@ use tailcut_units::{FiveTuple, FlowId, Time};
 
 #[derive(Debug)]
 pub(crate) struct Receiver {
-    /// Addresses of the answers, with this host as the source.
+    /// Addresses of the answers that this receiver sends. This host is the source.
     tuple: FiveTuple,
     flow: FlowId,
-    /// The sender's name for the session.
+    /// Number of the session at the sender.
     session: FlowId,
     /// Path that the flow must use, if any.
     pin: PathPin,
@@ -25,7 +25,7 @@ pub(crate) struct Receiver {
     pub(crate) pending: u64,
     /// Whether the session is in the pull queue.
     pub(crate) in_pull_queue: bool,
-    /// Whether the arriving packets have the class below all others.
+    /// Whether the arriving packets have the class below all other classes.
     pub(crate) below: bool,
     /// Number of packets in order that were reported to the application.
     told: u64,
@@ -67,8 +67,8 @@ impl Receiver {
         self.pin
     }
 
-    /// Processes a data packet, or only its header if `trimmed`, and adds a pull if packets are missing.
-    /// Returns the kind of the answer, or `None` if the packet is invalid.
+    /// Processes a data packet, or only its header if `trimmed`. Adds a pull if packets are missing. Returns the kind
+    /// of the answer, or `None` if the packet is invalid.
     pub(crate) fn on_data(
         &mut self,
         now: Time,
@@ -81,14 +81,15 @@ impl Receiver {
             return None;
         }
         self.heard_at = now;
-        // The sender resends if the last ACK was lost, so a complete flow still answers.
+        // The sender resends its packet if the last ACK was lost, so a complete flow still answers.
         if self.complete {
             return Some(NdpKind::Ack);
         }
         if header.last && self.packets.is_none() {
             self.packets = Some(index + 1);
         }
-        // A trimmed duplicate of a packet that has arrived needs no further copy, so it gets an ACK.
+        // A trimmed header may belong to a packet that has arrived before. No further copy is needed, so the answer is
+        // an ACK.
         let arrived = if trimmed {
             self.window.is_done(index)
         } else {
@@ -98,7 +99,7 @@ impl Receiver {
         self.arrivals += 1;
         self.pending += 1;
         if let Some(packets) = self.packets {
-            // More pulls than missing packets would request packets that do not exist.
+            // With more pulls than missing packets, the receiver would request packets that do not exist.
             self.pending = self.pending.min(packets.saturating_sub(self.window.done()));
             if self.window.base() >= packets {
                 self.complete = true;
@@ -109,36 +110,36 @@ impl Receiver {
         Some(if arrived { NdpKind::Ack } else { NdpKind::Nack })
     }
 
-    /// Returns the number of packets that have arrived in order, if it has grown since the last call. Returns
-    /// `None` for a complete flow, because its last packet may be short.
+    /// Returns the number of packets that have arrived in order, if it has grown since the last call. Returns `None`
+    /// for a complete flow, because the last packet may be short.
     pub(crate) fn news(&mut self) -> Option<u64> {
         let arrived = self.window.base();
         let before = core::mem::replace(&mut self.told, arrived);
         (arrived > before && !self.complete).then_some(arrived)
     }
 
-    /// Ends the session. Packets that still arrive are acknowledged, and no further packets are requested.
+    /// Ends the session. Later packets are acknowledged, but no more packets are requested.
     pub(crate) fn refuse(&mut self) {
         self.complete = true;
         self.pending = 0;
         self.window.release();
     }
 
-    /// Returns whether the latest packet was pulled: more packets have arrived than a first window of `most`
-    /// packets contains.
+    /// Returns whether the latest packet was pulled. This is so if more packets have arrived than a first window of
+    /// `most` packets contains.
     pub(crate) fn last_was_pulled(&self, most: u32) -> bool {
         let pushed = self.packets.unwrap_or(u64::MAX).min(u64::from(most));
         self.arrivals > pushed
     }
 
-    /// Moves one waiting pull into the count that the next answer carries.
+    /// Adds one waiting pull to the count in the next answer.
     pub(crate) fn count_pull(&mut self) {
         self.pending -= 1;
         self.pulls += 1;
     }
 
-    /// Returns an ACK or NACK for the packet `to`, given as its header and path. Without `to`, returns a
-    /// plain pull. The answer leaves over `own_path`.
+    /// Returns an ACK or NACK for the packet `to`, given as its header and path. Without `to`, returns a pull. The
+    /// answer is sent over `own_path`.
     #[inline]
     pub(crate) fn answer(
         &self,

@@ -10,16 +10,16 @@ use crate::{Condition, Ecn, FlowStats, Header, PathPin, Segment};
 use alloc::collections::VecDeque;
 use tailcut_units::{Duration, FiveTuple, FlowId, Time};
 
-/// Largest number of doublings of the timeout, so that the factor cannot overflow. The configured upper bound of
-/// the timeout applies earlier.
+/// Largest number of doublings of the timeout. It prevents an overflow of the factor. The configured upper bound of the
+/// timeout usually applies earlier.
 const MAX_BACK_OFF: u32 = 20;
 
-/// Number of longest waits for a pull after which the next pull counts as lost. While n flows have their turn, n full
-/// packets arrive, and switches send at most 10 headers with each of them. So the next turn takes about 11 times as
-/// long at most.
+/// A pull counts as lost after this number of longest waits for a pull. While n flows have their turn, n full packets
+/// arrive, and switches send at most 10 headers with each of them. So the next turn takes at most about 11 times as
+/// long.
 const TURNS_UNTIL_LOST: u64 = 12;
 
-/// Flow as the application submitted it.
+/// Parameters of a flow that the application submitted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Task {
     pub(crate) flow: FlowId,
@@ -35,26 +35,26 @@ pub(crate) struct Sender {
     packets: u64,
     /// Number of packets that the application has provided so far.
     ready: u64,
-    /// Whether packets get the class below all others.
+    /// Whether packets have the class below all other classes.
     below: bool,
     /// Number of the first packet that was never sent.
     next: u64,
-    /// Number of packets of the first window that were not sent yet.
+    /// Number of packets of the first window that have not been sent.
     to_push: u64,
     /// Latest count of pulls from the receiver.
     pulled: u64,
     /// Number of packets that may be sent now, because of pulls and timeouts.
     credit: u64,
-    /// State of each packet: done means acknowledged, waiting means queued for retransmission.
+    /// State of each packet. "Done" means acknowledged, and "waiting" means queued for retransmission.
     window: Window,
     again: VecDeque<u64>,
-    /// Number of sent packets that were neither answered nor returned and that do not count as lost.
+    /// Number of sent packets that were not answered, not returned by a switch, and do not count as lost.
     in_flight: u64,
-    /// Number of pulls that wait at the receiver, as far as its answers show.
+    /// Estimated number of pulls that wait at the receiver. The estimate comes from the answers of the receiver.
     due: u64,
     /// Whether the receiver knows the end of the flow.
     end_known: bool,
-    /// Time of the latest pull. Before the first pull, start of the flow.
+    /// Time of the latest pull, or start of the flow before the first pull.
     pulled_at: Time,
     /// Longest time for which the flow has waited for a pull. Zero before the first pull.
     longest_wait: Duration,
@@ -64,25 +64,26 @@ pub(crate) struct Sender {
     rtt: RttEstimator,
     /// Number of consecutive timeouts without new information from the receiver.
     back_off: u32,
-    /// Lowest packet in flight.
+    /// Number of the lowest packet in flight.
     oldest: Option<u64>,
-    /// Start of the timer of `oldest`: its departure, or the time at which it became the lowest in flight.
+    /// Start of the timer of the packet `oldest`: its departure, or the time at which it became the lowest packet in
+    /// flight.
     oldest_since: Time,
     heard_at: Time,
     pub(crate) stats: FlowStats,
     /// Whether the session waits in the host's queue of sessions that may send.
     pub(crate) queued: bool,
-    /// Time of the session's earliest entry among the timers.
+    /// Time of the earliest entry of the session in the timer queue.
     pub(crate) timer_at: Time,
     pub(crate) closed: bool,
 }
 
 impl Sender {
     pub(crate) fn new(now: Time, task: Task, config: &NdpConfig, seed: u64) -> Self {
-        // A flow without bytes sends one empty packet, so that the receiver learns of it.
+        // A flow without bytes sends one empty packet, so that the receiver learns about the flow.
         let packets = task.bytes.div_ceil(u64::from(config.mss)).max(1);
         let paths = match task.pin.index() {
-            // A pinned flow has a single path.
+            // A pinned flow has a single path, so it needs no choice of paths.
             Some(_) => 0,
             None => config.paths,
         };
@@ -124,14 +125,14 @@ impl Sender {
     pub(crate) fn set_ready(&mut self, bytes: u64, config: &NdpConfig) {
         self.ready = match bytes >= self.task.bytes {
             true => self.packets,
-            // A packet that was sent cannot be taken back.
+            // A packet that was sent cannot be withdrawn.
             false => (bytes / u64::from(config.mss)).max(self.next),
         };
         let first_window = u64::from(config.initial_window).min(self.ready);
         self.to_push = first_window.saturating_sub(self.next);
     }
 
-    /// Sets whether later packets get the class below all others.
+    /// Sets whether later packets have the class below all other classes.
     pub(crate) fn set_below(&mut self, below: bool) {
         self.below = below;
     }
@@ -150,7 +151,7 @@ impl Sender {
                 || self.credit > 0 && (!self.again.is_empty() || self.next < self.ready))
     }
 
-    /// Returns the next packet: first the first window, then retransmissions, then new packets.
+    /// Returns the next packet. The first window comes first, then retransmissions, then new packets.
     pub(crate) fn transmit(&mut self, now: Time, config: &NdpConfig) -> Option<Segment> {
         if self.closed {
             return None;
@@ -163,7 +164,7 @@ impl Sender {
             return None;
         }
         while let Some(index) = self.again.pop_front() {
-            // An entry is stale if its packet was acknowledged after the loss report.
+            // An entry is stale if its packet was acknowledged after it was reported as lost.
             if self.window.waits(index) {
                 self.credit -= 1;
                 self.window.set_waits(index, false);
@@ -175,7 +176,7 @@ impl Sender {
                 return Some(segment);
             }
         }
-        // The receiver rejects packets beyond this reach as invalid.
+        // The receiver rejects packets beyond this distance as invalid.
         if self.next < self.ready && self.window.in_reach(self.next) {
             self.credit -= 1;
             return Some(self.send_new(now, config));
@@ -246,21 +247,21 @@ impl Sender {
             return;
         }
         let mut news = header.cumulative > self.window.base();
-        // This packet must come first: if packets arrive in order, `cumulative` includes it, and the first
-        // ACK would look like a repeated one. Only a first ACK gives a round-trip sample.
+        // `set_done` must come before `set_done_below`. If packets arrive in order, `cumulative` includes this packet,
+        // and its first ACK would look like a repeated ACK. Only a first ACK gives a round-trip sample.
         let is_first_ack = header.kind == NdpKind::Ack && self.window.set_done(header.index);
         let done = self.window.done();
         self.window.set_done_below(header.cumulative);
         let is_answer = matches!(header.kind, NdpKind::Ack | NdpKind::Nack);
         self.end_known |= is_answer && header.index + 1 == self.packets;
-        // A packet that only `cumulative` shows has been answered too, but its ACK was lost.
+        // If only `cumulative` reports a packet, the packet has been answered too, but its ACK was lost.
         self.on_answered(u64::from(is_answer) + self.window.done() - done);
         match header.kind {
             NdpKind::Ack => {
                 self.paths.on_ack(header.path);
                 if is_first_ack {
                     news = true;
-                    // `min_rto` already covers the clock granularity of RFC 6298, so the granularity is 0 here.
+                    // `min_rto` already includes the clock granularity of RFC 6298, so the granularity is 0 here.
                     self.rtt.on_sample_within(
                         now.since(header.sent),
                         Duration::ZERO,
@@ -282,8 +283,8 @@ impl Sender {
             self.credit = self.credit.saturating_add(header.pull - self.pulled);
             self.pulled = header.pull;
         }
-        // Pulls without a packet to send are saved for the next NACK, up to a window (see the module's
-        // deviations).
+        // Pulls without a packet to send are saved for the next NACK, up to a window (see the deviations in the module
+        // `ndp`).
         if self.again.is_empty() && self.next >= self.packets {
             self.credit = self.credit.min(u64::from(config.initial_window));
         }
@@ -294,8 +295,8 @@ impl Sender {
         self.find_oldest(now);
     }
 
-    /// Counts packets that the receiver has answered, and the pulls that it owes for them. The receiver keeps at most
-    /// as many pulls as packets are missing, once it knows the end of the flow.
+    /// Counts packets that the receiver has answered, and the pulls that it will send for them. When the receiver knows
+    /// the end of the flow, it keeps no more pulls than missing packets.
     #[inline]
     fn on_answered(&mut self, packets: u64) {
         self.in_flight = self.in_flight.saturating_sub(packets);
@@ -305,19 +306,19 @@ impl Sender {
         }
     }
 
-    /// Processes the header of a packet that a switch returned, because the switch had no room even for the header.
+    /// Processes a header that a switch returned, because the queue of the switch was full even for headers.
     pub(crate) fn on_returned(&mut self, now: Time, header: &NdpHeader, path: PathPin) {
         if header.index >= self.next || !self.queue_again(header.index) {
             return;
         }
         self.paths.on_bounce(path);
         self.in_flight = self.in_flight.saturating_sub(1);
-        // The receiver pulls once for each packet that reaches it, whole or trimmed. A returned packet causes
-        // no pull. So if no pull is expected, nothing else would resend it.
+        // The receiver pulls once for each packet that arrives, whole or trimmed. A returned packet causes no pull. So
+        // if no pull is expected, the packet must be sent again now.
         if self.in_flight == 0 && self.due == 0 {
             self.credit = self.credit.saturating_add(1);
         }
-        // The header comes from a switch and contains no news from the receiver, so the back-off stays.
+        // The header comes from a switch and contains no information from the receiver, so the back-off stays.
         self.heard_at = now;
         self.find_oldest(now);
     }
@@ -341,16 +342,16 @@ impl Sender {
         }
     }
 
-    /// Returns the time of the next timeout, or `None` if the sender waits for nothing.
+    /// Returns the time of the next timeout, or `None` if the sender waits for no packet.
     #[inline]
     pub(crate) fn deadline(&self, config: &NdpConfig) -> Option<Time> {
-        // During the first window the host's link limits the sender, so a wait is not a loss.
+        // During the first window the host's link limits the sender, so a wait shows no loss.
         if self.closed || self.to_push > 0 {
             return None;
         }
         let (since, rto) = match self.oldest {
             Some(_) => (self.oldest_since, self.rtt.rto()),
-            // The sender waits only for its application.
+            // The sender waits only for more data from its application.
             None if self.next == self.ready && self.ready < self.packets => return None,
             // All missing packets wait for pulls. The timer detects lost pulls.
             None => (self.heard_at, self.patience(config)),
@@ -360,13 +361,13 @@ impl Sender {
     }
 
     /// Returns the time after which a pull counts as lost. While a pull is due, the flow waits for its turn among all
-    /// flows of the receiver. The turns that it has had show how long this takes.
+    /// flows of the receiver. The earlier turns of this flow show how long a turn takes.
     fn patience(&self, config: &NdpConfig) -> Duration {
         match (self.due, self.longest_wait) {
             (0, _) => config.initial_rto,
             (_, Duration::ZERO) => config.max_rto,
-            // The number of flows also grew after the last turn, while the pulled packet and its answer were on their
-            // way.
+            // The number of flows also grew after the last turn, in the time of one round trip for the pulled packet
+            // and its answer.
             (_, wait) => (wait + self.heard_at.since(self.pulled_at))
                 .saturating_mul(TURNS_UNTIL_LOST)
                 .max(config.initial_rto),
@@ -378,19 +379,19 @@ impl Sender {
     pub(crate) fn on_timeout(&mut self, now: Time, config: &NdpConfig) -> bool {
         self.stats.timeouts += 1;
         self.back_off += 1;
-        // Restarts the timer for the case that no packet is in flight.
+        // This restarts the timer for the case that no packet is in flight.
         self.heard_at = now;
         if let Some(oldest) = self.oldest {
             self.in_flight = self.in_flight.saturating_sub(1);
             self.window.set_waits(oldest, true);
-            // The packet goes to the front, so that the credit below is for this packet.
+            // The packet moves to the front, so that it uses the credit that is added below.
             self.again.push_front(oldest);
             self.oldest = self.window.first_idle(self.next);
             self.oldest_since = now;
         } else {
             self.due = self.due.saturating_sub(1);
         }
-        // The packet that was lost, or the lost pull, would have brought this credit.
+        // The lost packet, or the lost pull, would have caused this credit.
         self.credit = self.credit.saturating_add(1);
         self.back_off <= config.max_timeouts
     }
@@ -414,7 +415,7 @@ impl Sending for Sender {
     }
 
     fn close(&mut self) {
-        // Frees the large parts now. The rest stays for the time-wait.
+        // This frees the large parts now. The other parts stay for the time-wait.
         self.closed = true;
         self.window.release();
         self.again = VecDeque::new();

@@ -1,9 +1,9 @@
-//! Compact record of the packets of a flow: two bits for each packet above the lowest unfinished packet.
+//! Compact record of the packets of a flow: two bits for each packet from the lowest unfinished packet.
 
 use alloc::collections::VecDeque;
 
-/// Largest distance of a packet from the lowest unfinished packet. Packets beyond it are invalid.
-// The limit bounds the memory that an invalid header can make a host allocate: 2 bits x 2^22 are 1 MB.
+/// Largest distance of a packet from the lowest unfinished packet. Packets beyond this distance are invalid.
+// The limit bounds the memory that an invalid header can cause a host to allocate: 2 bits x 2^22 are 1 MB.
 pub(crate) const MAX_SPAN: u64 = 1 << 22;
 
 /// State bits of 64 consecutive packets.
@@ -13,12 +13,12 @@ struct Word {
     waits: u64,
 }
 
-/// State of each packet: done (arrived or acknowledged), waiting (the caller defines for what), or idle. All
-/// packets below [`Window::base`] are done and use no memory.
+/// State of each packet: done (arrived or acknowledged), waiting (the caller defines the meaning), or idle. All packets
+/// below [`Window::base`] are done and use no memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Window {
     words: VecDeque<Word>,
-    /// Packet number of `words[0]`, divided by 64.
+    /// Packet number of the first bit of `words[0]`, divided by 64.
     first: u64,
     base: u64,
     done: u64,
@@ -43,7 +43,7 @@ impl Window {
         word.copied().unwrap_or_default()
     }
 
-    /// Returns the word of a packet that is at least `base` and in reach.
+    /// Returns the word that contains a packet. The packet is at least `base` and in reach.
     #[inline]
     fn word_mut(&mut self, index: u64) -> &mut Word {
         let place = (index / 64 - self.first) as usize;
@@ -63,16 +63,16 @@ impl Window {
         index >= self.base && self.word(index).waits >> (index % 64) & 1 == 1
     }
 
-    /// Returns whether `index` is less than [`MAX_SPAN`] above `base`, so that it can be recorded.
+    /// Returns whether packet `index` is less than [`MAX_SPAN`] above `base`, so that it can be recorded.
     #[inline]
     pub(crate) fn in_reach(&self, index: u64) -> bool {
         index.saturating_sub(self.base) < MAX_SPAN
     }
 
-    /// Sets whether packet `index` waits. The packet must be in reach.
+    /// Sets whether packet `index` is waiting. The packet must be in reach.
     #[inline]
     pub(crate) fn set_waits(&mut self, index: u64, waits: bool) {
-        // Packets below the base are done and wait for nothing.
+        // Packets below the base are done and never wait.
         if index >= self.base {
             let bit = 1 << (index % 64);
             let word = self.word_mut(index);
@@ -87,7 +87,7 @@ impl Window {
     /// Marks packet `index` as done. The packet must be in reach. Returns `false` if it was done before.
     #[inline]
     pub(crate) fn set_done(&mut self, index: u64) -> bool {
-        // All packets below the base are done, and their bits are gone.
+        // All packets below the base are done, and their bits are no longer stored.
         if index < self.base {
             return false;
         }
@@ -117,7 +117,7 @@ impl Window {
             let from = self.base % 64;
             let run = u64::from((!(word.done >> from)).trailing_zeros());
             self.base += run.min(64 - from);
-            // The base stopped inside this word, or could not move from the word's first packet.
+            // The base stopped inside this word, or could not move past the first packet of the word.
             if !self.base.is_multiple_of(64) || run == 0 {
                 return;
             }

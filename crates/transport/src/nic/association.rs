@@ -1,11 +1,10 @@
-//! Choice of the paced flows (HULL paper, section 4.2). Each ACK with ECN-Echo associates its flow with the
-//! pacer with a given probability. So long flows are paced and short flows hardly ever are. The association
-//! expires.
+//! Choice of the paced flows (HULL paper, section 4.2). Each ACK with ECN-Echo associates its flow with the pacer with
+//! a given probability. So long flows are paced and short flows almost never are. An association expires after a time.
 
 use alloc::collections::BTreeMap;
 use tailcut_units::{Duration, FiveTuple, HostId, Time, mix64};
 
-/// Name of a flow at its host: destination, source port, destination port.
+/// Identifier of a flow at its host: destination, source port, destination port.
 type Key = (HostId, u16, u16);
 
 #[derive(Clone, Copy, Debug)]
@@ -15,12 +14,12 @@ struct Entry {
     queued: u32,
 }
 
-/// Flow association table.
+/// Table of the flows that are associated with the pacer.
 #[derive(Debug)]
 pub(crate) struct Associations {
     entries: BTreeMap<Key, Entry>,
     expiry: Duration,
-    /// Probability, multiplied by 2^32.
+    /// Probability of an association, multiplied by 2^32.
     chance: u64,
     seed: u64,
     draws: u64,
@@ -47,12 +46,11 @@ impl Associations {
         self.expiry = expiry;
     }
 
-    /// Handles an ACK with ECN-Echo for the flow that leaves with `tuple`. A random draw decides whether the
-    /// flow becomes associated, or stays associated for longer.
+    /// Handles an ACK with ECN-Echo for the flow that this host sends with `tuple`. A random draw decides whether the
+    /// flow is associated for another full time.
     pub(crate) fn on_echo(&mut self, now: Time, tuple: &FiveTuple) {
         self.draws += 1;
-        // A probability of 1 is 2^32, which is above every draw of 32 bits, so the comparison needs no
-        // special case.
+        // A probability of 1 is 2^32, which is above every draw of 32 bits. So the comparison needs no special case.
         if mix64(self.seed ^ mix64(self.draws)) >> 32 >= self.chance {
             return;
         }
@@ -61,15 +59,15 @@ impl Associations {
             entry.expires = expires;
             return;
         }
-        // Expired entries are removed only here, so that packets do not need a search.
+        // Expired entries are removed only here, so that no search is needed for each packet.
         self.entries
             .retain(|_, entry| entry.expires > now || entry.queued > 0);
         self.entries
             .insert(key(tuple), Entry { expires, queued: 0 });
     }
 
-    /// Returns whether a packet with `tuple` goes through the pacer. If so, it counts as queued there. A flow
-    /// with packets in the pacer stays associated, or later packets would overtake them.
+    /// Returns whether a packet with `tuple` passes through the pacer. If so, the packet counts as queued there. A flow
+    /// with packets in the pacer stays associated. Otherwise later packets would overtake them.
     pub(crate) fn enters(&mut self, now: Time, tuple: &FiveTuple) -> bool {
         if self.entries.is_empty() {
             return false;

@@ -1,34 +1,34 @@
-//! Receive interrupt coalescing. The NIC raises an interrupt after a number of frames, or at a fixed time
-//! after the first of them. The host then handles all of them at once (HULL paper, section 2; `rx-frames` and
-//! `rx-usecs` of ethtool).
+//! Receive interrupt coalescing. The NIC raises an interrupt after a number of frames, or at a fixed time after the
+//! first of these frames. The host then handles all of them at once (HULL paper, section 2; `rx-frames` and `rx-usecs`
+//! of ethtool).
 //!
-//! With generic receive offload, the stack merges the frames of an interrupt that belong to one TCP
-//! connection into segments of up to 64 KB before TCP sees them (Linux, since 2.6.29). So TCP acknowledges
-//! them together. The stack merges consecutive data segments with equal headers, including the ECN field. A
-//! FIN ends a merged segment, and so does a segment that is shorter than the first.
+//! With generic receive offload, the network stack merges frames of the same interrupt and the same TCP connection into
+//! segments of up to 64 KB, before TCP receives them (Linux, since 2.6.29). So TCP acknowledges them together. The
+//! stack merges consecutive data segments with equal headers, including the ECN field. A merged segment ends with a
+//! FIN, or with a segment that is shorter than its first segment.
 //!
-//! Deviations: if Linux's processor is busy, it may also merge frames that arrive after the interrupt. There
-//! is no processor here.
+//! Deviations: if the processor is busy, Linux may also merge frames that arrive after the interrupt. This layer models
+//! no processor.
 
 use crate::tcp::TcpFlags;
 use crate::{Event, FlowStats, Header, Message, NotShared, Part, Segment, Transport};
 use alloc::vec::Vec;
 use tailcut_units::{Duration, FlowId, Rate, Time};
 
-/// Interrupt coalescing of a NIC.
+/// Parameters of interrupt coalescing in a NIC.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Coalescing {
-    /// Number of frames per interrupt, at least 1; 1 turns coalescing off.
+    /// Number of frames per interrupt, at least 1. The value 1 turns coalescing off.
     pub frames: u32,
-    /// Longest time for which the first frame waits for others.
+    /// Longest time for which the first frame waits for other frames.
     pub timeout: Duration,
     /// Whether the frames of an interrupt are merged (generic receive offload).
     pub merge: bool,
 }
 
 impl Default for Coalescing {
-    /// One interrupt per frame. With more frames per interrupt, the first frame waits for at most 100 us. The sources
-    /// give no value.
+    /// Returns one frame per interrupt, which means no coalescing. If `frames` is raised, the first frame waits for at
+    /// most 100 us. The sources give no value for this time.
     fn default() -> Self {
         Self {
             frames: 1,
@@ -47,7 +47,7 @@ const MERGED_AT_ONCE: usize = 8;
 #[derive(Debug)]
 struct Merged {
     segment: Segment,
-    /// Payload of the first part of the segment. A shorter part is the last part.
+    /// Payload bytes of the first part of the segment. A part with fewer bytes is the last part.
     part: u32,
     open: bool,
 }
@@ -66,14 +66,14 @@ impl Merged {
         })
     }
 
-    /// Merges the next segment of the connection. Returns `false` if it does not follow directly, or if its
-    /// header differs.
+    /// Merges the next segment of the connection. Returns `false` if the next segment does not follow directly, or if
+    /// its header differs.
     fn absorb(&mut self, next: &Segment) -> bool {
         let (Header::Tcp(before), Header::Tcp(header)) = (&mut self.segment.header, &next.header)
         else {
             return false;
         };
-        // An offset from the network can be any number, so the sum must not overflow.
+        // A segment from the network can have any offset, so the sum must not overflow.
         let follows = before.offset.wrapping_add(u64::from(self.segment.payload)) == header.offset;
         let ends = header.flags == TcpFlags::ACK.with(TcpFlags::FIN);
         let alike = (header.flags == TcpFlags::ACK || ends)
@@ -99,13 +99,13 @@ pub struct Coalesced<T> {
     inner: T,
     config: Coalescing,
     waiting: Vec<Segment>,
-    /// Time at which the waiting frames are delivered, whatever their number.
+    /// Time at which the waiting frames are delivered, for any number of frames.
     deadline: Option<Time>,
     interrupts: u64,
 }
 
 impl<T: Transport> Coalesced<T> {
-    /// Puts `inner` behind a NIC that coalesces interrupts.
+    /// Places `inner` behind a NIC that coalesces interrupts.
     pub const fn new(inner: T, config: Coalescing) -> Self {
         Self {
             inner,
@@ -131,7 +131,7 @@ impl<T: Transport> Coalesced<T> {
         if self.config.merge {
             self.hand_over_merged(now);
         }
-        // After a merge no segment is left here.
+        // With `merge`, the list is already empty here.
         for segment in self.waiting.drain(..) {
             self.inner.on_segment(now, segment);
         }
@@ -146,7 +146,7 @@ impl<T: Transport> Coalesced<T> {
                 if held[at].absorb(&segment) {
                     continue;
                 }
-                // The merged segment leaves first, so that this one cannot overtake it.
+                // The merged segment is delivered first, so that this segment cannot overtake it.
                 let before = held.remove(at);
                 self.inner.on_segment(now, before.segment);
             }
@@ -155,7 +155,7 @@ impl<T: Transport> Coalesced<T> {
                 continue;
             };
             if held.len() == MERGED_AT_ONCE {
-                // The oldest merged segment makes room, as in Linux.
+                // The oldest merged segment is delivered to free an entry, as in Linux.
                 let oldest = held.remove(0);
                 self.inner.on_segment(now, oldest.segment);
             }
@@ -194,7 +194,7 @@ impl<T: Transport> Transport for Coalesced<T> {
     }
 
     fn on_timeout(&mut self, now: Time) {
-        // Frames are delivered before timers expire, so an ACK among them prevents a retransmission timeout.
+        // Frames are delivered before timers expire. So an ACK among the frames prevents a retransmission timeout.
         if self.deadline.is_some_and(|at| at <= now) {
             self.interrupt(now);
         }

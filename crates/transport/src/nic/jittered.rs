@@ -1,18 +1,18 @@
-//! Random departures of a host. In a real host, interrupts, memory and the scheduler delay each packet by a
-//! random time. Without it, hosts with equal rates send with exact periods, and packets of two hosts can meet
-//! at a port in the same order for ever (the phase effects of Floyd and Jacobson, "On Traffic Phase Effects in
+//! Random departures of a host. In a real host, interrupts, memory and the scheduler delay each packet by a random
+//! time. Without this delay, hosts with equal rates send with exact periods. Packets of two hosts can then meet at a
+//! port in the same order for ever (the phase effects of Floyd and Jacobson, "On Traffic Phase Effects in
 //! Packet-Switched Gateways", 1991).
 //!
-//! Each packet of a host leaves up to [`Departures::jitter`] later, uniformly distributed, and never before an
-//! earlier packet of its host. The next [`Departures::DEPTH`] packets have left the transport already, as in
-//! the ring of a NIC. So a jitter of up to one packet time does not make a busy link idle.
+//! Each packet of a host is delayed by up to [`Departures::jitter`], uniformly distributed. No packet leaves before an
+//! earlier packet of its host. The next [`Departures::DEPTH`] packets have left the transport already, as in the ring
+//! of a NIC. So a jitter of up to one packet time does not make a busy link idle.
 
 use crate::{Event, FlowStats, Message, NotShared, Part, Segment, Transport};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use tailcut_units::{Duration, FlowId, Rate, Time, mix64};
 
-/// Random departure times of one host's packets.
+/// Random departure times of the packets of one host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Departures {
     jitter: Duration,
@@ -22,12 +22,12 @@ pub struct Departures {
 }
 
 impl Departures {
-    /// Number of packets whose departure is drawn before the link is free: one that leaves next, and one after
-    /// it, whose delay passes in the meantime.
+    /// Number of packets whose departure is chosen before the link is free: the next packet, and the packet after it.
+    /// The delay of the second packet passes in the meantime.
     pub const DEPTH: usize = 2;
 
-    /// Creates the departures of a host. `jitter` is the longest delay of a packet, and `seed` is the seed of
-    /// the host's random stream.
+    /// Creates the departures of a host. `jitter` is the longest delay of a packet, and `seed` is the seed of the
+    /// host's random numbers.
     pub const fn new(jitter: Duration, seed: u64) -> Self {
         Self {
             jitter,
@@ -42,11 +42,11 @@ impl Departures {
         self.jitter
     }
 
-    /// Returns the time when the next packet may leave. It is ready at `now`.
+    /// Returns the departure time of the next packet, which is ready at `now`.
     pub fn next(&mut self, now: Time) -> Time {
         let draw = mix64(self.seed ^ mix64(self.draws));
         self.draws += 1;
-        // Maps the draw evenly to 0..=jitter.
+        // The draw is mapped evenly to the range 0 to `jitter`.
         let values = u128::from(self.jitter.as_ps()) + 1;
         let delay = (u128::from(draw) * values) >> 64;
         let at = now.saturating_add(Duration::from_ps(delay as u64));
@@ -56,14 +56,14 @@ impl Departures {
     }
 }
 
-/// Transport `T` whose packets depart at random times.
+/// Layer over the transport `T` that delays each packet by a random time.
 #[derive(Debug)]
 pub struct Jittered<T> {
     inner: T,
     departures: Departures,
     waiting: VecDeque<(Time, Segment)>,
-    /// Departure of the first packet, if it is in the future. A packet that is due waits only for the link,
-    /// and the driver polls when the link is free.
+    /// Departure of the first packet, if it is in the future. No wake-up is needed for a packet that is due: it waits
+    /// only for the link, and the driver polls when the link is free.
     wake: Option<Time>,
 }
 
@@ -131,13 +131,13 @@ impl<T: Transport> Transport for Jittered<T> {
     }
 
     fn on_timeout(&mut self, now: Time) {
-        // A packet may only be due. Then no timer of the transport has expired, and its call has no effect.
+        // Perhaps only a packet is due, and no timer of the transport has expired. Then this call has no effect.
         self.inner.on_timeout(now);
         self.fill(now);
     }
 
     fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
-        // The polls of events since the last input may have produced segments.
+        // Calls of `poll_event` since the last input may have created segments.
         self.fill(now);
         if self.waiting.front().is_none_or(|(at, _)| *at > now) {
             return None;

@@ -1,15 +1,15 @@
 //! Functions of a NIC between a host's transport and its link, as layers over any
 //! [`Transport`](crate::Transport).
 //!
-//! - [`Paced`]: HULL's pacer (Alizadeh et al., "Less is more: trading a little bandwidth for ultra-low
-//!   latency in the data center", NSDI 2012, section 4). Large flows that meet congestion pass through one
-//!   token bucket per host. All other flows bypass it.
-//! - [`Coalesced`]: receive interrupt coalescing. The host receives segments in batches, which its stack may
-//!   merge before TCP sees them (GRO).
-//! - [`Queued`]: the host's own FIFO queue.
-//! - [`Jittered`]: random departures.
+//! - [`Paced`]: HULL's pacer (Alizadeh et al., "Less is more: trading a little bandwidth for ultra-low latency in the
+//!   data center", NSDI 2012, section 4). Large flows that meet congestion pass through one token bucket per host. All
+//!   other flows bypass the token bucket.
+//! - [`Coalesced`]: receive interrupt coalescing. The host receives segments in batches. Its network stack may merge
+//!   the segments of a batch before TCP receives them (GRO).
+//! - [`Queued`]: the FIFO queue of the host.
+//! - [`Jittered`]: random departure times of packets.
 //!
-//! Large-send offload, the other source of bursts, is part of the endpoint
+//! Large-send offload, the other source of bursts, is a parameter of the TCP endpoint
 //! ([`TcpConfig::lso_bytes`](crate::tcp::TcpConfig::lso_bytes)).
 
 mod association;

@@ -1,12 +1,12 @@
 //! Pacer between a host's transport and its link.
 //!
 //! Deviations
-//! - The NIC of the original hardware feeds the pacer at the line rate. So does this layer: it takes a
-//!   segment from the transport when the previous segment would have crossed the NIC.
-//! - If a paced and an unpaced segment can both leave, the unpaced segment leaves first. The sources only
-//!   state that it bypasses the pacer.
-//! - A flow that is associated again stays associated for another T_i. It also stays associated while its
-//!   packets wait, so that no packet overtakes another.
+//! - In the original hardware, the NIC feeds the pacer at the line rate. This layer does the same: it takes a segment
+//!   from the transport only when the previous segment would have left the NIC.
+//! - If a paced and an unpaced segment can both leave, the unpaced segment leaves first. The sources only state that
+//!   unpaced segments bypass the pacer.
+//! - A flow that is associated again stays associated for another T_i. It also stays associated while its packets wait,
+//!   so that no packet of the flow overtakes another.
 
 use super::association::Associations;
 use super::pacer::{Pacer, PacerConfig};
@@ -25,7 +25,7 @@ pub struct PacedConfig {
     pub line_rate: Rate,
     /// Bytes of a segment on the wire in addition to its payload.
     pub overhead: u32,
-    /// Seed of the host's random draws of association.
+    /// Seed of the random draws that associate flows.
     pub seed: u64,
 }
 
@@ -51,7 +51,7 @@ impl PacedConfig {
     }
 }
 
-/// Transport `T` behind HULL's pacer.
+/// Transport `T` behind the pacer of HULL.
 #[derive(Debug)]
 pub struct Paced<T> {
     inner: T,
@@ -60,14 +60,14 @@ pub struct Paced<T> {
     pacer: Pacer,
     /// Time at which the NIC can feed the next segment.
     nic_free: Time,
-    /// Time of the next wake-up, if nothing else happens before.
+    /// Time of the next wake-up, if there is no input before.
     wake: Option<Time>,
     paced: u64,
     bypassed: u64,
 }
 
 impl<T: Transport> Paced<T> {
-    /// Puts `inner` behind a pacer.
+    /// Places `inner` behind a pacer.
     ///
     /// # Errors
     /// A parameter is outside its range.
@@ -98,7 +98,7 @@ impl<T: Transport> Paced<T> {
     pub fn inner_mut(&mut self) -> &mut T {
         &mut self.inner
     }
-    /// Returns the rate of the pacer in bits per second, as of the last segment or update.
+    /// Returns the rate of the pacer in bits per second, after the last segment or update.
     pub fn rate_bps(&self) -> f64 {
         self.pacer.rate_bps()
     }
@@ -106,11 +106,11 @@ impl<T: Transport> Paced<T> {
     pub fn backlog_bytes(&self) -> u64 {
         self.pacer.backlog_bytes()
     }
-    /// Returns the number of segments that went through the pacer, and of segments that bypassed it.
+    /// Returns two numbers: segments that passed through the pacer, and segments that bypassed it.
     pub fn segments(&self) -> (u64, u64) {
         (self.paced, self.bypassed)
     }
-    /// Returns whether a flow is paced. `tuple` has the addresses with which this host sends.
+    /// Returns whether a flow is paced. `tuple` contains the addresses with which this host sends.
     pub fn is_associated(&self, now: Time, tuple: &FiveTuple) -> bool {
         self.associations.is_associated(now, tuple)
     }
@@ -123,7 +123,8 @@ impl<T: Transport> Paced<T> {
         let segment = self.inner.poll_transmit(now)?;
         let bytes = segment.payload + self.config.overhead;
         let takes = self.config.line_rate.serialisation(u64::from(bytes));
-        // A segment that enters the pacer also occupies the NIC, which feeds at most the rate of the line.
+        // A segment that enters the pacer also occupies the NIC, because the NIC feeds the pacer at the line rate at
+        // most.
         self.nic_free = now.saturating_add(takes);
         if self.associations.enters(now, &segment.tuple) {
             self.pacer.push(segment, bytes);
@@ -183,7 +184,7 @@ impl<T: Transport> Transport for Paced<T> {
     }
 
     fn on_timeout(&mut self, now: Time) {
-        // Segments that are due in the pacer leave with the next `poll_transmit`.
+        // Segments of the pacer that are due now leave with the next `poll_transmit`.
         self.wake = self.wake.filter(|at| *at > now);
         self.inner.on_timeout(now);
     }
@@ -192,8 +193,7 @@ impl<T: Transport> Transport for Paced<T> {
         let segment = self.next(now);
         let fed = (self.nic_free > now && self.inner.has_transmit()).then_some(self.nic_free);
         let wake = Time::earlier(fed, self.pacer.next_timeout());
-        // A segment that could leave now waits only for the link, and the driver polls again when the link is
-        // free.
+        // A segment that could leave now waits only for the link. The driver polls again when the link is free.
         self.wake = wake.filter(|at| *at > now);
         segment
     }

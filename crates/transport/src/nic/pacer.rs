@@ -1,19 +1,19 @@
-//! Token bucket of the pacer, and its rate, which adapts itself (HULL paper, section 4.1).
+//! Token bucket of the pacer, and its adaptive rate (HULL paper, section 4.1).
 //!
-//! In every interval T_r the rate becomes (1 - eta) R + eta R_measured + beta Q, within its bounds.
-//! R_measured is the rate at which bytes entered during the last interval, and Q is the backlog. In a steady
-//! state R = R_measured + (beta / eta) Q, so the backlog drains although the flow's rate is unknown.
+//! In every interval T_r the rate R becomes (1 - eta) R + eta R_measured + beta Q, within its bounds. R_measured is the
+//! rate at which bytes entered during the last interval, and Q is the backlog. In a steady state R = R_measured + (beta
+//! / eta) Q. So the backlog drains although the rate of the flow is unknown.
 
 use crate::Segment;
 use alloc::collections::VecDeque;
 use tailcut_units::{Duration, Rate, Time, TokenBucket};
 
-/// Parameters of the pacer. The parameters that are `None` follow the rate of the link, also if it changes during a
-/// run.
+/// Parameters of the pacer. If a parameter is `None`, its value follows the rate of the link, even if the rate changes
+/// during a run.
 ///
-/// T_r, beta and T_i have two sources: public code at 1 Gb/s, and public scripts at 10 Gb/s. Up to 1 Gb/s the values of
-/// 1 Gb/s apply. Between the two rates, beta and the bytes that a link carries in T_r and T_i are interpolated, and
-/// above 10 Gb/s they stay.
+/// T_r, beta and T_i have two sources: public code at 1 Gb/s, and public scripts at 10 Gb/s. Up to 1 Gb/s the values
+/// for 1 Gb/s apply. Between the two rates, beta and the bytes that a link transfers in T_r and T_i are interpolated.
+/// Above 10 Gb/s these numbers are constant.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PacerConfig {
     /// T_r: time between two updates of the rate, more than 0. `None`: 64 us at 1 Gb/s (public code), 7.2 us at 10 Gb/s
@@ -21,23 +21,22 @@ pub struct PacerConfig {
     pub interval: Option<Duration>,
     /// Eta: weight of the newest measurement, more than 0, at most 1. Default 0.125 (public code).
     pub measurement_gain: f64,
-    /// Beta: amount that an update adds to the rate for the backlog, in Mb/s per KB of 1,024 B, at least 0.
-    /// `None`: 16 at 1 Gb/s (number and unit of the paper), which is 1,953 per second, and 3,000 per second at 10 Gb/s
-    /// (public scripts, with 1/s as the unit). The public ns-2 code has a default of 122 per second, which is 1 Mb/s
-    /// per KB. In a steady state the backlog drains with a time constant of eta / beta, 64 us at 1 Gb/s and 42 us at
-    /// 10 Gb/s.
+    /// Beta: rate that an update adds for the backlog, in Mb/s per KB of 1,024 B, at least 0. `None`: 16 at 1 Gb/s
+    /// (number and unit of the paper), which is 1,953 per second, and 3,000 per second at 10 Gb/s (public scripts, with
+    /// 1/s as the unit). The public ns-2 code has a default of 122 per second, which is 1 Mb/s per KB. In a steady
+    /// state the backlog drains with a time constant of eta / beta, which is 64 us at 1 Gb/s and 42 us at 10 Gb/s.
     pub backlog_gain: Option<f64>,
     /// Probability p_a with which an ACK with ECN-Echo associates its flow, 0 to 1. Default 0.125 (public
     /// code).
     pub association_probability: f64,
     /// T_i: time for which a flow is paced after its last association. `None`: 10 ms at 1 Gb/s (public code), 1 ms at
-    /// 10 Gb/s (public scripts), both the time of 1.25 MB.
+    /// 10 Gb/s (public scripts). Both are the time of 1.25 MB.
     pub association_expiry: Option<Duration>,
     /// Lower bound of the rate. `None`: a hundredth of the rate of the link (public code: 10 Mb/s at 1 Gb/s).
     pub min_rate: Option<Rate>,
     /// Upper bound of the rate, at least the lower bound. `None`: the rate of the link (public code).
     pub max_rate: Option<Rate>,
-    /// Bytes on the wire that may leave at once after a pause. The bucket always holds at least one packet.
+    /// Bytes on the wire that may leave at once after a pause. The bucket can always contain at least one packet.
     /// Default 3,100, two full packets (public scripts).
     pub bucket_bytes: u32,
 }
@@ -57,18 +56,18 @@ impl Default for PacerConfig {
     }
 }
 
-/// Rates at which sources give parameters of the pacer.
+/// Rates of the links for which the sources give parameters of the pacer.
 const SOURCES: [Rate; 2] = [Rate::from_gbps(1), Rate::from_gbps(10)];
-/// Bytes that a link carries in T_r, at these rates.
+/// Bytes that a link transfers in T_r, at the rates of `SOURCES`.
 const INTERVAL_BYTES: [f64; 2] = [8_000.0, 9_000.0];
-/// Beta in 1/s, at these rates.
+/// Beta in 1/s, at the rates of `SOURCES`.
 const BACKLOG_GAINS: [f64; 2] = [16.0 * GAIN_UNIT, 3_000.0];
-/// Bytes that a link carries in T_i.
+/// Bytes that a link transfers in T_i.
 const EXPIRY_BYTES: u64 = 1_250_000;
 /// 1 Mb/s per KB of 1,024 B, in 1/s.
 const GAIN_UNIT: f64 = 1e6 / (8.0 * 1_024.0);
 
-/// Returns the value for a link's rate between two values at the rates of the sources.
+/// Returns the value for the link rate `line`, interpolated between `values` at the rates of `SOURCES`.
 fn between(values: [f64; 2], line: Rate) -> f64 {
     let [from, to] = SOURCES.map(|rate| rate.as_bps() as f64);
     let share = ((line.as_bps() as f64 - from) / (to - from)).clamp(0.0, 1.0);
@@ -87,7 +86,7 @@ pub(crate) struct Pace {
 }
 
 impl PacerConfig {
-    /// Returns the parameters at a link with the rate `line`.
+    /// Returns the parameters for a link with the rate `line`.
     pub(crate) fn at(&self, line: Rate) -> Pace {
         let known = line.max(SOURCES[0]);
         let interval = || known.serialisation(between(INTERVAL_BYTES, line) as u64);
@@ -120,7 +119,7 @@ pub(crate) struct Pacer {
     measured_bytes: u64,
     /// Rate in bytes per second.
     rate: f64,
-    /// Tokens: bytes that may leave.
+    /// Tokens: number of bytes that may leave.
     bytes: TokenBucket,
     next_update: Time,
 }
@@ -138,8 +137,8 @@ impl Pacer {
             queue: VecDeque::new(),
             backlog_bytes: 0,
             measured_bytes: 0,
-            // The initial rate is the rate of the link, as in public scripts. Without traffic it falls to the
-            // lower bound in some 35 updates.
+            // The initial rate is the rate of the link, as in public scripts. Without traffic it falls to the lower
+            // bound in about 35 updates.
             rate: bytes_per_second(pace.max_rate),
             bytes: TokenBucket::new(f64::from(config.bucket_bytes)),
             next_update: Time::ZERO.saturating_add(pace.interval),
@@ -163,7 +162,7 @@ impl Pacer {
     /// Sets the rate in bytes per second, within its bounds.
     fn set_rate(&mut self, rate: f64) {
         let [least, most] = [self.pace.min_rate, self.pace.max_rate].map(bytes_per_second);
-        // If the link has become slower than a lower bound that the user has set, the lower bound applies.
+        // The link may have become slower than a lower bound that the user has set. The lower bound then applies.
         self.rate = rate.min(most).max(least);
     }
 
@@ -184,14 +183,14 @@ impl Pacer {
     /// Advances the pacer to `now`: runs the updates that are due, and adds tokens.
     pub(crate) fn advance(&mut self, now: Time) {
         while self.next_update <= now {
-            // Tokens up to this update are earned at the old rate.
+            // Tokens up to this update are added at the old rate.
             self.fill(self.next_update);
             self.update();
             let resting =
                 self.queue.is_empty() && self.rate <= bytes_per_second(self.pace.min_rate);
             let interval = self.pace.interval;
             if resting {
-                // Nothing changes until a segment enters, so the next update is the first one after now.
+                // Without a backlog nothing changes until a segment enters, so the updates before `now` are skipped.
                 let passed = now.since(self.next_update).as_ps() / interval.as_ps();
                 self.next_update = self
                     .next_update
@@ -213,22 +212,22 @@ impl Pacer {
         self.measured_bytes = 0;
     }
 
-    /// Adds the tokens since the last call, up to the size of the bucket.
+    /// Adds the tokens for the time since the last call, up to the size of the bucket.
     fn fill(&mut self, now: Time) {
         let head = self.queue.front().map_or(0, |(_, bytes)| *bytes);
-        // A packet larger than the bucket would otherwise never leave.
+        // Otherwise a packet larger than the bucket would never leave.
         let most = f64::from(self.config.bucket_bytes.max(head));
         self.bytes.fill(now, self.rate, most);
     }
 
-    /// Adds a segment of `bytes` on the wire.
+    /// Adds a segment that has `bytes` on the wire.
     pub(crate) fn push(&mut self, segment: Segment, bytes: u32) {
         self.measured_bytes += u64::from(bytes);
         self.backlog_bytes += u64::from(bytes);
         self.queue.push_back((segment, bytes));
     }
 
-    /// Returns the segment that may leave at the time of the last `advance`, if any.
+    /// Returns the segment that may leave now, if any. `advance` must be called first.
     pub(crate) fn pop(&mut self) -> Option<Segment> {
         let (_, bytes) = self.queue.front()?;
         if self.bytes.tokens() + ROUNDING < f64::from(*bytes) {
@@ -239,8 +238,7 @@ impl Pacer {
         self.queue.pop_front().map(|(segment, _)| segment)
     }
 
-    /// Returns the time at which the first segment can leave or the rate changes, whichever is earlier;
-    /// `None` if the queue is empty.
+    /// Returns the time at which the first segment can leave or the rate changes. Returns `None` if the queue is empty.
     pub(crate) fn next_timeout(&self) -> Option<Time> {
         let (_, bytes) = self.queue.front()?;
         let holds_at = self.bytes.holds_at(f64::from(*bytes), self.rate);

@@ -1,16 +1,16 @@
 //! Queue of the host: a FIFO of limited length between its transport and its link, like Linux's `pfifo_fast`
 //! (1,000 packets by default) or the device queue of ns-3 (100 packets).
 //!
-//! After every input the host takes segments from the transport while the queue has room. Each segment then
-//! waits behind all segments that were taken before it. So a flow with a large window delays all other flows
-//! of its host. Without this queue, a transport is polled only when the link is free, and serves its flows in
-//! turn. Nothing is dropped: segments without room stay with their connection, as with Linux's back-pressure
-//! (TCP small queues, 3.6 and later).
+//! After every input the host takes segments from the transport until the queue is full. Each segment then waits behind
+//! all earlier segments. So a flow with a large window delays all other flows of its host. Without this queue, the
+//! driver polls a transport only when the link is free, and the transport serves its flows in turn. The queue drops
+//! nothing: if the queue is full, segments stay with their connection, as with Linux's back-pressure (TCP small queues,
+//! 3.6 and later).
 //!
 //! Deviations
-//! - Linux before 3.6 and ns-3 drop at a full queue, and Linux then reduces the window of the flow.
-//! - TCP small queues also limit the share of each connection, to about two large sends.
-//! - A large send counts as one packet in Linux, and here as its number of segments.
+//! - Linux before 3.6 and ns-3 drop packets when the queue is full. Linux then reduces the window of the flow.
+//! - TCP small queues also limit the packets of each connection, to about two large sends.
+//! - A large send counts as one packet in Linux. Here each of its segments counts.
 
 use crate::{Event, FlowStats, Message, NotShared, Part, Segment, Transport};
 use alloc::collections::VecDeque;
@@ -18,7 +18,7 @@ use alloc::vec::Vec;
 use core::num::NonZeroU32;
 use tailcut_units::{FlowId, Rate, Time};
 
-/// Transport `T` behind a FIFO.
+/// Transport `T` behind a FIFO queue.
 #[derive(Debug)]
 pub struct Queued<T> {
     inner: T,
@@ -27,7 +27,7 @@ pub struct Queued<T> {
 }
 
 impl<T: Transport> Queued<T> {
-    /// Puts `inner` behind a FIFO of `length` packets.
+    /// Places `inner` behind a FIFO queue of `length` packets.
     pub fn new(inner: T, length: NonZeroU32) -> Self {
         Self {
             inner,
@@ -36,7 +36,7 @@ impl<T: Transport> Queued<T> {
         }
     }
 
-    /// Returns the transport behind the FIFO.
+    /// Returns the transport behind the FIFO queue.
     pub const fn inner(&self) -> &T {
         &self.inner
     }
@@ -86,10 +86,10 @@ impl<T: Transport> Transport for Queued<T> {
     }
 
     fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
-        // The polls of events since the last input may have produced segments.
+        // Calls of `poll_event` since the last input may have created segments.
         self.fill(now);
         let first = self.waiting.pop_front();
-        // The removed segment has made room for another one.
+        // After the removal the queue has space for another segment.
         self.fill(now);
         first
     }

@@ -7,9 +7,9 @@ pub enum PFabricKind {
     /// Data packet.
     #[default]
     Data,
-    /// Acknowledgement: packet `index` has arrived.
+    /// Acknowledgement: the packet with number `index` has arrived.
     Ack,
-    /// Probe: a request for an ACK that reports only the packets that have arrived so far.
+    /// Probe: requests an ACK that reports the packets that have arrived so far.
     Probe,
     /// Answer to a probe.
     ProbeAck,
@@ -22,8 +22,8 @@ pub struct PFabricHeader {
     pub kind: PFabricKind,
     /// Number of the packet in its flow, from 0.
     pub index: u64,
-    /// Data, probe: number of packets of the flow, at least 1.
+    /// Number of packets of the flow, at least 1. Valid in data packets and probes.
     pub packets: u64,
-    /// ACKs: first missing packet. All packets with lower numbers have arrived.
+    /// Number of the first missing packet. All packets with lower numbers have arrived. Valid in ACKs.
     pub cumulative: u64,
 }

@@ -21,7 +21,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// Returns the pFabric transport of the host with number `host`.
+    /// Returns the pFabric transport of the host with the number `host`.
     ///
     /// # Errors
     /// A parameter is outside its range.
@@ -50,9 +50,9 @@ impl Host {
         self.table.ignored
     }
 
-    /// Sets the first of the numbers by which this host names flows that it receives after this call. [`Event::Opened`]
-    /// reports each name with the flow's origin. Without this call, a flow has the name that its sender gave it, and
-    /// independent senders may give the same name.
+    /// Sets the first number for flows that this host receives after this call. The host numbers these flows itself,
+    /// and [`Event::Opened`] reports each number with the origin of the flow. Without this call, a flow keeps the
+    /// number from its sender, and independent senders may use the same number.
     pub fn name_incoming(&mut self, first: FlowId) {
         self.table.directory.name_incoming(first);
     }
@@ -62,7 +62,7 @@ impl Host {
         let slot = match self.table.directory.arriving(&segment.tuple) {
             Some((Side::Receiver, slot)) => slot,
             None if segment.tuple.dst == self.table.host && header.packets > 0 => {
-                // Finished sessions are removed when a new session opens, so that they need no timer.
+                // Finished sessions are removed when a new session opens, so no timer is needed for them.
                 self.table.forget(now, |_| {});
                 let flow = self.table.directory.name(segment, &mut self.table.events);
                 let receiver = Receiver::new(now, flow, segment, header);
@@ -92,8 +92,8 @@ impl Host {
         }
     }
 
-    /// Processes a packet of another session with the same addresses as the session at `key`. The new session
-    /// may replace the old one.
+    /// Processes a packet whose addresses belong to the session at `key`, but whose session number differs. The new
+    /// session may replace the old session.
     #[cold]
     fn on_other_session(
         &mut self,
@@ -119,11 +119,12 @@ impl Host {
         if sender.is_complete() {
             self.table.end(now, key, Event::Closed);
         }
-        // A session that has ended also needs this call, which removes it from the ready queue.
+        // A session that has ended also needs this call. The call removes the session from the ready queue.
         self.settle(key);
     }
 
-    /// Updates a sender's entry in the ready queue and its timer. Called after each input to the sender.
+    /// Updates the entry of a sender in the ready queue, and its timer. It must be called after each input to the
+    /// sender.
     #[inline]
     fn settle(&mut self, key: SessionKey) {
         let Some(sender) = self.table.senders.get_mut(key) else {
@@ -150,7 +151,7 @@ impl Host {
 impl Transport for Host {
     /// Submits a message. If all ports are in use, the flow fails at once.
     fn submit(&mut self, now: Time, message: Message) {
-        // Sessions whose time-wait is over give back their ports before a port is chosen.
+        // Sessions whose time-wait has ended free their ports before a port is chosen.
         self.table.forget(now, |_| {});
         let Some(tuple) = self.table.directory.unused(message.dst) else {
             self.table.fail(message.flow);
@@ -168,7 +169,7 @@ impl Transport for Host {
 
     fn cancel(&mut self, now: Time, flow: FlowId) -> Option<FlowStats> {
         let (key, stats) = self.table.cancel(now, flow)?;
-        // Removes the session from the queue of sessions that may send.
+        // This call removes the session from the queue of sessions that may send.
         self.settle(key);
         Some(stats)
     }
@@ -189,7 +190,7 @@ impl Transport for Host {
             let Some(sender) = self.table.senders.get_mut(key) else {
                 continue;
             };
-            // The deadline may have moved to a later time since the timer was added.
+            // The deadline may have moved to a later time since the timer entry was added.
             if sender.deadline <= now {
                 sender.on_timeout(now, &self.config);
             }

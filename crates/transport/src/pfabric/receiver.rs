@@ -8,10 +8,10 @@ use tailcut_units::{FiveTuple, FlowId, Time};
 
 #[derive(Debug)]
 pub(crate) struct Receiver {
-    /// Addresses of the answers, with this host as the source.
+    /// Addresses of the ACKs that this receiver sends. This host is the source.
     tuple: FiveTuple,
     flow: FlowId,
-    /// The sender's name for the session.
+    /// Number of the session at the sender.
     session: FlowId,
     path: PathPin,
     packets: u64,

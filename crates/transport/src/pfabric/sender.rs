@@ -13,7 +13,7 @@ pub(crate) struct Sender {
     task: Task,
     /// Number of packets of the flow, at least 1.
     packets: u64,
-    /// State of each packet: done means acknowledged, waiting means in flight.
+    /// State of each packet. "Done" means acknowledged, and "waiting" means in flight.
     states: Packets,
     /// Bytes in flight. A packet without payload counts as one byte, so 0 means that no packet is in flight.
     in_flight: u64,
@@ -26,9 +26,9 @@ pub(crate) struct Sender {
     /// Time of the next timeout. `Time::MAX` if nothing is in flight and the sender does not probe.
     pub(crate) deadline: Time,
     pub(crate) stats: FlowStats,
-    /// Remaining bytes with which the flow is entered in the host's queue. `None` if it is not in the queue.
+    /// Number of remaining bytes in the flow's entry of the host's ready queue. `None` if the flow has no entry.
     pub(crate) queued: Option<u64>,
-    /// Time of the session's earliest entry among the timers.
+    /// Time of the earliest entry of the session in the timer queue.
     pub(crate) timer_at: Time,
     pub(crate) closed: bool,
 }
@@ -39,7 +39,7 @@ impl Sender {
         let first = config.initial_window.min(config.max_window);
         Self {
             task,
-            // A flow without bytes sends one empty packet, so that the receiver learns of it.
+            // A flow without bytes sends one empty packet, so that the receiver learns about the flow.
             packets: task.bytes.div_ceil(mss).max(1),
             states: Packets::default(),
             in_flight: 0,
@@ -78,12 +78,12 @@ impl Sender {
         (self.task.bytes - index * mss).min(mss) as u32
     }
 
-    /// Returns the bytes that are not yet known to have arrived.
+    /// Returns the number of bytes for which no ACK has arrived.
     #[inline]
     pub(crate) fn remaining(&self, config: &PFabricConfig) -> u64 {
         let mss = u64::from(config.mss);
-        // Only the last packet may be short. The product below counts it as full, so the difference is added
-        // back.
+        // Only the last packet may be shorter than a full packet. The product below counts it as full, so the
+        // difference is added first.
         let last = self.packets - 1;
         let short = if self.states.is_done(last) {
             mss - u64::from(self.payload_of(last, config))
@@ -99,7 +99,7 @@ impl Sender {
         self.probe_due || self.next_data(config).is_some()
     }
 
-    /// Returns the next packet, if the window has room for it.
+    /// Returns the number of the next packet, if the window admits it.
     #[inline]
     fn next_data(&self, config: &PFabricConfig) -> Option<u64> {
         if self.closed || self.probes(config) {
@@ -118,7 +118,7 @@ impl Sender {
         let index = self.next_data(config)?;
         let payload = self.payload_of(index, config);
         self.states.set_waits(index, true);
-        // A flow without bytes is one empty packet. It must also count as in flight.
+        // A flow without bytes sends one empty packet. This packet must also count as in flight.
         self.in_flight += u64::from(payload.max(1));
         self.stats.payload_sent += u64::from(payload);
         if index < self.high {
@@ -147,7 +147,7 @@ impl Sender {
             ecn: Ecn::NotCapable,
             priority: 0,
             path: self.task.pin,
-            // Flows with 4 GiB or more share the lowest rank.
+            // All flows with 4 GiB or more have the lowest rank.
             rank: u32::try_from(self.remaining(config)).unwrap_or(u32::MAX),
             trimmable: false,
             condition: Condition::Whole,
@@ -178,7 +178,7 @@ impl Sender {
             self.acknowledge(header.index, config);
         }
         let acked = before - self.remaining(config);
-        // Any ACK ends the probing, because it shows that packets get through again.
+        // Any ACK ends the probing, because it shows that packets arrive again.
         if self.probes(config) || acked > 0 {
             self.timeouts_in_row = 0;
             self.probe_due = false;
@@ -188,15 +188,15 @@ impl Sender {
         }
         if self.in_flight == 0 {
             self.deadline = Time::MAX;
-        // Only progress at the front restarts the timer. After an ACK beyond a hole, the timeout must still
-        // detect the hole.
+        // Only an ACK of the first unacknowledged packet restarts the timer. After an ACK beyond a hole, the timeout
+        // must still detect the hole.
         } else if self.states.base() > base {
             self.deadline = now.saturating_add(config.rto);
         }
         true
     }
 
-    /// Records that packet `index`, which was sent, has arrived.
+    /// Records that the packet with number `index`, which was sent, has arrived.
     fn acknowledge(&mut self, index: u64, config: &PFabricConfig) {
         if self.states.waits(index) {
             self.in_flight -= u64::from(self.payload_of(index, config).max(1));
@@ -241,7 +241,7 @@ impl Sender {
             self.growth.on_timeout(&mut self.window, &congested);
         }
         self.window.cwnd = mss;
-        // Packets that do not wait are sent again, lowest number first.
+        // Packets that are not in flight are sent again, lowest number first.
         self.states.clear_waits();
         self.in_flight = 0;
         if self.probes(config) {
@@ -272,7 +272,7 @@ impl Sending for Sender {
     }
 
     fn close(&mut self) {
-        // Frees the large parts now. The rest stays for the time-wait.
+        // This frees the large parts now. The other parts stay for the time-wait.
         self.closed = true;
         self.deadline = Time::MAX;
         self.probe_due = false;

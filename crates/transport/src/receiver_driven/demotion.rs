@@ -1,11 +1,10 @@
-//! Multi-level feedback queue at the sender (PIAS, Bai et al., NSDI 2015, section 4.1; SCDP paper, sections
-//! IV-C and V). A flow starts in the highest class, whatever its size. It moves down one class at each
-//! threshold of bytes *sent*.
+//! Multi-level feedback queue at the sender (PIAS, Bai et al., NSDI 2015, section 4.1; SCDP paper, sections IV-C and
+//! V). A flow of any size starts in the highest class. It moves down one class at each threshold of bytes *sent*.
 
-/// Largest number of thresholds: switches have eight classes.
+/// Largest number of thresholds, because switches have eight classes.
 pub const MAX_THRESHOLDS: usize = 7;
 
-/// Thresholds in bytes sent, in ascending order.
+/// Thresholds of bytes sent, in ascending order. A flow moves down one class at each threshold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Demotion {
     thresholds: [u64; MAX_THRESHOLDS],
@@ -19,12 +18,12 @@ impl Demotion {
         count: 0,
     };
 
-    /// Thresholds of SCDP, and of NDP+ if it is compared with SCDP: 10 KB, 100 KB, 1 MB and 10 MB sent (SCDP paper,
+    /// Thresholds of SCDP, also used for NDP+ in comparisons with SCDP: 10 KB, 100 KB, 1 MB and 10 MB sent (SCDP paper,
     /// section V).
     pub const SCDP: [u64; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
 
-    /// Creates a demotion at each of `thresholds`, in bytes. Returns `None` if there are more than
-    /// [`MAX_THRESHOLDS`], or if they do not ascend.
+    /// Creates a demotion at each of `thresholds`, in bytes. Returns `None` if there are more than [`MAX_THRESHOLDS`],
+    /// or if they are not in ascending order.
     pub fn at(thresholds: &[u64]) -> Option<Self> {
         let ascending = thresholds.windows(2).all(|pair| pair[0] < pair[1]);
         if thresholds.len() > MAX_THRESHOLDS || !ascending {
@@ -36,7 +35,8 @@ impl Demotion {
         Some(demotion)
     }
 
-    /// Returns the class of a packet, if the flow has sent `sent` bytes before it; 0 is the highest class.
+    /// Returns the class of a packet. `sent` is the number of bytes that the flow has sent before the packet. Class 0
+    /// is the highest.
     #[inline]
     pub fn class(&self, sent: u64) -> u8 {
         let passed = |threshold: &&u64| sent >= **threshold;
@@ -46,7 +46,7 @@ impl Demotion {
             .count() as u8
     }
 
-    /// Returns the number of classes: one more than thresholds.
+    /// Returns the number of classes, which is one more than the number of thresholds.
     pub const fn classes(&self) -> u8 {
         self.count + 1
     }

@@ -1,5 +1,5 @@
-//! Table that finds the session of a segment. It also keeps the addresses of ended sessions until their last
-//! segments have left the network.
+//! Table that finds the session of a segment by its addresses. It also keeps the addresses of ended sessions until
+//! their last segments have left the network.
 
 use super::SessionKey;
 use crate::tcp::demux::{Demux, Key};
@@ -10,14 +10,14 @@ use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Protocol, Time};
 /// Local ports of outgoing flows (Linux's default range).
 const EPHEMERAL_PORTS: core::ops::RangeInclusive<u16> = 32_768..=60_999;
 
-/// Table of sessions to which a slot belongs: a host has two.
+/// Table that contains the session of a slot. A host has a table of senders and a table of receivers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Side {
     Sender,
     Receiver,
 }
 
-/// Session that has ended, and waits until its last segments have left the network.
+/// Session that has ended, but whose last segments may still be in the network.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     until: Time,
@@ -35,7 +35,7 @@ pub(crate) struct Directory {
     waiting: VecDeque<Waiting>,
     time_wait: Duration,
     next_port: u16,
-    /// Name of the next incoming flow; `None`: incoming flows keep the names of their senders.
+    /// Number of the next incoming flow. `None`: incoming flows keep the numbers of their senders.
     next_name: Option<FlowId>,
 }
 
@@ -55,19 +55,19 @@ impl Directory {
         }
     }
 
-    /// Sets the first of the numbers by which this host names incoming flows.
+    /// Sets the first number for incoming flows. The host then numbers incoming flows itself.
     pub(crate) fn name_incoming(&mut self, first: FlowId) {
         self.next_name = Some(first);
     }
 
-    /// Returns the name of the flow that `segment` opens. If this host names incoming flows, it reports the
-    /// name to the application.
+    /// Returns the number of the flow that `segment` opens. If this host numbers incoming flows, it reports the number
+    /// to the application.
     pub(crate) fn name(&mut self, segment: &Segment, events: &mut VecDeque<Event>) -> FlowId {
         let Some(next) = &mut self.next_name else {
             return segment.flow;
         };
         let name = *next;
-        // The numbers wrap, so that a host never runs out of names.
+        // The numbers wrap around, so that a host always has another number.
         next.0 = next.0.wrapping_add(1);
         let origin = Origin {
             tuple: segment.tuple,
@@ -77,10 +77,9 @@ impl Directory {
         name
     }
 
-    /// Returns whether a new session may take the addresses of a receiver. `complete` shows whether the
-    /// receiver is complete, and `heard_at` is the time of the last segment from its sender. A complete
-    /// receiver has ended. The sender of an incomplete receiver may have restarted if it has been silent for
-    /// the time-wait.
+    /// Returns whether a new session may use the addresses of a receiver. `complete` is true if the receiver is
+    /// complete, and `heard_at` is the time of the last segment from its sender. A complete receiver has ended. If a
+    /// receiver is incomplete, and its sender has been silent for the time-wait, the sender may have restarted.
     pub(crate) fn may_be_replaced(&self, now: Time, complete: bool, heard_at: Time) -> bool {
         complete || !self.is_waiting(now, heard_at)
     }
@@ -90,8 +89,8 @@ impl Directory {
         self.unused_with_all(&[dst], self.port)
     }
 
-    /// Returns addresses for a flow to `dst_port` of the first of `peers`, with a local port that no session
-    /// uses with any of `peers`; `None` if every port is in use.
+    /// Returns addresses for a flow to `dst_port` of the first of `peers`. No session uses their local port with any of
+    /// `peers`. Returns `None` if every port is in use.
     pub(crate) fn unused_with_all(&mut self, peers: &[HostId], dst_port: u16) -> Option<FiveTuple> {
         let (first, last) = (*EPHEMERAL_PORTS.start(), *EPHEMERAL_PORTS.end());
         let mut tuple = FiveTuple {
@@ -103,7 +102,7 @@ impl Directory {
         };
         for _ in EPHEMERAL_PORTS {
             tuple.src_port = self.next_port;
-            // Ports are used in turn, so that a port is not used again soon.
+            // The search starts after the last port that was used, so that a port is not used again soon.
             self.next_port = if self.next_port == last {
                 first
             } else {
@@ -122,12 +121,12 @@ impl Directory {
 
     /// Adds a session that sends with `tuple`.
     pub(crate) fn enter(&mut self, tuple: &FiveTuple, side: Side, session: SessionKey) {
-        // One table serves both sides: the lowest bit of an entry is the side.
+        // Senders and receivers share one table. The lowest bit of an entry is the side.
         let slot = session.slot << 1 | u32::from(side == Side::Receiver);
         self.demux.insert(Key::of_outgoing(tuple), slot);
     }
 
-    /// Returns the side and slot of the session at which `tuple` arrives.
+    /// Returns the side and slot of the session that receives segments with `tuple`.
     #[inline]
     pub(crate) fn arriving(&self, tuple: &FiveTuple) -> Option<(Side, u32)> {
         self.demux.get(Key::of_arriving(tuple)).map(Self::unpack)
@@ -153,9 +152,9 @@ impl Directory {
         self.demux.remove(Key::of_outgoing(tuple));
     }
 
-    /// Starts the time-wait of a session that has ended. Its addresses stay in use during this time. A sender
-    /// waits twice as long as a receiver, so that the receiver of a new session with the same addresses has
-    /// removed the old one.
+    /// Starts the time-wait of a session that has ended. Its addresses stay reserved during this time. A sender waits
+    /// twice as long as a receiver. So the receiver has removed the old session before a new session uses the same
+    /// addresses.
     pub(crate) fn wait(&mut self, now: Time, side: Side, session: SessionKey) {
         let span = match side {
             Side::Sender => self.time_wait * 2,
@@ -173,8 +172,8 @@ impl Directory {
         now.since(heard_at) < self.time_wait
     }
 
-    /// Returns a session whose time-wait may be over. The caller removes it, or starts its wait again if a
-    /// segment has arrived meanwhile. Both sides share a queue, so a wait may end late, but never early.
+    /// Returns a session whose time-wait may have ended. The caller removes the session, or starts the wait again if a
+    /// segment has arrived in the meantime. Both sides share a queue, so a wait may end late, but never early.
     pub(crate) fn waited(&mut self, now: Time) -> Option<(Side, SessionKey)> {
         let first = self.waiting.front()?;
         if first.until > now {

@@ -1,24 +1,23 @@
-//! Queue of pulls, one per interface, which all sessions share (NDP paper, section 3.2; SCDP paper, section
-//! IV-C). Sessions take turns. Pulls leave no faster than full packets can arrive on the interface, including
-//! headers, preamble and gap. So the requested packets arrive at line rate.
+//! Queue of pulls. Each interface has one queue for all its sessions (NDP paper, section 3.2; SCDP paper, section
+//! IV-C). Sessions take turns. Pulls leave no faster than full packets can arrive on the interface, including headers,
+//! preamble and gap. So the requested packets arrive at line rate.
 
 use super::SessionKey;
 use alloc::collections::VecDeque;
 use tailcut_units::{Duration, Time};
 
-/// Largest number of intervals that can be saved, and so of pulls that may leave at once.
+/// Largest number of saved intervals, and so of pulls that may leave at once.
 const MOST_SAVED: u64 = 8;
 
-/// Sessions with pulls to send, in turn, and the time of the next pull.
+/// Sessions with pulls to send, in the order of their turns, and the time of the next pull.
 #[derive(Debug)]
 pub(crate) struct PullQueue {
     turns: VecDeque<SessionKey>,
-    /// Sessions in the class below all others. They have a turn only if no other session waits.
+    /// Sessions in the class below all other classes. They have a turn only if no other session waits.
     below: VecDeque<SessionKey>,
     interval: Duration,
     next_at: Time,
-    /// Time that pulls of short packets were charged but did not use. It is subtracted from the next
-    /// intervals.
+    /// Time that was charged for pulls of short packets but not used. The time is subtracted from the next intervals.
     saved: Duration,
     /// Whether all pulls must wait in the queue.
     is_held: bool,
@@ -37,26 +36,26 @@ impl PullQueue {
         }
     }
 
-    /// Turns holding on or off. While it is on, no pull bypasses the queue.
+    /// Turns the delay of pulls on or off. While the delay is on, every pull waits in the queue.
     pub(crate) fn hold(&mut self, is_held: bool) {
         self.is_held = is_held;
     }
 
-    /// Changes the interval between pulls, counted from the last pull that was sent. A pull that was not due yet
-    /// becomes due at `now` at the earliest.
+    /// Changes the interval between pulls, counted from the last pull that was sent. If the next pull was not due yet,
+    /// it becomes due at `now` or later.
     pub(crate) fn set_interval(&mut self, now: Time, interval: Duration) {
-        // Before the first pull there is no time to move.
+        // Before the first pull there is no departure time to change.
         if self.next_at > Time::ZERO {
             let moved = self.next_at.saturating_add(interval).as_ps() - self.interval.as_ps();
             self.next_at = Time::from_ps(moved).max(now.min(self.next_at));
         }
         self.interval = interval;
-        // The saved time belongs to the old rate.
+        // The saved time was measured at the old rate, so it is no longer valid.
         self.saved = Duration::ZERO;
     }
 
-    /// Adds a session that has a pull to send and is not in the queue. A session that is `below` all classes
-    /// waits for the others.
+    /// Adds a session that has a pull to send and is not in the queue. With `below`, the session has the class below
+    /// all other classes, and waits for all other sessions.
     #[inline]
     pub(crate) fn enter(&mut self, session: SessionKey, below: bool) {
         match below {
@@ -65,8 +64,8 @@ impl PullQueue {
         }
     }
 
-    /// Reserves the right to send one pull at once, past the queue. Returns `false` if a session waits or the
-    /// next pull is not due.
+    /// Takes the right to send one pull at once, without the queue. Returns `false` if a session waits or the next pull
+    /// is not due.
     #[inline]
     pub(crate) fn take_if_idle(&mut self, now: Time) -> bool {
         let idle = !self.is_held && self.is_empty() && self.next_at <= now;
@@ -98,16 +97,16 @@ impl PullQueue {
     pub(crate) fn sent(&mut self, now: Time) {
         let taken_off = self.saved.min(self.interval);
         self.saved -= taken_off;
-        // The interval counts from now, so a call that comes late causes no burst of pulls.
+        // The interval starts now, so that a late call causes no burst of pulls.
         self.next_at = now + self.interval - taken_off;
     }
 
-    /// Charges the pull that was just sent for `packets` packets instead of one. A pull for no packets costs
-    /// the time of a header.
+    /// Charges the pull that was just sent for `packets` packets instead of one. A pull for no packets is charged for a
+    /// header.
     #[inline]
     pub(crate) fn charge(&mut self, packets: u32) {
-        // A sixteenth of a full packet is about the length of a header. At least 1 ps, so that the loop over due pulls
-        // ends even if the interval is below 16 ps.
+        // A sixteenth of a full packet is about the length of a header. The minimum of 1 ps ensures that the loop over
+        // due pulls ends, even if the interval is below 16 ps.
         let header = (self.interval / 16).max(Duration::from_ps(1));
         let span = (self.interval * u64::from(packets)).max(header);
         let charged = self.next_at.saturating_add(span);
@@ -115,8 +114,8 @@ impl PullQueue {
         self.next_at = Time::from_ps(charged.as_ps().saturating_sub(self.interval.as_ps()));
     }
 
-    /// Returns unused time: the requested packet was shorter, by `less`, than the full packet for which the
-    /// pull was charged.
+    /// Gives unused time back. The time of the requested packet was shorter, by `less`, than the time of the full
+    /// packet for which the pull was charged.
     #[inline]
     pub(crate) fn refund(&mut self, less: Duration) {
         self.saved = (self.saved + less).min(self.interval * MOST_SAVED);

@@ -3,7 +3,7 @@
 use crate::tcp::timers::TimerKey;
 use alloc::vec::Vec;
 
-/// Name of one session: a slot, and the number of earlier uses of the slot.
+/// Identifier of one session: a slot, and the number of earlier uses of the slot.
 pub(crate) type SessionKey = TimerKey;
 
 #[derive(Debug)]
@@ -54,7 +54,7 @@ impl<T> Sessions<T> {
         Some((key, place.session.as_mut()?))
     }
 
-    /// Returns the session in a slot for reading, if the slot is in use.
+    /// Returns the session in a slot without its key, for reading, if the slot is in use.
     pub(crate) fn peek(&self, slot: u32) -> Option<&T> {
         self.slots.get(slot as usize)?.session.as_ref()
     }

@@ -1,31 +1,31 @@
-//! Messages for requests. A message can leave while the application still produces it. Arrivals of its bytes are
-//! reported, and either end may cancel it.
+//! Messages that contain requests or answers. A message can leave while the application still produces it. The
+//! transport reports the arrival of its bytes, and either end may cancel it.
 
 use super::SessionKey;
 use crate::{FlowStats, Message, Transport};
 use alloc::collections::BTreeMap;
 use tailcut_units::{FlowId, Time};
 
-/// [`Transport`] that carries requests and their answers as messages.
+/// [`Transport`] that transfers requests and their answers as messages.
 pub trait Streams: Transport {
-    /// Turns on [`Event::Arrived`](crate::Event::Arrived) for every message. Messages can then be cancelled
-    /// by their flow.
+    /// Turns on [`Event::Arrived`](crate::Event::Arrived) for every message. A message can then be cancelled by the
+    /// number of its flow.
     fn report_arrivals(&mut self);
 
-    /// Sends `message`, of which the application has the first `ready` bytes so far. If `below` is set, the message is
-    /// in a class below all others: at this host, in switches, and in the pulls of its receiver.
+    /// Sends `message`. The application has its first `ready` bytes so far. With `below`, the message has a class below
+    /// all other classes: at this host, in switches, and in the pulls of its receiver.
     fn open(&mut self, now: Time, message: Message, ready: u64, below: bool);
 
-    /// Extends a message that this host sends: the application now has its first `bytes` bytes.
+    /// Extends a message that this host sends. The application now has the first `bytes` bytes of the message.
     fn extend(&mut self, now: Time, flow: FlowId, bytes: u64);
 
-    /// Sets whether later segments of a message of this host are in the class below all others.
+    /// Sets whether later segments of a message of this host have the class below all other classes.
     fn set_below(&mut self, now: Time, flow: FlowId, below: bool);
 
     /// Stops sending a message. Returns its cost, and no event follows.
     fn give_up(&mut self, now: Time, flow: FlowId) -> Option<FlowStats>;
 
-    /// Stops receiving a message, and sends no more pulls for it. No event follows.
+    /// Stops receiving a message. No more pulls are sent for it, and no event follows.
     fn refuse(&mut self, now: Time, flow: FlowId);
 
     /// Returns the cost so far of a message that this host sends.

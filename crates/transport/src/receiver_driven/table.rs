@@ -9,23 +9,23 @@ use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Time};
 
 /// Sending half of a session.
 pub(crate) trait Sending {
-    /// Returns the flow that the session carries.
+    /// Returns the number of the flow that the session sends.
     fn flow(&self) -> FlowId;
     /// Returns the statistics of the flow so far.
     fn stats(&self) -> FlowStats;
-    /// Returns the addresses that the session sends with, one tuple for each receiver.
+    /// Returns the addresses with which the session sends, one tuple for each receiver.
     fn tuples(&self) -> impl Iterator<Item = FiveTuple>;
     /// Returns whether the session has ended. It may still be in time-wait.
     fn is_closed(&self) -> bool;
-    /// Ends the session: it sends nothing more.
+    /// Ends the session, so that it sends no more packets.
     fn close(&mut self);
-    /// Returns the time of the session's earliest entry among the timers, or [`Time::MAX`] if it has none.
+    /// Returns the time of the earliest entry of the session in the timer queue; [`Time::MAX`] if it has none.
     fn timer_at(&mut self) -> &mut Time;
 }
 
 /// Receiving half of a session.
 pub(crate) trait Receiving {
-    /// Returns the name that this host uses for the flow.
+    /// Returns the number that this host uses for the flow.
     fn flow(&self) -> FlowId;
     /// Returns the addresses of the answers, one tuple for each sender.
     fn tuples(&self) -> impl Iterator<Item = FiveTuple>;
@@ -44,19 +44,19 @@ pub(crate) struct SessionTable<S, R> {
     pub(crate) receivers: Sessions<R>,
     /// Control packets, which leave before data.
     pub(crate) control: VecDeque<Segment>,
-    /// Deadlines of senders. An entry is stale if its time differs from the sender's [`Sending::timer_at`].
+    /// Deadlines of senders. An entry is stale if its time differs from [`Sending::timer_at`] of the sender.
     pub(crate) timers: Timers,
     pub(crate) events: VecDeque<Event>,
     pub(crate) register: Register,
-    /// Number of sessions that have not ended; sessions in time-wait are not counted.
+    /// Number of sessions that have not ended. Sessions in time-wait are not counted.
     pub(crate) open: usize,
     /// Number of dropped segments that were invalid or belonged to no session.
     pub(crate) ignored: u64,
 }
 
 impl<S: Sending, R: Receiving> SessionTable<S, R> {
-    /// Returns an empty table for `host`, which listens at `port`. Addresses stay in use for `time_wait`
-    /// after a session.
+    /// Returns an empty table for `host`, which accepts flows on `port`. Addresses stay reserved for `time_wait` after
+    /// the end of a session.
     pub(crate) fn new(host: HostId, port: u16, time_wait: Duration) -> Self {
         Self {
             host,
@@ -88,7 +88,7 @@ impl<S: Sending, R: Receiving> SessionTable<S, R> {
             }
         }
         self.open += 1;
-        // These transports have no handshake.
+        // These transports have no handshake, so the flow is established at once.
         self.events.push_back(Event::Established(flow));
         key
     }
@@ -105,7 +105,7 @@ impl<S: Sending, R: Receiving> SessionTable<S, R> {
         key
     }
 
-    /// Returns the open sending session that an answer or a returned header belongs to, with its key. Segments of
+    /// Returns the open sending session to which an answer or a returned header belongs, with its key. Segments for
     /// other sessions are counted as ignored.
     #[inline]
     pub(crate) fn sender_of(&mut self, segment: &Segment) -> Option<(SessionKey, &mut S)> {
@@ -119,7 +119,7 @@ impl<S: Sending, R: Receiving> SessionTable<S, R> {
             return None;
         };
         let (key, sender) = self.senders.at(slot)?;
-        // Late answers in time-wait are normal, so they are not counted as ignored.
+        // Late answers during the time-wait are normal, so they are not counted as ignored.
         if sender.is_closed() {
             return None;
         }
@@ -130,7 +130,7 @@ impl<S: Sending, R: Receiving> SessionTable<S, R> {
         Some((key, sender))
     }
 
-    /// Returns the open session that sends a flow of the register, with its key.
+    /// Returns the open session that sends `flow`, with its key. Only flows in the register are found.
     pub(crate) fn outgoing(&mut self, flow: FlowId) -> Option<(SessionKey, &mut S)> {
         let key = *self.register.outgoing.get(&flow)?;
         Some((key, self.senders.get_mut(key)?))
@@ -173,21 +173,21 @@ impl<S: Sending, R: Receiving> SessionTable<S, R> {
         Some((flow, stats))
     }
 
-    /// Stops a flow that this host sends, and returns its statistics. The search goes through all sessions.
+    /// Stops a flow that this host sends, and returns its statistics. The method searches all sessions.
     pub(crate) fn cancel(&mut self, now: Time, flow: FlowId) -> Option<(SessionKey, FlowStats)> {
         let is_it = |sender: &S| !sender.is_closed() && sender.flow() == flow;
         let key = self.senders.find(is_it)?;
         Some((key, self.close(now, key)?.1))
     }
 
-    /// Stops a flow of the register that this host sends, and returns its statistics.
+    /// Stops a flow that this host sends, and returns its statistics. Only flows in the register are found.
     pub(crate) fn give_up(&mut self, now: Time, flow: FlowId) -> Option<FlowStats> {
         let key = *self.register.outgoing.get(&flow)?;
         Some(self.close(now, key)?.1)
     }
 
-    /// Ends a flow of the register that this host receives, and calls `stop` for its session. Returns `false`
-    /// if there is no such flow.
+    /// Ends a flow that this host receives, and calls `stop` for its session. Only flows in the register are found.
+    /// Returns `false` if there is no such flow.
     pub(crate) fn refuse(&mut self, now: Time, flow: FlowId, stop: impl FnOnce(&mut R)) -> bool {
         let Some(key) = self.register.incoming.remove(&flow) else {
             return false;
@@ -201,13 +201,13 @@ impl<S: Sending, R: Receiving> SessionTable<S, R> {
         true
     }
 
-    /// Returns the statistics so far of a flow of the register.
+    /// Returns the statistics of a flow so far. Only flows in the register are found.
     pub(crate) fn cost(&self, flow: FlowId) -> Option<FlowStats> {
         let key = *self.register.outgoing.get(&flow)?;
         self.senders.get(key).map(Sending::stats)
     }
 
-    /// Reports that a flow has arrived completely. Its receiver enters the time-wait.
+    /// Reports that a flow has arrived completely. The time-wait of its receiver starts.
     pub(crate) fn complete(&mut self, now: Time, key: SessionKey, flow: FlowId) {
         self.open -= 1;
         self.register.incoming.remove(&flow);
@@ -216,7 +216,7 @@ impl<S: Sending, R: Receiving> SessionTable<S, R> {
     }
 
     /// Removes the receiver at `key` if a segment of another session with the same addresses may replace it. Otherwise
-    /// the segment is counted as ignored. `opens` shows whether the segment can open a session.
+    /// the segment is counted as ignored. `opens` is true if the segment can open a session.
     pub(crate) fn make_way(&mut self, now: Time, key: SessionKey, opens: bool) -> bool {
         let old = self.receivers.get(key).filter(|old| {
             let (complete, heard_at) = (old.is_complete(), old.heard_at());
@@ -226,7 +226,7 @@ impl<S: Sending, R: Receiving> SessionTable<S, R> {
             self.ignored += 1;
             return false;
         };
-        // A complete receiver has left the count of open sessions already.
+        // A complete receiver was already subtracted from the number of open sessions.
         if !old.is_complete() {
             self.open -= 1;
             self.register.incoming.remove(&old.flow());
@@ -235,8 +235,8 @@ impl<S: Sending, R: Receiving> SessionTable<S, R> {
         true
     }
 
-    /// Removes sessions whose time-wait is over. Hosts call this function when a session opens, so that the time-wait
-    /// needs no timer. The time-wait of a receiver starts again with each segment that arrives. `left` is called for
+    /// Removes sessions whose time-wait has ended. Hosts call this function when a session opens, so no timer is
+    /// needed. The time-wait of a receiver starts again with each segment that arrives. The function calls `left` for
     /// each removed receiver.
     pub(crate) fn forget(&mut self, now: Time, mut left: impl FnMut(&R)) {
         while let Some((side, key)) = self.directory.waited(now) {
@@ -274,8 +274,8 @@ impl<S: Sending, R: Receiving> SessionTable<S, R> {
     }
 }
 
-/// Adds a timer for a sender's deadline, unless the sender has an earlier timer. A sender whose deadline
-/// moved back is checked at its old deadline.
+/// Adds a timer for a sender's deadline, unless the sender has an earlier timer. If the deadline has moved to a later
+/// time, the sender is checked at its old deadline too.
 #[inline]
 pub(crate) fn arm<S: Sending>(
     timers: &mut Timers,

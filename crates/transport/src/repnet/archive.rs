@@ -1,7 +1,7 @@
-//! Archive of a flow: the written data that a later leg must also receive.
+//! Archive of a flow: written data that is kept for a connection that opens later.
 
-/// Number of bytes written to a flow since byte 0, and whether the flow's end was written. The owner of the
-/// bytes (a driver over real sockets) keeps them while the archive is [kept](Self::is_kept).
+/// Counts of the written data that is kept for a later connection: the bytes since byte 0, and whether the end was
+/// written. The owner of the bytes (a driver over real sockets) keeps them while the archive is [kept](Self::is_kept).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Archive {
     bytes: u64,
@@ -10,7 +10,7 @@ pub struct Archive {
 }
 
 impl Archive {
-    /// Creates an archive that keeps everything.
+    /// Creates an archive that keeps all data.
     pub const fn start() -> Self {
         Self {
             bytes: 0,

@@ -8,15 +8,15 @@ use tailcut_units::Duration;
 /// Parameters of RepNet (RepNet paper, sections II-C and III).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RepNetConfig {
-    /// Replication mode of a message that does not choose one.
+    /// Replication mode of messages that do not set a mode.
     pub mode: Mode,
     /// Messages of fewer bytes are replicated (100 KB in the paper). With 0, no message is replicated.
     pub limit: u64,
-    /// Number of written bytes after which a server gives up a missing second connection and continues on the
+    /// Number of written bytes after which a server stops waiting for a missing second connection, and continues on the
     /// first. The paper gives no value.
     pub archive_limit: u64,
-    /// Time for which a server waits for the second connection of a flow, and for which a client tries to open
-    /// it after the first connection is established. More than 0; 0.8 to 1 s in the released code.
+    /// Time for which a server waits for the second connection of a flow. It is also the time for which a client tries
+    /// to open that connection after the first is established. More than 0; 0.8 to 1 s in the released code.
     pub waiting_list_timeout: Duration,
 }
 
@@ -25,7 +25,8 @@ impl Default for RepNetConfig {
         Self {
             mode: Mode::RepFlow,
             limit: 100_000,
-            // As long as `limit`, so that a server which writes a replicated message keeps its second connection.
+            // The value is equal to `limit`, so that a server that writes a replicated message keeps its second
+            // connection.
             archive_limit: 100_000,
             waiting_list_timeout: Duration::from_ms(1_000),
         }
@@ -33,7 +34,7 @@ impl Default for RepNetConfig {
 }
 
 impl RepNetConfig {
-    /// Returns the replication mode of a message; `None` for one plain connection.
+    /// Returns the replication mode of a message; `None` for a plain connection without a copy.
     pub fn mode_of(&self, message: &Message) -> Option<Mode> {
         match message.replication {
             Replication::AsConfigured => (message.bytes < self.limit).then_some(self.mode),

@@ -1,5 +1,5 @@
-//! Merge of two copies of a stream. Each leg counts the bytes that it has delivered in order. The application
-//! receives the bytes by which a count exceeds the bytes delivered so far.
+//! Merge of two copies of a stream. Each connection counts the bytes that it has delivered in order. When a count
+//! exceeds the bytes that the application has, the application receives the difference.
 
 /// Amount of data that the application of a flow has received.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -8,7 +8,7 @@ pub struct Delivery {
     finished: bool,
 }
 
-/// Error: the legs carried streams of different lengths.
+/// Error: the two connections of a flow transferred streams of different lengths.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Diverged;
 
@@ -17,13 +17,13 @@ impl Delivery {
     pub const fn delivered(&self) -> u64 {
         self.delivered
     }
-    /// Returns whether a leg has delivered the end of the stream.
+    /// Returns whether a connection has delivered the end of the stream.
     pub const fn is_finished(&self) -> bool {
         self.finished
     }
 
-    /// Records that a leg has delivered `total` bytes so far. Returns the new number of bytes of the
-    /// application, if it has grown.
+    /// Records that a connection has delivered `total` bytes so far. Returns the new number of bytes that the
+    /// application has, if it has grown.
     ///
     /// # Errors
     /// The stream has already ended with fewer bytes.
@@ -38,11 +38,11 @@ impl Delivery {
         Ok(Some(total))
     }
 
-    /// Records that a leg has delivered the end of the stream after `total` bytes. Returns whether it is the
-    /// first leg to do so.
+    /// Records that a connection has delivered the end of the stream after `total` bytes. Returns whether it is the
+    /// first connection to do so.
     ///
     /// # Errors
-    /// The other leg delivered more, or ended with fewer bytes.
+    /// The other connection delivered more bytes, or ended with fewer bytes.
     pub fn finish(&mut self, total: u64) -> Result<bool, Diverged> {
         if total < self.delivered {
             return Err(Diverged);

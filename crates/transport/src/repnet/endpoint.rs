@@ -1,9 +1,9 @@
-//! All RepNet flows of one host, each over one or two connections of its TCP endpoint.
+//! All RepNet flows of one host. Each flow uses one or two connections of the TCP endpoint of the host.
 //!
-//! Methods belong to four groups, as in [`tcp::Endpoint`](crate::tcp::Endpoint): the layer above (`connect`, `write`,
-//! `finish`, `abort`, `poll_event`), the network (`on_segment`, `poll_transmit`, `has_transmit`), the clock
+//! The methods belong to four groups, as in [`tcp::Endpoint`](crate::tcp::Endpoint): the layer above (`connect`,
+//! `write`, `finish`, `abort`, `poll_event`), the network (`on_segment`, `poll_transmit`, `has_transmit`), the clock
 //! (`on_timeout`, `next_timeout`), and getters. After each input, call `poll_event` until it returns `None`, and then
-//! `poll_transmit` while the NIC has room. The time never decreases.
+//! `poll_transmit` while the NIC accepts segments. The time never decreases.
 
 use super::config::RepNetConfig;
 use super::delivery::Diverged;
@@ -16,7 +16,7 @@ use alloc::collections::VecDeque;
 use alloc::format;
 use tailcut_units::{FiveTuple, FlowId, HostId, Protocol, Time};
 
-/// Latest time at which a connection must be established. After this time the leg is given up.
+/// Latest time at which a connection must be established. After this time the flow drops the connection.
 #[derive(Clone, Copy, Debug)]
 struct Deadline {
     at: Time,
@@ -24,7 +24,7 @@ struct Deadline {
     leg: Leg,
 }
 
-/// RepNet of one host.
+/// All RepNet flows of one host.
 #[derive(Debug)]
 pub struct Endpoint {
     tcp: tcp::Endpoint,
@@ -32,16 +32,16 @@ pub struct Endpoint {
     port: u16,
     sockets: Sockets,
     waiting: WaitingList<SocketId>,
-    /// Deadlines in order of time. All have the same duration, so new ones go to the end.
+    /// Deadlines in order of time. All deadlines have the same duration, so new deadlines are appended.
     deadlines: VecDeque<Deadline>,
     events: VecDeque<SocketEvent>,
-    /// Earliest timeout of this layer; `Time::MAX` without one.
+    /// Earliest timeout of RepNet, without the timeouts of TCP; `Time::MAX` if there is none.
     own_timeout: Time,
     late: u64,
 }
 
 impl Endpoint {
-    /// Creates RepNet on `host`. It serves `port` and the next port.
+    /// Creates RepNet on `host`. The endpoint serves `port` and the next port.
     ///
     /// # Errors
     /// A parameter is outside its range, or `port` is the last port.
@@ -74,16 +74,16 @@ impl Endpoint {
         })
     }
 
-    /// Turns [`SocketEvent::Delivered`] on or off. It is off at first, because it costs an event per segment.
+    /// Turns [`SocketEvent::Delivered`] on or off. It is off by default, because it costs one event per segment.
     pub fn report_delivered(&mut self, wanted: bool) {
         self.tcp.report_delivered(wanted);
     }
 
     // The layer above.
 
-    /// Opens a flow to the same service on `dst`: over two connections that differ only in the destination
-    /// port, or over one connection if `replicated` is `None`. All connections use `path`. Returns `None` if
-    /// every port is in use.
+    /// Opens a flow to the same service on `dst`. The flow uses two connections that differ only in the destination
+    /// port, or one connection if `replicated` is `None`. All connections use `path`. Returns `None` if every port is
+    /// in use.
     pub fn connect(
         &mut self,
         now: Time,
@@ -92,8 +92,8 @@ impl Endpoint {
         path: PathPin,
         replicated: Option<Mode>,
     ) -> Option<SocketId> {
-        // Even a plain flow needs a local port that no other flow uses with either service port. Otherwise
-        // the server would pair two flows.
+        // A plain flow also needs a local port that no other flow uses with either service port. Otherwise the server
+        // would treat two flows as one.
         let src_port = self.tcp.unused_port(dst, &ports(self.port))?;
         let (machine, legs) = match replicated {
             Some(mode) => (Machine::client(mode), &Leg::ALL[..]),
@@ -116,7 +116,7 @@ impl Endpoint {
         Some(id)
     }
 
-    /// Adds `bytes` to the data that the flow sends. It has no effect after `finish`.
+    /// Adds `bytes` to the data that the flow sends. After `finish` this has no effect.
     pub fn write(&mut self, now: Time, id: SocketId, bytes: u64) {
         let Some(socket) = self.sockets.get_mut(id) else {
             return;
@@ -126,7 +126,7 @@ impl Endpoint {
             self.tcp.write(now, connection, bytes);
         }
         let socket = &*socket;
-        // Only a server has this limit. A client chooses by the size of the message before it opens the flow.
+        // Only a server has this limit. A client chooses the mode by the size of the message before it opens the flow.
         if socket.machine.role() == state::Role::Server
             && socket.archive.bytes() > self.config.archive_limit
             && let Some(leg) = socket.machine.awaited_leg()
@@ -147,7 +147,7 @@ impl Endpoint {
         }
     }
 
-    /// Aborts the flow: every connection is reset, and [`SocketEvent::Closed`] follows.
+    /// Aborts the flow: every connection is reset. The event [`SocketEvent::Closed`] follows.
     pub fn abort(&mut self, now: Time, id: SocketId) {
         self.apply(now, id, state::Event::Abort, Leg::First);
         self.refresh_timeout();
@@ -174,15 +174,13 @@ impl Endpoint {
         self.tcp.poll_transmit(now)
     }
 
-    /// Returns whether `poll_transmit` may return a segment. It may return `true` in error, but never
-    /// `false`.
+    /// Returns whether `poll_transmit` may return a segment. `true` may be wrong, but `false` is always right.
     #[inline]
     pub fn has_transmit(&self) -> bool {
         self.tcp.has_transmit()
     }
 
-    /// Runs the timers that are due. Call it at or after `next_timeout`. A call that comes early does
-    /// nothing.
+    /// Runs the timers that are due. Call this method at or after `next_timeout`. An early call does nothing.
     pub fn on_timeout(&mut self, now: Time) {
         self.tcp.on_timeout(now);
         self.relay(now);
@@ -208,8 +206,8 @@ impl Endpoint {
         self.refresh_timeout();
     }
 
-    /// Returns the time at which `on_timeout` must be called, if any. It may be earlier than needed, but
-    /// never later.
+    /// Returns the time at which `on_timeout` must be called, if any. The time may be earlier than needed, but never
+    /// later.
     #[inline]
     pub fn next_timeout(&self) -> Option<Time> {
         let next = self.tcp.next_timeout().unwrap_or(Time::MAX);
@@ -223,11 +221,11 @@ impl Endpoint {
     pub fn config(&self) -> &RepNetConfig {
         &self.config
     }
-    /// Returns the TCP endpoint below the flows.
+    /// Returns the TCP endpoint that the flows use.
     pub fn tcp(&self) -> &tcp::Endpoint {
         &self.tcp
     }
-    /// Returns the number of live flows.
+    /// Returns the number of flows that have not ended.
     pub fn len(&self) -> usize {
         self.sockets.len()
     }
@@ -244,20 +242,20 @@ impl Endpoint {
             all
         })
     }
-    /// Returns whether there is no live flow.
+    /// Returns whether all flows have ended.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// Returns the number of ended flows that are remembered, because a connection of them may still arrive.
+    /// Returns the number of ended flows that the endpoint remembers, because one of their connections may still
+    /// arrive.
     pub fn tombstones(&self) -> usize {
         self.waiting.tombstones()
     }
-    /// Returns the number of connections that were rejected, because their flow accepts no further
-    /// connection.
+    /// Returns the number of connections that were rejected because their flow accepts no further connection.
     pub fn late(&self) -> u64 {
         self.late
     }
-    /// Returns the socket that this end opened for a flow. Searches all sockets.
+    /// Returns the socket that this host opened for a flow. Searches all sockets.
     pub fn opened(&self, flow: FlowId) -> Option<SocketId> {
         self.sockets.opened(flow)
     }
@@ -265,7 +263,7 @@ impl Endpoint {
     pub fn flow(&self, id: SocketId) -> Option<FlowId> {
         self.sockets.get(id).map(|socket| socket.flow)
     }
-    /// Returns the end of a flow at this host.
+    /// Returns the role of this host in a flow.
     pub fn role(&self, id: SocketId) -> Option<state::Role> {
         self.sockets.get(id).map(|socket| socket.machine.role())
     }
@@ -274,7 +272,7 @@ impl Endpoint {
         self.sockets.get(id).map(|socket| socket.machine.state())
     }
 
-    // From connections to flows.
+    // Assignment of connections to flows.
 
     /// Converts events of connections into events of flows. In most calls there is no event.
     #[inline]
@@ -313,8 +311,8 @@ impl Endpoint {
             ConnectionEvent::PeerFinished { id, total } => {
                 match self.sockets.owner(id) {
                     Some((socket, leg)) => self.on_peer_finished(now, socket, leg, total),
-                    // The second connection of a flow that ended before it arrived has delivered its copy. It
-                    // is reset and not closed, because the flow's answer was not sent on it.
+                    // The flow ended before its second connection arrived. The connection has now delivered its copy.
+                    // It is reset and not closed, because the flow's answer was not sent on it.
                     None => {
                         self.tcp.reset(now, id);
                     }
@@ -333,7 +331,7 @@ impl Endpoint {
         }
     }
 
-    /// Assigns a connection that this host accepted to a flow (III-D).
+    /// Assigns to a flow a connection that this host accepted (III-D).
     fn on_accepted(&mut self, now: Time, id: ConnectionId, tuple: &FiveTuple, flow: FlowId) {
         let leg = if tuple.dst_port == self.port {
             Leg::First
@@ -346,8 +344,8 @@ impl Endpoint {
         };
         match self.waiting.arrival(now, client, leg) {
             Arrival::First => {
-                // A SYN does not show whether the mode is RepSYN or RepFlow, so a server treats both alike
-                // (III-E).
+                // A SYN does not show whether the mode is RepSYN or RepFlow, so a server handles both modes in the same
+                // way (III-E).
                 let machine = Machine::server(Mode::RepFlow, leg);
                 let socket = self.sockets.insert(Socket::new(machine, flow));
                 self.sockets.attach(socket, leg, id);
@@ -362,8 +360,8 @@ impl Endpoint {
                 self.apply(now, socket, state::Event::SecondLegJoined, leg);
             }
             Arrival::Late(socket) => {
-                // The state machine orders a reset of the late connection. This connection is not one of its legs, so
-                // the reset happens here.
+                // The state machine orders a reset of the late connection. The socket does not contain this connection,
+                // so it is reset here.
                 self.turn_away(now, id);
                 if let Some(place) = self.sockets.get_mut(socket) {
                     let actions = place.machine.handle(state::Event::LateLeg, leg);
@@ -377,14 +375,14 @@ impl Endpoint {
             Arrival::AfterTheEnd => {}
             Arrival::TooLate => self.turn_away(now, id),
         }
-        // Tombstones are removed when a connection arrives, so that they need no timer.
+        // Tombstones are removed when a connection arrives, so no timer is needed for them.
         while let Some(unseen) = self.waiting.pop_forgotten(now) {
             self.turn_away_unseen(now, unseen);
         }
     }
 
-    /// Resets a connection of a flow that is no longer remembered, if its handshake has begun. Otherwise the
-    /// connection would count as a new flow when its handshake ends.
+    /// Resets a connection whose flow is no longer remembered, if the handshake of the connection has begun. Otherwise
+    /// the connection would count as a new flow at the end of its handshake.
     fn turn_away_unseen(&mut self, now: Time, Unseen { client, leg }: Unseen) {
         let connection = self.tcp.find(&FiveTuple {
             src: self.tcp.host(),
@@ -427,9 +425,9 @@ impl Endpoint {
         }
     }
 
-    /// Handles the clean end of a leg. If the other leg of a client is still pending, the machine is not
-    /// notified yet: it would drop the pending leg, although the load of the second copy is a cost of
-    /// replication.
+    /// Handles the clean end of a connection. If the other connection of a client is still pending, the state machine
+    /// gets the event later. Otherwise it would drop the pending connection, although the load of the second copy is a
+    /// cost of replication.
     fn on_closed(&mut self, now: Time, id: SocketId, leg: Leg) {
         let Some(socket) = self.sockets.get_mut(id) else {
             return;
@@ -442,7 +440,8 @@ impl Endpoint {
         }
     }
 
-    /// Removes a connection that has ended, and adds its cost to the flow. Returns the flow and the leg.
+    /// Removes a connection that has ended, and adds its cost to the flow. Returns the flow and the index of the
+    /// connection in it.
     fn release(&mut self, id: ConnectionId, summary: &Summary) -> Option<(SocketId, Leg)> {
         let (socket, leg) = self.sockets.owner(id)?;
         self.sockets.detach(socket, leg);
@@ -450,8 +449,8 @@ impl Endpoint {
         Some((socket, leg))
     }
 
-    /// Starts the deadline of the second connection, after the first is established. The server waits equally
-    /// long.
+    /// Starts the deadline of the second connection, after the first connection is established. The server waits for
+    /// the same time.
     fn limit_wait(&mut self, now: Time, id: SocketId) {
         if let Some(leg) = self.sockets.get(id).and_then(|s| s.machine.awaited_leg()) {
             self.deadlines.push_back(Deadline {
@@ -462,8 +461,8 @@ impl Endpoint {
         }
     }
 
-    /// Returns whether the connection of a deadline is still pending. The deadline remains even if the first
-    /// connection has failed, because the server may have seen the flow and may end it.
+    /// Returns whether the connection of a deadline is still pending. The deadline remains even if the first connection
+    /// has failed, because the server may have seen the flow and may end it.
     fn awaits(&self, deadline: &Deadline) -> bool {
         let socket = self.sockets.get(deadline.socket);
         socket.is_some_and(|socket| socket.machine.leg(deadline.leg) == LegState::Pending)
@@ -471,7 +470,8 @@ impl Endpoint {
 
     fn refresh_timeout(&mut self) {
         while let Some(deadline) = self.deadlines.front() {
-            // A leg that was established or given up leaves its deadline behind. It must not wake the endpoint.
+            // The deadline stays in the queue after its connection was established or dropped. Such a deadline must not
+            // wake the endpoint.
             if self.awaits(deadline) {
                 break;
             }
@@ -488,8 +488,8 @@ impl Endpoint {
             let actions = socket.machine.handle(event, leg);
             self.perform_all(now, id, leg, actions);
         }
-        // A clean close that waited for a pending leg is reported now. If the leg is still pending, it waits
-        // again.
+        // A clean close may have waited for a pending connection. It is reported now. If the connection is still
+        // pending, the close waits again.
         let closed = self.sockets.get_mut(id).and_then(|s| s.closed.take());
         if let Some(leg) = closed {
             self.on_closed(now, id, leg);
@@ -558,13 +558,13 @@ impl Endpoint {
             Action::SurfaceError => socket.failed = true,
             // `connect` and `on_accepted` execute these actions when they create the flow.
             Action::AttachLeg | Action::EnterWaitingList | Action::StartArchive => {}
-            // These actions need no work: the error of a connection has no content to keep, and without a confirm
-            // timeout each connection runs to its own end.
+            // These actions need no work. The error of a connection contains nothing to keep, and there is no confirm
+            // timeout, so each connection ends in its own time.
             Action::HoldError | Action::AwaitOtherLeg | Action::ReleaseLeg => {}
         }
     }
 
-    /// Drops a leg with a reset, if it still has a connection.
+    /// Drops a connection of a flow with a reset, if it still exists.
     fn drop_leg(&mut self, now: Time, id: SocketId, leg: Leg) {
         let summary = self
             .sockets
@@ -587,12 +587,12 @@ impl Endpoint {
     }
 }
 
-/// Returns the port of the service and the next port.
+/// Returns the port of the service and the port after it.
 const fn ports(port: u16) -> [u16; 2] {
     [port, port + 1]
 }
 
-/// Returns the connections that receive writes.
+/// Returns the connections to which written data is passed.
 fn live(socket: &Socket) -> impl Iterator<Item = ConnectionId> {
     let machine = socket.machine;
     Leg::ALL

@@ -1,40 +1,40 @@
-//! Flows of one server over real sockets. [`FlowTable`] is a [`FlowsByName`] with the rules of a server that
-//! serves unknown clients. A tombstone always stays for its whole lifetime. A server that cannot store
-//! another tombstone accepts no new flow.
+//! Flows of one server over real sockets. [`FlowTable`] is a [`FlowsByName`] with the rules of a server for unknown
+//! clients. A tombstone always stays for its whole lifetime. A server that cannot store another tombstone accepts no
+//! new flow.
 
 use super::flows_by_name::{FlowsByName, Holder, Ticket};
 use super::state::Leg;
 use tailcut_units::{Duration, Time};
 
-/// Decision about an arriving leg.
+/// Decision about an arriving connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Placement<F> {
-    /// The leg opens a flow.
+    /// The connection opens a flow.
     New,
-    /// The leg would open a flow, but the table has no room to remember the flow after its end.
+    /// The connection would open a flow, but the table could not remember the flow after its end.
     Full,
-    /// The flow of the leg has ended.
+    /// The flow of the connection has ended.
     Late,
-    /// The leg belongs to this flow, which may accept or reject it.
+    /// The connection belongs to this flow, which may accept or reject it.
     Known(F),
 }
 
-/// Flows of one server. `K` is a flow's name on the wire, `F` its handle in the driver.
+/// Flows of one server. `K` is the identifier of a flow on the wire, and `F` is the handle of the flow in the driver.
 #[derive(Debug)]
 pub struct FlowTable<K, F> {
-    /// Whether keys are used again: they are then a client's address and port. In that case, a leg that its
-    /// flow has already seen is the first leg of a new flow.
+    /// Whether keys are used again, because they are addresses and ports of clients. If so, a connection that the flow
+    /// has already seen is the first connection of a new flow.
     reusable: bool,
     lifetime: Duration,
     limit: usize,
     flows: FlowsByName<K, F>,
-    /// With reusable keys: until this time, there may be ended flows without a tombstone.
+    /// With reusable keys: until this time, flows may have ended without a tombstone.
     blind_until: Time,
 }
 
 impl<K: Ord + Copy, F: Clone> FlowTable<K, F> {
-    /// Creates a table that remembers ended flows for `lifetime`, and holds at most `limit` flows, live flows
-    /// included. `reusable` means that keys are addresses of clients, not random numbers.
+    /// Creates a table that remembers ended flows for `lifetime`. It holds at most `limit` flows, including flows that
+    /// have not ended. `reusable` means that keys are addresses of clients, not random numbers.
     pub const fn new(reusable: bool, lifetime: Duration, limit: usize) -> Self {
         Self {
             reusable,
@@ -45,7 +45,7 @@ impl<K: Ord + Copy, F: Clone> FlowTable<K, F> {
         }
     }
 
-    /// Returns the decision about a leg that has arrived.
+    /// Returns the decision about a connection that has arrived.
     pub fn place(&mut self, now: Time, key: &K, leg: Leg) -> Placement<F> {
         self.forget(now);
         let may_open = self.may_open(now, leg);
@@ -54,7 +54,7 @@ impl<K: Ord + Copy, F: Clone> FlowTable<K, F> {
                 true => Placement::New,
                 false => Placement::Known(live.flow.clone()),
             },
-            // A random key is never used again, so every further leg is late. Each of them extends the
+            // A random key is never used again, so every further connection is late. Each late connection extends the
             // tombstone.
             Holder::Ended(stone) if !self.reusable => {
                 let until = now.saturating_add(self.lifetime);
@@ -62,7 +62,7 @@ impl<K: Ord + Copy, F: Clone> FlowTable<K, F> {
                 self.flows.bury(*key, seen, stone.entered, until);
                 Placement::Late
             }
-            // This is the missing leg, so no other leg can arrive, and the tombstone is removed.
+            // This is the missing connection, so no other connection can arrive, and the tombstone is removed.
             Holder::Ended(stone) if !stone.seen.has(leg) => {
                 self.flows.dig_up(key);
                 Placement::Late
@@ -72,9 +72,9 @@ impl<K: Ord + Copy, F: Clone> FlowTable<K, F> {
         }
     }
 
-    /// Returns whether a new flow can be remembered after its end. With reusable keys there is no way to redirect a
-    /// client. So a first leg is always accepted, and second legs are rejected while any of them may belong to a flow
-    /// without a tombstone.
+    /// Returns whether a new flow can be remembered after its end. With reusable keys the server cannot redirect a
+    /// client, so a first connection is always accepted. Second connections are rejected while they may belong to a
+    /// flow without a tombstone.
     fn may_open(&self, now: Time, leg: Leg) -> bool {
         if self.reusable && leg == Leg::First {
             return true;
@@ -83,12 +83,12 @@ impl<K: Ord + Copy, F: Clone> FlowTable<K, F> {
             && !(self.reusable && now < self.blind_until)
     }
 
-    /// Adds a new flow at `now`, whose first leg was `leg`.
+    /// Adds a new flow at `now`. Its first connection to arrive was `leg`.
     pub fn add(&mut self, now: Time, key: K, leg: Leg, flow: F) -> Ticket {
         self.flows.add(now, key, leg, flow)
     }
 
-    /// Records that a leg has arrived at a live flow, whether or not the flow accepted it.
+    /// Records that a connection of a live flow has arrived, whether or not the flow accepted it.
     pub fn saw(&mut self, key: &K, leg: Leg) {
         if let Holder::Live(live) = self.flows.holder(key) {
             live.seen = live.seen.with(leg);
@@ -100,7 +100,7 @@ impl<K: Ord + Copy, F: Clone> FlowTable<K, F> {
         self.flows.live(key).map(|live| live.flow.clone())
     }
 
-    /// Ends a flow. A tombstone replaces it if a leg may still arrive.
+    /// Ends a flow. A tombstone replaces the flow if a connection may still arrive.
     pub fn bury(&mut self, now: Time, key: &K, ticket: Ticket) {
         self.forget(now);
         let Some(live) = self.flows.end(key, ticket) else {
@@ -110,7 +110,8 @@ impl<K: Ord + Copy, F: Clone> FlowTable<K, F> {
             return;
         }
         let until = now.saturating_add(self.lifetime);
-        // There is no room for a tombstone, so second legs are rejected until the tombstone would have expired.
+        // The table cannot store a tombstone. So second connections are rejected until the tombstone would have
+        // expired.
         if self.reusable && self.flows.tombstones() >= self.limit {
             self.blind_until = until;
         } else {
@@ -122,7 +123,7 @@ impl<K: Ord + Copy, F: Clone> FlowTable<K, F> {
         while self.flows.pop_forgotten(now, usize::MAX).is_some() {}
     }
 
-    /// Stops the table, because no more legs arrive: all tombstones are removed. Returns the live flows.
+    /// Stops the table, because no more connections arrive, and removes all tombstones. Returns the live flows.
     pub fn stop(&mut self) -> impl Iterator<Item = F> + '_ {
         self.flows.forget_all_tombstones();
         self.flows.flows().cloned()
@@ -132,11 +133,11 @@ impl<K: Ord + Copy, F: Clone> FlowTable<K, F> {
     pub fn len(&self) -> usize {
         self.flows.len()
     }
-    /// Returns whether there is no live flow.
+    /// Returns whether the table has no live flow.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// Returns the number of ended flows that are remembered.
+    /// Returns the number of ended flows that the table remembers.
     pub fn tombstones(&self) -> usize {
         self.flows.tombstones()
     }

@@ -1,20 +1,19 @@
-//! Flows of a server by name: live flows, and *tombstones* of flows that ended while one of their legs may
-//! still arrive. A leg that finds a tombstone is rejected. If it counted as a new flow, the request would run
-//! twice.
+//! Flows of a server by identifier: live flows, and *tombstones* of ended flows whose second connection may still
+//! arrive. A connection that meets a tombstone is rejected. If it counted as a new flow, the request would run twice.
 //!
-//! Two servers use it: the simulated server with its [`WaitingList`](super::WaitingList), where a name is a
-//! client's address, and the server over real sockets with its [`FlowTable`](super::FlowTable). They differ
-//! in the lifetime of a tombstone, and in the treatment of a leg that finds one.
+//! Two servers use this table. The simulated server uses it in its [`WaitingList`](super::WaitingList), where a
+//! client's address identifies a flow. The server over real sockets uses it in its [`FlowTable`](super::FlowTable). The
+//! two differ in the lifetime of a tombstone, and in the reaction to a connection that meets a tombstone.
 
 use super::state::Leg;
 use alloc::collections::{BTreeMap, VecDeque};
 use tailcut_units::Time;
 
-/// Number of a flow's entry. It stays unique when the flow's name is used again.
+/// Number of a flow's entry. The number stays unique when another flow uses the same identifier.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ticket(u64);
 
-/// Set of the legs of a flow that have arrived.
+/// Set of the connections of a flow that have arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct LegSet(u8);
 
@@ -31,7 +30,7 @@ impl LegSet {
         Self(self.0 | (1 << leg as u8))
     }
 
-    /// Returns the leg that has not arrived.
+    /// Returns the connection that has not arrived.
     pub fn missing(self) -> Option<Leg> {
         Leg::ALL.into_iter().find(|leg| !self.has(*leg))
     }
@@ -42,7 +41,7 @@ impl LegSet {
 pub(super) struct Live<F> {
     pub ticket: Ticket,
     pub seen: LegSet,
-    /// Arrival of the first leg.
+    /// Arrival time of the first connection.
     pub entered: Time,
     pub flow: F,
 }
@@ -52,23 +51,24 @@ pub(super) struct Live<F> {
 pub(super) struct Tombstone {
     pub seen: LegSet,
     pub entered: Time,
-    /// Time of removal. It identifies the valid entry of `by_time` if there are several for one name.
+    /// Time of removal. It identifies the valid entry of `by_time` if one flow has several entries.
     until: Time,
 }
 
-/// Flow that a name belongs to.
+/// Flow to which an identifier belongs.
 pub(super) enum Holder<'a, F> {
     Nobody,
     Live(&'a mut Live<F>),
     Ended(Tombstone),
 }
 
-/// Live flows and tombstones by name. `K` is the name of a flow, `F` the data that its owner stores.
+/// Live flows and tombstones by identifier. `K` identifies a flow, and `F` is the data that the owner of the table
+/// stores.
 #[derive(Debug)]
 pub(super) struct FlowsByName<K, F> {
     live: BTreeMap<K, Live<F>>,
     tombstones: BTreeMap<K, Tombstone>,
-    /// Removal times of tombstones, in the order of their creation. Entries of removed tombstones stay in it.
+    /// Removal times of tombstones, in the order of their creation. Entries of removed tombstones stay in the queue.
     by_time: VecDeque<(Time, K)>,
     tickets: u64,
 }
@@ -100,11 +100,11 @@ impl<K: Ord + Copy, F> FlowsByName<K, F> {
         (live.ticket == ticket).then_some(live)
     }
 
-    /// Adds a new live flow, whose first leg was `leg`.
+    /// Adds a new live flow. Its first connection to arrive was `leg`.
     pub fn add(&mut self, now: Time, name: K, leg: Leg, flow: F) -> Ticket {
         self.tickets += 1;
         let ticket = Ticket(self.tickets);
-        // The new flow replaces the tombstone of an old flow with the same name.
+        // The new flow replaces the tombstone of an old flow with the same identifier.
         self.tombstones.remove(&name);
         let live = Live {
             ticket,
@@ -122,8 +122,8 @@ impl<K: Ord + Copy, F> FlowsByName<K, F> {
         self.live.remove(name)
     }
 
-    /// Adds a tombstone until a given time, which is never earlier than the times of older tombstones. It
-    /// replaces a tombstone of the same name.
+    /// Adds a tombstone that stays until `until`, which is never before the times of older tombstones. The new
+    /// tombstone replaces a tombstone with the same identifier.
     pub fn bury(&mut self, name: K, seen: LegSet, entered: Time, until: Time) {
         let stone = Tombstone {
             seen,
@@ -132,9 +132,8 @@ impl<K: Ord + Copy, F> FlowsByName<K, F> {
         };
         self.tombstones.insert(name, stone);
         self.by_time.push_back((until, name));
-        // A leg that arrives again and again leaves old times in the queue, so the queue is cleaned when most
-        // entries are old.
-        // The 64 entries keep a short queue from a cleaning at every call.
+        // A connection that arrives again and again leaves old times in the queue, so the queue is cleaned when most
+        // entries are old. The constant 64 avoids frequent cleaning of a short queue.
         if self.by_time.len() > 2 * self.tombstones.len() + 64 {
             let stones = &self.tombstones;
             let stands = |(at, name): &(Time, K)| stones.get(name).is_some_and(|s| s.until == *at);
@@ -146,8 +145,8 @@ impl<K: Ord + Copy, F> FlowsByName<K, F> {
         self.tombstones.remove(name);
     }
 
-    /// Removes a tombstone that has expired at `now`, or the oldest of more than `most`. Call it until it
-    /// returns `None`.
+    /// Removes a tombstone that has expired at `now`, or the oldest if there are more than `most`. Call this method
+    /// until it returns `None`.
     pub fn pop_forgotten(&mut self, now: Time, most: usize) -> Option<(K, LegSet)> {
         loop {
             let (at, name) = *self.by_time.front()?;
@@ -156,7 +155,7 @@ impl<K: Ord + Copy, F> FlowsByName<K, F> {
             }
             self.by_time.pop_front();
             let stone = self.tombstones.get(&name);
-            // A tombstone that was renewed has a later entry in `by_time`, so this entry is obsolete.
+            // A tombstone that was renewed has a later entry in `by_time`, so this entry is invalid.
             if let Some(seen) = stone.filter(|stone| stone.until == at).map(|s| s.seen) {
                 self.tombstones.remove(&name);
                 return Some((name, seen));

@@ -1,9 +1,9 @@
-//! Content of the hello by which a server over real sockets matches the two connections of a flow
-//! (`docs/repnet-wire.md`). `tailcut_wire::repnet` encodes it.
+//! Content of the hello. A server over real sockets uses it to match the two connections of a flow
+//! (`docs/repnet-wire.md`). `tailcut_wire::repnet` encodes the hello.
 
 use super::state::{Leg, Mode};
 
-/// Name of a flow on the wire: 128 random bits, never all zeros.
+/// Identifier of a flow on the wire: 128 random bits, never all zeros.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct FlowKey(pub u128);
 
@@ -14,50 +14,50 @@ impl FlowKey {
     }
 }
 
-/// Name of a listening server on the wire: 128 random bits, never all zeros. It distinguishes two servers
-/// behind one address.
+/// Identifier of a listening server on the wire: 128 random bits, never all zeros. It distinguishes two servers with
+/// the same address.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct InstanceId(pub u128);
 
-/// Positions at which a second leg joins an idle connection. Each number is at most 2^53 - 1.
+/// Positions in both directions at which a second connection joins an idle flow. Each number is at most 2^53 - 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rejoin {
-    /// Number of legs with which the client has tried to rejoin, from 1.
+    /// Number of this attempt of the client to rejoin, counted from 1.
     pub message: u64,
-    /// Bytes of the application from client to server before the first byte on this leg.
+    /// Application bytes from client to server before the first byte on this connection.
     pub sent: u64,
-    /// Bytes of the application from server to client before the first byte on this leg.
+    /// Application bytes from server to client before the first byte on this connection.
     pub received: u64,
 }
 
-/// Purpose of a preamble.
+/// Purpose of a preamble, the first message of a client.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Purpose {
     /// Tests whether a RepNet server listens here.
     Probe,
-    /// Opens a flow, or joins the flow that the other leg has opened.
+    /// Opens a flow, or joins the flow that the other connection has opened.
     Open(Mode),
-    /// Joins a flow that continues over one leg and is idle.
+    /// Joins an idle flow that continues over one connection.
     Rejoin(Rejoin),
 }
 
-/// First bytes of a client on a connection to a replica port.
+/// First bytes that a client sends on a connection to a replica port of a server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Preamble {
-    /// Purpose of the leg.
+    /// Purpose of the connection.
     pub purpose: Purpose,
-    /// Leg of the flow; the first leg in a probe.
+    /// Index of the connection in its flow; the first in a probe.
     pub leg: Leg,
-    /// Name of the flow.
+    /// Identifier of the flow.
     pub flow: FlowKey,
 }
 
-/// Result of a preamble, in the banner of the server.
+/// Result of a preamble, which the server returns in its banner.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Status {
-    /// The leg opened a new flow.
+    /// The connection opened a new flow.
     Opened,
-    /// The leg was attached to the flow that the other leg opened.
+    /// The connection joined the flow that the other connection had opened.
     Joined,
     /// The banner answers a probe.
     Probed,
@@ -72,10 +72,10 @@ pub enum Status {
 pub struct Banner {
     /// Result of the preamble.
     pub status: Status,
-    /// Leg of the preamble.
+    /// Index of the connection, from the preamble.
     pub leg: Leg,
     /// Value of [`FlowKey::check`] for the flow of the preamble.
     pub check: u32,
-    /// Name of the server.
+    /// Identifier of the server.
     pub instance: InstanceId,
 }

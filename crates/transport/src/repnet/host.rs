@@ -11,7 +11,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use tailcut_units::{FlowId, HostId, Time};
 
-/// [`Transport`] over an [`Endpoint`]. Both connections of a flow use the path to which the flow is pinned.
+/// [`Transport`] that uses an [`Endpoint`]. Both connections of a flow use the path to which the flow is pinned.
 #[derive(Debug)]
 pub struct Host {
     endpoint: Endpoint,
@@ -19,7 +19,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// Creates the RepNet transport of the host with number `host`, over TCP with any congestion control.
+    /// Creates the RepNet transport of the host with the number `host`, over TCP with any congestion control.
     ///
     /// # Errors
     /// A parameter is outside its range.
@@ -30,7 +30,7 @@ impl Host {
         })
     }
 
-    /// Returns the endpoint with the flows.
+    /// Returns the endpoint that holds the flows.
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
@@ -107,7 +107,7 @@ impl Transport for Host {
         let id = self.endpoint.opened(flow)?;
         self.endpoint.abort(now, id);
         self.relay(now);
-        // `abort` queues the end as an event, but the caller of `cancel` receives the cost as a return value.
+        // `abort` queues an event for the end, but the caller of `cancel` receives the cost as a return value instead.
         let is_end = |event: &Event| matches!(event, Event::Closed(its, _) | Event::Failed(its, _) if *its == flow);
         let place = self.events.iter().position(is_end)?;
         match self.events.remove(place) {

@@ -1,4 +1,4 @@
-//! Logical socket: a flow over one or two connections (RepNet paper, III-C).
+//! Logical socket: one flow over one or two connections (RepNet paper, III-C).
 
 use super::archive::Archive;
 use super::delivery::Delivery;
@@ -9,8 +9,8 @@ use crate::tcp::{ConnectionId, Role, Summary};
 use alloc::vec::Vec;
 use tailcut_units::FlowId;
 
-/// Name of a socket of one endpoint. After the flow has ended, the name stays invalid, even when its slot is
-/// in use again.
+/// Identifier of a socket of one endpoint. It stays invalid after the flow has ended, even when another flow uses the
+/// same slot.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct SocketId {
     slot: u32,
@@ -22,42 +22,42 @@ pub struct SocketId {
 pub enum SocketEvent {
     /// A flow of a peer has arrived, with its first connection.
     Accepted {
-        /// Name of the new socket.
+        /// Identifier of the new socket.
         id: SocketId,
-        /// Flow in the peer's SYN.
+        /// Flow number in the peer's SYN.
         flow: FlowId,
     },
     /// The first connection of a flow that this host opened is established.
     Established {
-        /// Name of the socket.
+        /// Identifier of the socket.
         id: SocketId,
     },
-    /// More bytes have arrived in order over either connection. This event occurs only after
+    /// More bytes have arrived in order over either connection. The endpoint reports this event only after
     /// [`Endpoint::report_delivered`](super::Endpoint::report_delivered).
     Delivered {
-        /// Name of the socket.
+        /// Identifier of the socket.
         id: SocketId,
         /// Number of bytes delivered so far.
         total: u64,
     },
     /// One connection has delivered the end of the peer's stream and every byte before it.
     PeerFinished {
-        /// Name of the socket.
+        /// Identifier of the socket.
         id: SocketId,
         /// Total number of delivered bytes.
         total: u64,
     },
-    /// Every connection of the flow has ended. The name of the socket is no longer valid.
+    /// Every connection of the flow has ended. The identifier of the socket is no longer valid.
     Closed {
-        /// Name of the socket.
+        /// Identifier of the socket.
         id: SocketId,
         /// Summary of the flow, with its cost over all its connections.
         summary: Summary,
     },
-    /// The last connection failed, or the connections carried different streams. The name of the socket is no
+    /// The last connection failed, or the connections transferred different streams. The identifier of the socket is no
     /// longer valid.
     Failed {
-        /// Name of the socket.
+        /// Identifier of the socket.
         id: SocketId,
         /// Summary of the flow, with its cost over all its connections.
         summary: Summary,
@@ -67,20 +67,20 @@ pub enum SocketEvent {
 #[derive(Debug)]
 pub(super) struct Socket {
     pub machine: Machine,
-    /// Connections that carry the flow now or will carry it.
+    /// Connections that transfer the flow now or will transfer it later.
     pub connections: [Option<ConnectionId>; 2],
     pub archive: Archive,
     pub delivery: Delivery,
     pub flow: FlowId,
     /// Cost of the connections that have ended.
     pub stats: FlowStats,
-    /// Leg whose connection closed while the other leg was pending. [`Endpoint`](super::Endpoint) reports it
-    /// to the machine later.
+    /// Connection that closed while the other connection was pending. [`Endpoint`](super::Endpoint) reports the close
+    /// to the state machine later.
     pub closed: Option<Leg>,
     /// Entry of a server's flow in the waiting list.
     pub entry: Option<EntryId>,
     pub opened: bool,
-    /// Whether an error was reported.
+    /// Whether an error of the flow was reported.
     pub failed: bool,
 }
 
@@ -157,7 +157,7 @@ impl Sockets {
             return None;
         }
         let socket = place.socket.take()?;
-        // A stale id of the slot then finds no socket.
+        // An old identifier of this slot then finds no socket.
         place.generation = place.generation.wrapping_add(1);
         self.free.push(id.slot);
         Some(socket)
@@ -179,7 +179,7 @@ impl Sockets {
         self.slots.len() - self.free.len()
     }
 
-    /// Returns the socket that this end opened for a flow. Searches all sockets.
+    /// Returns the socket that this host opened for a flow. Searches all sockets.
     pub fn opened(&self, flow: FlowId) -> Option<SocketId> {
         let is_it =
             |socket: &Socket| socket.flow == flow && socket.machine.role() == state::Role::Client;
@@ -197,7 +197,7 @@ impl Sockets {
         self.slots.iter().filter_map(|slot| slot.socket.as_ref())
     }
 
-    /// Makes `connection` the leg `leg` of a socket.
+    /// Assigns `connection` to a socket. `leg` is the index of the connection in the flow.
     pub fn attach(&mut self, socket: SocketId, leg: Leg, connection: ConnectionId) {
         let slot = connection.slot as usize;
         if self.owners.len() <= slot {
@@ -213,13 +213,13 @@ impl Sockets {
         }
     }
 
-    /// Returns the socket and leg to which `connection` belongs.
+    /// Returns the socket of `connection`, and its index in the flow.
     pub fn owner(&self, connection: ConnectionId) -> Option<(SocketId, Leg)> {
         let owner = (*self.owners.get(connection.slot as usize)?)?;
         (owner.connection == connection).then_some((owner.socket, owner.leg))
     }
 
-    /// Removes a leg's connection from a socket and returns it.
+    /// Removes a connection from a socket and returns it.
     pub fn detach(&mut self, socket: SocketId, leg: Leg) -> Option<ConnectionId> {
         let connection = self.get_mut(socket)?.connections[leg as usize].take()?;
         self.owners[connection.slot as usize] = None;

@@ -1,15 +1,15 @@
-//! State machine of a RepNet flow (RepNet paper, section III, Tables I and II), without I/O and independent
-//! of TCP. The layer above connections performs its actions.
+//! State machine of a RepNet flow (RepNet paper, section III, Tables I and II), without I/O and independent of TCP. The
+//! layer above the connections performs the actions of the state machine.
 //!
-//! `packages/repnet/spec/state-machine.json` contains the same machine as a table, and defines all terms.
-//! Tests compare this file with the table row by row. A flow has two *legs*, its connections. An event has a
-//! *subject*, which is one of the legs.
+//! `packages/repnet/spec/state-machine.json` contains the same machine as a table, and defines all terms. Tests compare
+//! this file with the table row by row. A flow has two connections, called *legs* in the table and in names of the
+//! code. Each event concerns one of them, the *subject*.
 
 use Action::*;
 use LegState::*;
 use State::*;
 
-/// End of a flow.
+/// Role of a host in a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
     /// The end that opened the flow.
@@ -21,50 +21,50 @@ pub enum Role {
 /// Replication mode of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
-    /// RepFlow: both legs carry every byte.
+    /// RepFlow: both connections transfer every byte.
     RepFlow,
-    /// RepSYN: only the handshakes race. The first leg to finish its handshake carries everything.
+    /// RepSYN: only the handshakes race. The first connection that finishes its handshake transfers all data.
     RepSyn,
 }
 
 /// State of a flow (Table I of the paper).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum State {
-    /// One leg carries bytes, and the other has not arrived. The flow is on the waiting list.
+    /// One connection transfers bytes, and the other has not arrived. The flow is on the waiting list.
     OneConn,
-    /// Both legs are in use or expected.
+    /// Both connections are in use or expected.
     DupConn,
-    /// The flow uses one leg. The other leg cannot carry bytes of this flow any more.
+    /// The flow uses one connection. The other cannot transfer bytes of this flow any more.
     Chosen,
-    /// No leg carries bytes any more.
+    /// No connection transfers bytes any more.
     Ended,
 }
 
-/// State of one leg.
+/// State of one connection of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LegState {
-    /// The leg is not yet established (client) or has not yet arrived (server), and is not gone.
+    /// The connection is not yet established (client) or has not yet arrived (server), and is not `Gone`.
     Pending,
-    /// The leg is established or has arrived, and has not failed, finished or been dropped.
+    /// The connection is established or has arrived. It has not failed, finished or been dropped.
     Live,
-    /// The leg has failed, finished, been dropped, or been given up while it was pending.
+    /// The connection has failed, has finished, or was dropped. It may have been dropped while it was pending.
     Gone,
 }
 
-/// Leg of a flow. The first leg uses the port of the service, the second leg the next port.
+/// Connection of a flow. The first connection uses the port of the service, and the second uses the next port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Leg {
-    /// Leg to port p.
+    /// Connection to the port of the service.
     First = 0,
-    /// Leg to port p + 1.
+    /// Connection to the next port.
     Second = 1,
 }
 
 impl Leg {
-    /// Both legs.
+    /// Both connections of a flow.
     pub const ALL: [Self; 2] = [Self::First, Self::Second];
 
-    /// Returns the other leg.
+    /// Returns the other connection of the flow.
     pub const fn other(self) -> Self {
         match self {
             Self::First => Self::Second,
@@ -73,47 +73,48 @@ impl Leg {
     }
 }
 
-/// Event of a flow. Its subject is a leg.
+/// Event of a flow. Each event concerns one of the two connections of the flow (the subject).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
-    /// At the client: the subject's handshake has finished.
+    /// At the client: the handshake of the connection has finished.
     LegEstablished,
-    /// At the server: the subject matched the flow's entry on the waiting list.
+    /// At the server: the connection matched the entry of the flow on the waiting list.
     SecondLegJoined,
-    /// At the client: the connection was idle, and the subject, a new leg, will also carry later bytes.
+    /// At the client: the flow was idle with one connection, and this new connection will also transfer later bytes.
     RejoinStarted,
-    /// At a server that received the mode RepSYN: the client has chosen the subject.
+    /// At a server that received the mode RepSYN: the client has chosen this connection.
     ChoiceLearned,
-    /// The subject was refused or reset, or it timed out.
+    /// The connection was refused or reset, or it timed out.
     LegFailed,
-    /// At the client: the subject was not established in time.
+    /// At the client: the connection was not established in time.
     LegDeadline,
-    /// At the server: the subject did not arrive in time.
+    /// At the server: the connection did not arrive in time.
     WaitingListTimeout,
-    /// The archive for the subject, which is pending, exceeds its limit.
+    /// The archive for the pending connection exceeds its limit.
     ArchiveOverThreshold,
-    /// At the client: the flow is longer than the limit of replication, and the subject is given up.
+    /// At the client: the flow is longer than the limit of replication, and this connection is dropped.
     BytesOverLimit,
-    /// At the client: the subject lags behind the other leg by more than the cap.
+    /// At the client: the connection lags behind the other by more than the limit.
     LagOverCap,
-    /// Both directions of the subject ended cleanly. The other leg is live or pending.
+    /// Both directions of the connection ended cleanly. The other connection is live or pending.
     LegFinished,
-    /// The subject did not finish in time after the other leg.
+    /// The connection did not finish in time after the other.
     ConfirmTimeout,
-    /// Both directions of the subject ended cleanly, and it was the last leg.
+    /// Both directions of the connection ended cleanly, and it was the last connection of the flow.
     BothClosed,
-    /// At the server: a connection of this flow arrived, but the flow accepts none.
+    /// At the server: a connection of this flow arrived, but the flow accepts no further connection.
     LateLeg,
-    /// The application aborted the flow. The subject has no meaning.
+    /// The application aborted the flow. The event concerns the whole flow.
     Abort,
-    /// The legs carried different bytes, or ended at different lengths.
+    /// The connections transferred different bytes, or ended at different lengths.
     Diverged,
 }
 
-/// Action of the layer above connections. Actions are performed in the given order.
+/// Action for the layer above the connections. Actions are performed in the given order. "This connection" is the one
+/// that the event concerns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Action {
-    /// Use the subject to carry bytes.
+    /// Use this connection to transfer bytes.
     AttachLeg,
     /// Report the flow to the application, unless it was reported before.
     OpenFlow,
@@ -125,21 +126,21 @@ pub enum Action {
     KeepOnWaitingList,
     /// Keep all written bytes, from byte 0.
     StartArchive,
-    /// Write the whole archive to the subject before new data.
+    /// Write the whole archive to this connection before new data.
     ReplayArchive,
     /// Free the archive.
     FreeArchive,
-    /// Drop the subject with a reset.
+    /// Drop this connection with a reset.
     ResetLeg,
-    /// Drop the other leg with a reset.
+    /// Drop the other connection with a reset.
     ResetOtherLeg,
-    /// Keep the subject's error, and report it if the other leg never arrives.
+    /// Keep the error of this connection, and report it if the other connection never arrives.
     HoldError,
-    /// Continue with the other leg. A confirm timeout may start.
+    /// Continue with the other connection. A confirm timeout may start.
     AwaitOtherLeg,
-    /// Close the subject.
+    /// Close this connection.
     ReleaseLeg,
-    /// Close every leg, as the application requested.
+    /// Close every connection, as the application requested.
     CloseLegs,
     /// Report the error to the application.
     SurfaceError,
@@ -152,7 +153,7 @@ pub enum Action {
 pub struct Step {
     /// State after the event.
     pub next: State,
-    /// Actions in their order.
+    /// Actions in the order in which they are performed.
     pub actions: &'static [Action],
 }
 
@@ -160,21 +161,21 @@ const fn to(next: State, actions: &'static [Action]) -> Option<Step> {
     Some(Step { next, actions })
 }
 
-/// Start of a client's flow: in DUP_CONN, with both legs pending.
+/// Start of a client's flow: in the state DUP_CONN, with both connections pending.
 pub const CLIENT_START: Step = Step {
     next: DupConn,
     actions: &[StartArchive],
 };
 
-/// Start of a server's flow, when its first leg arrives.
+/// Start of a server's flow, when its first connection arrives.
 pub const SERVER_START: Step = Step {
     next: OneConn,
     actions: &[AttachLeg, EnterWaitingList, StartArchive, OpenFlow],
 };
 
-/// Returns the reaction of a flow in `state` to `event`. `other` is the state of the leg that is not the
-/// subject, and `on_waiting_list` shows whether the flow is on the waiting list. Returns `None` if the event
-/// has no effect.
+/// Returns the reaction of a flow in `state` to `event`. `other` is the state of the connection that the event does not
+/// concern, and `on_waiting_list` shows whether the flow is on the waiting list. Returns `None` if the event has no
+/// effect.
 pub const fn transition(
     role: Role,
     mode: Mode,
@@ -199,22 +200,22 @@ const fn one_conn(mode: Mode, event: Event, other: LegState) -> Option<Step> {
     const SETTLED: &[Action] = &[FreeArchive, KeepOnWaitingList];
     match (event, other) {
         (Event::SecondLegJoined, Live) => to(DupConn, JOINED),
-        // The first leg has failed, and the flow continues where it stood.
+        // The first connection has failed, and the flow continues at the same position.
         (Event::SecondLegJoined, Gone) => to(Chosen, JOINED),
-        // The client has given up the other leg, so this leg needs no archive.
+        // The client has dropped the other connection, so this connection needs no archive.
         (Event::ChoiceLearned, Pending) if matches!(mode, Mode::RepSyn) => to(Chosen, SETTLED),
         (Event::WaitingListTimeout, Live) => to(Chosen, &[LeaveWaitingList, FreeArchive]),
         (Event::WaitingListTimeout, Gone) => {
             to(Ended, &[LeaveWaitingList, FreeArchive, SurfaceError, Bury])
         }
         (Event::ArchiveOverThreshold, Live) => to(Chosen, SETTLED),
-        // No leg is left, and a late leg could not get the whole stream any more.
+        // No connection is left, and a late connection could not get the whole stream any more.
         (Event::ArchiveOverThreshold, Gone) => to(Ended, &[FreeArchive, SurfaceError, Bury]),
-        // The other leg may still carry the flow, so the error is not reported yet.
+        // The other connection may still transfer the flow, so the error is not reported yet.
         (Event::LegFailed, Pending) => to(OneConn, &[ResetLeg, HoldError]),
-        // The tombstone rejects a second leg that arrives later, so the request never runs twice.
+        // The tombstone rejects a second connection that arrives later, so the request never runs twice.
         (Event::LegFinished, Pending) => CLOSED,
-        // The leg that is already here has arrived twice.
+        // The connection that has already arrived has arrived again.
         (Event::LateLeg, _) => to(OneConn, &[ResetLeg]),
         (Event::Abort, _) => ABORTED,
         _ => None,
@@ -224,7 +225,7 @@ const fn one_conn(mode: Mode, event: Event, other: LegState) -> Option<Step> {
 const CLOSED: Option<Step> = to(Ended, &[FreeArchive, Bury]);
 const ABORTED: Option<Step> = to(Ended, &[CloseLegs, FreeArchive, Bury]);
 const RELEASED: Option<Step> = to(Ended, &[ReleaseLeg, FreeArchive, Bury]);
-// The other leg has finished the flow, so an error of this leg does not matter.
+// The other connection has finished the flow, so an error of this connection does not matter.
 const AFTER_THE_FINISH: Option<Step> = to(Ended, &[ResetLeg, FreeArchive, Bury]);
 const GAVE_UP: Option<Step> = to(Ended, &[ResetLeg, FreeArchive, SurfaceError, Bury]);
 // Two different answers to one request are an error, so the application must get a report.
@@ -236,7 +237,7 @@ const DIVERGED: Option<Step> = to(
 const SETTLED: Option<Step> = to(Chosen, &[ResetLeg, FreeArchive]);
 
 const fn dup_conn_client(mode: Mode, event: Event, other: LegState) -> Option<Step> {
-    // The archive stays until the other leg is established.
+    // The archive stays until the other connection is established.
     const LEFT_WITH_PENDING: Option<Step> = to(Chosen, &[ResetLeg]);
     const RACE_WON: &[Action] = &[
         ResetOtherLeg,
@@ -246,27 +247,26 @@ const fn dup_conn_client(mode: Mode, event: Event, other: LegState) -> Option<St
         OpenFlow,
     ];
     match (event, other, mode) {
-        // The first established leg opens the flow. The archive stays for the other leg.
+        // The first established connection opens the flow. The archive stays for the other connection.
         (Event::LegEstablished, Pending, Mode::RepFlow) => {
             to(DupConn, &[AttachLeg, ReplayArchive, OpenFlow])
         }
         (Event::LegEstablished, Live, Mode::RepFlow) => {
             to(DupConn, &[AttachLeg, ReplayArchive, FreeArchive])
         }
-        // RepSYN: the race is over, and the other leg is reset at once.
+        // RepSYN: the race has ended, so the other connection is reset at once.
         (Event::LegEstablished, Pending, Mode::RepSyn) => to(Chosen, RACE_WON),
-        // A client must not wait for a leg without limit, so that the server's tombstones can end.
+        // A client must not wait for a connection without limit, because the server's tombstones must expire.
         (Event::LegFailed | Event::LegDeadline, Live, _) => SETTLED,
         (Event::LegFailed | Event::LegDeadline, Pending, _) => LEFT_WITH_PENDING,
         (Event::LegFailed, Gone, _) => AFTER_THE_FINISH,
-        // These events bound the memory of the client. They also end the replication of a flow that turns out
-        // to be long.
+        // These events limit the memory of the client. They also end the replication of a flow that becomes long.
         (
             Event::ArchiveOverThreshold | Event::BytesOverLimit | Event::LagOverCap,
             Live,
             Mode::RepFlow,
         ) => SETTLED,
-        // Data that was sent on the other leg may not be delivered yet, so that leg is not dropped now.
+        // Data on the other connection may not be delivered yet, so that connection is not dropped now.
         (Event::LegFinished, Live, Mode::RepFlow) => to(DupConn, &[AwaitOtherLeg]),
         (Event::LegFinished, Pending, Mode::RepFlow) => to(Ended, &[ResetOtherLeg, FreeArchive]),
         _ => dup_conn(event, other),
@@ -278,21 +278,21 @@ const fn dup_conn_server(mode: Mode, event: Event, other: LegState) -> Option<St
         (Event::ChoiceLearned, Live) if matches!(mode, Mode::RepSyn) => {
             to(Chosen, &[ResetOtherLeg, FreeArchive])
         }
-        // The archive was freed when the second leg joined, so it need not be freed here.
+        // The archive was freed when the second connection joined, so it need not be freed here.
         (Event::LegFailed, Live) => to(Chosen, &[ResetLeg]),
         (Event::LegFailed, Gone) => AFTER_THE_FINISH,
-        // Data that was sent on the other leg may not be delivered yet, so that leg is not dropped now.
+        // Data on the other connection may not be delivered yet, so that connection is not dropped now.
         (Event::LegFinished, Live) => to(DupConn, &[AwaitOtherLeg]),
-        // A third leg is never part of a flow.
+        // A third connection is never part of a flow.
         (Event::LateLeg, _) => to(DupConn, &[ResetLeg]),
         _ => dup_conn(event, other),
     }
 }
 
-/// Returns the reactions that client and server share in DUP_CONN.
+/// Returns the reactions that client and server share in the state DUP_CONN.
 const fn dup_conn(event: Event, other: LegState) -> Option<Step> {
     match (event, other) {
-        // The application has the ends of both directions, each over another leg.
+        // The application has the ends of both directions, each from a different connection.
         (Event::ConfirmTimeout, Live) => to(DupConn, &[ReleaseLeg]),
         (Event::ConfirmTimeout, Gone) => RELEASED,
         (Event::BothClosed, _) => CLOSED,
@@ -306,7 +306,7 @@ const fn chosen_client(mode: Mode, event: Event, other: LegState) -> Option<Step
     const OPENED: &[Action] = &[AttachLeg, ReplayArchive, FreeArchive, OpenFlow];
     const REJOINED: &[Action] = &[AttachLeg, ReplayArchive, FreeArchive];
     match (event, other) {
-        // The subject is a second leg for a connection that was idle.
+        // This connection is a new second connection of an idle flow.
         (Event::RejoinStarted, Live) if matches!(mode, Mode::RepFlow) => {
             to(Chosen, &[StartArchive])
         }
@@ -316,7 +316,7 @@ const fn chosen_client(mode: Mode, event: Event, other: LegState) -> Option<Step
         {
             SETTLED
         }
-        // The leg that failed may have carried bytes, so this leg starts from byte 0.
+        // The failed connection may have transferred bytes, so this connection starts from byte 0.
         (Event::LegEstablished, Gone) => to(Chosen, OPENED),
         (Event::LegDeadline, Gone) => to(Ended, &[ResetLeg, FreeArchive, SurfaceError]),
         _ => chosen(event, other),
@@ -330,36 +330,36 @@ const fn chosen_server(
     on_waiting_list: bool,
 ) -> Option<Step> {
     match event {
-        // A leg that rejoins starts where the flow stands, so nothing is replayed.
+        // A connection that rejoins starts at the current position of the flow, so nothing is replayed.
         Event::SecondLegJoined if matches!((mode, other), (Mode::RepFlow, Live)) => {
             to(DupConn, &[LeaveWaitingList, AttachLeg])
         }
-        // The flow stays on the list without a timeout, so that its late leg is still recognised.
+        // The flow stays on the list without a timeout, so that a late connection is still recognised.
         Event::WaitingListTimeout => to(Chosen, &[KeepOnWaitingList]),
-        // Both legs have arrived now, so no other leg can arrive.
+        // Both connections have arrived now, so no other connection can arrive.
         Event::LateLeg if on_waiting_list => to(Chosen, &[ResetLeg, LeaveWaitingList]),
-        // If a late leg counted as a new flow, as in the paper, the request would run twice.
+        // If a late connection counted as a new flow, as in the paper, the request would run twice.
         Event::LateLeg => to(Chosen, &[ResetLeg]),
         _ => chosen(event, other),
     }
 }
 
-/// Returns the reactions that client and server share in CHOSEN.
+/// Returns the reactions that client and server share in the state CHOSEN.
 const fn chosen(event: Event, other: LegState) -> Option<Step> {
     match (event, other) {
         (Event::LegFailed, Gone) => GAVE_UP,
-        // The leg with the end of the stream has failed since. The application needs nothing more from the
-        // other leg.
+        // The connection that delivered the end of the stream has failed in the meantime. The application needs nothing
+        // more from the other connection.
         (Event::ConfirmTimeout, Gone) => RELEASED,
         (Event::BothClosed, _) => CLOSED,
         (Event::Abort, _) => ABORTED,
-        // The leg that is left has ended before the last byte that the other leg had delivered.
+        // The remaining connection ended before the last byte that the other connection had delivered.
         (Event::Diverged, _) => GAVE_UP,
         _ => None,
     }
 }
 
-/// State of one flow in the machine.
+/// Current state of one flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Machine {
     role: Role,
@@ -381,12 +381,12 @@ impl Machine {
         }
     }
 
-    /// Creates the state of a flow with one plain connection: it uses its first leg from the start. The caller performs
-    /// [`CLIENT_START`] here too.
+    /// Creates the state of a flow with one plain connection. The flow uses this connection from the start. The caller
+    /// performs [`CLIENT_START`] for this flow too.
     pub const fn plain_client() -> Self {
         Self {
             role: Role::Client,
-            // The mode has no effect, because steps of a flow without a second leg do not depend on it.
+            // The mode has no effect, because the reactions of a flow without a second connection do not depend on it.
             mode: Mode::RepFlow,
             state: Chosen,
             legs: [Pending, Gone],
@@ -394,8 +394,8 @@ impl Machine {
         }
     }
 
-    /// Creates the state of a flow at its server, when `leg` is the first leg to arrive. The caller performs
-    /// [`SERVER_START`].
+    /// Creates the state of a flow at its server, when its first connection arrives. `leg` is the index of this
+    /// connection. The caller performs [`SERVER_START`].
     pub const fn server(mode: Mode, leg: Leg) -> Self {
         let mut legs = [Pending; 2];
         legs[leg as usize] = Live;
@@ -408,7 +408,7 @@ impl Machine {
         }
     }
 
-    /// Handles `event`, whose subject is `leg`. Returns the actions to perform.
+    /// Handles `event`, which concerns the connection `leg`. Returns the actions to perform.
     pub fn handle(&mut self, event: Event, leg: Leg) -> &'static [Action] {
         let other = self.leg(leg.other());
         let Some(step) = transition(
@@ -429,7 +429,7 @@ impl Machine {
         for action in step.actions {
             match action {
                 AttachLeg => self.legs[this] = Live,
-                // A late connection is not a leg of the flow.
+                // A late connection is not part of the flow.
                 ResetLeg | ReleaseLeg if event != Event::LateLeg => self.legs[this] = Gone,
                 ResetOtherLeg => self.legs[that] = Gone,
                 LeaveWaitingList | Bury => self.on_waiting_list = false,
@@ -439,7 +439,7 @@ impl Machine {
         if matches!(event, Event::LegFinished | Event::BothClosed) {
             self.legs[this] = Gone;
         }
-        // A server waits for a leg only in ONE_CONN.
+        // A server waits for a connection only in the state ONE_CONN.
         if self.role == Role::Server && self.state != OneConn {
             self.legs = self.legs.map(|leg| if leg == Pending { Gone } else { leg });
         }
@@ -449,7 +449,7 @@ impl Machine {
         step.actions
     }
 
-    /// Returns the end of the flow at this host.
+    /// Returns the role of this host in the flow.
     pub const fn role(&self) -> Role {
         self.role
     }
@@ -461,11 +461,11 @@ impl Machine {
     pub const fn state(&self) -> State {
         self.state
     }
-    /// Returns the state of a leg.
+    /// Returns the state of a connection.
     pub const fn leg(&self, leg: Leg) -> LegState {
         self.legs[leg as usize]
     }
-    /// Returns the leg that may still arrive while the other leg carries the flow.
+    /// Returns the connection that may still arrive while the other connection transfers the flow.
     pub fn awaited_leg(&self) -> Option<Leg> {
         Leg::ALL
             .into_iter()

@@ -1,16 +1,16 @@
-//! Waiting list of a server (RepNet paper, III-D): flows whose second connection has not arrived, by the
-//! client's address and port.
+//! Waiting list of a server (RepNet paper, III-D): flows whose second connection has not arrived. The client's address
+//! and port identify a flow.
 //!
-//! Two changes to the paper's list. First, the name of a flow stays known while the flow lives, whether or not the flow
-//! is on the list. Second, a flow that ends after only one of its connections has arrived leaves a *tombstone*. Without
-//! it, a later second connection would count as a new flow, and the request would run twice.
+//! The list has two changes to the paper. First, the list remembers every flow that has not ended, even after the flow
+//! has left the waiting list. Second, a flow that ends after only one of its connections has arrived leaves a
+//! *tombstone*. Without a tombstone, a later second connection would count as a new flow, and the request would run
+//! twice.
 //!
-//! A tombstone stays for two timeouts after the end of its flow. In this time the client has sent its last
-//! SYN of the flow (it gives up one timeout after the first connection was established, see
-//! [`Endpoint`](super::Endpoint)). The SYN of a connection may have arrived earlier, while its handshake is
-//! still unfinished when the tombstone is removed. Such a connection must be reset then, so the list returns
-//! it. Memory is limited by the number of live flows and a fixed number of tombstones, of which the oldest
-//! are removed first.
+//! A tombstone stays for two timeouts after the end of its flow. In this time the client has sent its last SYN of the
+//! flow, because it drops the second connection one timeout after the first was established (see
+//! [`Endpoint`](super::Endpoint)). A SYN may have arrived earlier, while its handshake is still unfinished when the
+//! tombstone is removed. Such a connection must be reset then, so the list returns it. The number of live flows and a
+//! fixed number of tombstones limit the memory. The oldest tombstones are removed first.
 
 use super::flows_by_name::{FlowsByName, Holder, LegSet, Ticket};
 use super::state::Leg;
@@ -20,7 +20,7 @@ use tailcut_units::{Duration, HostId, Time};
 /// Largest number of tombstones.
 const MAX_TOMBSTONES: usize = 1 << 16;
 
-/// Name of a flow at its server.
+/// Identifier of a flow at its server: the address of the client.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct ClientAddress {
     /// Host of the client.
@@ -29,7 +29,7 @@ pub struct ClientAddress {
     pub port: u16,
 }
 
-/// Name of an entry, valid while its flow lives.
+/// Identifier of an entry. It is valid until the flow ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EntryId {
     client: ClientAddress,
@@ -45,28 +45,29 @@ pub enum Arrival<T> {
     Second(T),
     /// Connection of a flow that accepts no further connection.
     Late(T),
-    /// Second connection of a flow that has ended, within the time for which the flow would have waited. It
-    /// runs to its end without effect.
+    /// Second connection of a flow that has ended, within the time for which the flow would have waited. The connection
+    /// continues to its end without effect.
     AfterTheEnd,
-    /// Second connection of a flow that has ended, after the time for which the flow would have waited. It is rejected.
+    /// Second connection of a flow that has ended, after the time for which the flow would have waited. The connection
+    /// is rejected.
     TooLate,
 }
 
-/// Connection of a flow that has ended. It has not arrived, but its handshake may have begun.
+/// Connection of an ended flow. It has not arrived, but its handshake may have begun.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Unseen {
     /// Address and port of the client.
     pub client: ClientAddress,
-    /// Leg of the flow to which the connection belongs.
+    /// Index of the connection in its flow.
     pub leg: Leg,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Standing {
     Waiting,
-    /// The flow is on the list without a timeout: its second connection will arrive, and is rejected then.
+    /// The flow is on the list without a timeout. When its second connection arrives, it is rejected.
     Kept,
-    /// The flow accepts no connection.
+    /// The flow accepts no further connection.
     Settled,
 }
 
@@ -86,7 +87,7 @@ fn unseen(client: ClientAddress, seen: LegSet) -> Option<Unseen> {
 pub struct WaitingList<T> {
     timeout: Duration,
     flows: FlowsByName<ClientAddress, Entry<T>>,
-    /// Timeouts in order of time. All have the same duration, so new ones go to the end.
+    /// Timeouts in order of time. All timeouts have the same duration, so new timeouts are appended.
     timeouts: VecDeque<(Time, EntryId)>,
 }
 
@@ -108,15 +109,16 @@ impl<T: Copy> WaitingList<T> {
                 let again = live.seen.has(leg);
                 live.seen = live.seen.with(leg);
                 match live.flow.standing {
-                    // The address and port belong to the flow while it lives, so a repeated leg is no new flow.
+                    // The address and port belong to the flow until it ends, so a repeated connection is not a new
+                    // flow.
                     Standing::Waiting if !again => Arrival::Second(live.flow.flow),
                     _ => Arrival::Late(live.flow.flow),
                 }
             }
             Holder::Ended(stone) => {
-                // If the same leg has arrived before, this connection belongs to a new flow from the same port. If it
-                // is the missing leg, all connections of the old flow have now arrived. In both cases the tombstone is
-                // removed.
+                // If the same connection has arrived before, this connection belongs to a new flow from the same port.
+                // If the connection is the missing one, all connections of the old flow have now arrived. In both cases
+                // the tombstone is removed.
                 let in_time = now < stone.entered.saturating_add(self.timeout);
                 self.flows.dig_up(&client);
                 match (stone.seen.has(leg), in_time) {
@@ -128,8 +130,8 @@ impl<T: Copy> WaitingList<T> {
         }
     }
 
-    /// Adds `flow` to the list. Its first connection came from `client` as `leg`. The client must have no
-    /// entry.
+    /// Adds `flow` to the list. Its first connection came from `client` as `leg`. The list must have no other entry of
+    /// the client.
     pub fn enter(&mut self, now: Time, client: ClientAddress, leg: Leg, flow: T) -> EntryId {
         let standing = Standing::Waiting;
         let ticket = self.flows.add(now, client, leg, Entry { flow, standing });
@@ -139,7 +141,7 @@ impl<T: Copy> WaitingList<T> {
         entry
     }
 
-    /// Removes a flow from the list. Its name stays known.
+    /// Removes a flow from the waiting list. Its address stays known until the flow ends.
     pub fn leave(&mut self, entry: EntryId) {
         self.stand(entry, Standing::Settled);
     }
@@ -156,14 +158,15 @@ impl<T: Copy> WaitingList<T> {
         self.skip_stale_timeouts();
     }
 
-    /// Ends a flow. A tombstone replaces it if a connection may still arrive, and the entry's name is no
-    /// longer valid. If a connection may arrive but there is no tombstone, returns that connection.
+    /// Ends a flow and invalidates its entry. A tombstone replaces the flow if a connection may still arrive. If a
+    /// connection may arrive but there is no tombstone, returns that connection.
     pub fn bury(&mut self, now: Time, EntryId { client, ticket }: EntryId) -> Option<Unseen> {
         let lifetime = self.timeout.saturating_mul(2);
         let live = self.flows.end(&client, ticket)?;
         self.skip_stale_timeouts();
         let unseen = unseen(client, live.seen)?;
-        // The flow lived longer than a tombstone does, so the missing connection has sent its last SYN.
+        // The flow lived longer than a tombstone, so the client has already sent the last SYN of the missing
+        // connection.
         if live.entered.saturating_add(lifetime) <= now {
             return Some(unseen);
         }
@@ -172,8 +175,8 @@ impl<T: Copy> WaitingList<T> {
         None
     }
 
-    /// Removes a flow whose tombstone has expired at `now`, or the oldest if there are too many. Returns its
-    /// connection that never arrived. Call it regularly, until it returns `None`.
+    /// Removes a flow whose tombstone has expired at `now`, or the oldest tombstone if there are too many. Returns the
+    /// connection that never arrived. Call this method regularly, until it returns `None`.
     pub fn pop_forgotten(&mut self, now: Time) -> Option<Unseen> {
         let (client, seen) = self.flows.pop_forgotten(now, MAX_TOMBSTONES)?;
         unseen(client, seen)
@@ -188,18 +191,18 @@ impl<T: Copy> WaitingList<T> {
         Some(flow)
     }
 
-    /// Returns the time at which [`pop_timed_out`](Self::pop_timed_out) returns a flow, unless its state
-    /// changes before.
+    /// Returns the time at which [`pop_timed_out`](Self::pop_timed_out) will return a flow, if the flow does not change
+    /// before.
     pub fn next_timeout(&self) -> Option<Time> {
         self.timeouts.front().map(|(at, _)| *at)
     }
 
-    /// Returns the number of live flows.
+    /// Returns the number of flows that have not ended.
     pub fn live(&self) -> usize {
         self.flows.len()
     }
 
-    /// Returns the number of ended flows that are remembered.
+    /// Returns the number of ended flows that the list remembers.
     pub fn tombstones(&self) -> usize {
         self.flows.tombstones()
     }

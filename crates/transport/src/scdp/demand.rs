@@ -1,4 +1,4 @@
-//! Symbols that receivers have requested from a sender and not yet received.
+//! Symbols that receivers have requested from a sender and that were not yet sent.
 
 use super::common::header::ScdpHeader;
 use super::common::limits::{ALL, MAX_AHEAD};
@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 pub(crate) enum Demand {
     /// Demand of a single receiver.
     Unicast(UnicastDemand),
-    /// Demand of several receivers. A symbol is sent when each of them has a pull pending.
+    /// Demand of several receivers. A symbol is sent when every receiver has a pull pending.
     Group(GroupDemand),
     /// Demand of receivers that give credits.
     Credit(CreditDemand),
@@ -22,13 +22,13 @@ pub(crate) enum Demand {
 /// Demand of a single receiver, which counts its pulls for each block.
 #[derive(Default, Debug)]
 pub(crate) struct UnicastDemand {
-    /// Highest count of pulls received, by block.
+    /// Largest number of pulls received for each block.
     pulled: Vec<u32>,
-    /// Symbols sent as answers to pulls, by block.
+    /// Number of symbols sent as answers to pulls, for each block.
     answered: Vec<u32>,
     /// Blocks with unanswered pulls, in the order of the pulls.
     owed: VecDeque<u32>,
-    /// Number of blocks, counted from the first, that the receiver has completely and does not wait for.
+    /// Number of blocks, counted from the first, that the receiver has completely or no longer needs.
     whole: u32,
     /// Blocks that cannot be sent yet. `None` if all blocks can be sent.
     missing: Option<Missing>,
@@ -37,9 +37,9 @@ pub(crate) struct UnicastDemand {
 /// Blocks that the application has not provided yet.
 #[derive(Debug)]
 struct Missing {
-    /// First of these blocks.
+    /// First block that the application has not provided.
     from: u32,
-    /// Blocks among them that the receiver has requested, in the order of the pulls.
+    /// Missing blocks that the receiver has requested, in the order of the pulls.
     owed: Vec<u32>,
 }
 
@@ -51,9 +51,9 @@ impl Demand {
         }
     }
 
-    /// Processes a pull of a receiver. At most `most` symbols of a block remain owed to it. For a single
-    /// receiver, the result is whether more symbols are owed than before. Returns `None` if the block is too
-    /// far ahead of the receiver's complete blocks.
+    /// Processes a pull of a receiver. At most `most` symbols of a block remain to be sent to this receiver. For a
+    /// single receiver, returns whether more symbols must be sent than before. Returns `None` if the block is too far
+    /// ahead of the receiver's complete blocks.
     #[inline]
     pub(crate) fn pull(&mut self, receiver: usize, header: &ScdpHeader, most: u32) -> Option<bool> {
         match self {
@@ -63,8 +63,8 @@ impl Demand {
         }
     }
 
-    /// Sets the first block that the application has not provided, for a sender with one receiver. `None`
-    /// means that the application has provided all blocks.
+    /// Sets the first block that the application has not provided, for a sender with one receiver. `None`: the
+    /// application has provided all blocks.
     pub(crate) fn set_missing(&mut self, from: Option<u32>) {
         if let Self::Credit(demand) = self {
             demand.set_ready(from.unwrap_or(ALL));
@@ -86,15 +86,15 @@ impl Demand {
     #[inline]
     pub(crate) fn is_due(&self) -> bool {
         match self {
-            // An owed block may turn out to be answered already, so this can be true without a symbol to
-            // send.
+            // All pulls for a block in the queue may be answered already. So this can be true although there is no
+            // symbol to send.
             Self::Unicast(demand) => !demand.owed.is_empty(),
             Self::Group(demand) => demand.next().is_some(),
             Self::Credit(demand) => demand.next().is_some(),
         }
     }
 
-    /// Returns the block of which a symbol is sent now, if one is due.
+    /// Returns the block of the symbol that is sent now, if a symbol is due.
     #[inline]
     pub(crate) fn answer(&mut self) -> Option<u32> {
         match self {
@@ -104,7 +104,7 @@ impl Demand {
         }
     }
 
-    /// Returns the receivers, or `None` for a single receiver without credits.
+    /// Returns the receivers of a group or in credit mode; `None` for a single receiver without credits.
     fn receivers(&self) -> Option<&Receivers> {
         match self {
             Self::Unicast(_) => None,
@@ -123,7 +123,7 @@ impl Demand {
         self.first_wanted(receiver) == ALL
     }
 
-    /// Returns the number of receivers that need nothing more.
+    /// Returns the number of receivers that need no more symbols.
     pub(crate) fn done(&self) -> usize {
         match self {
             Self::Unicast(demand) => usize::from(demand.whole == ALL),
@@ -132,7 +132,7 @@ impl Demand {
         }
     }
 
-    /// Returns whether the single receiver waits for nothing more of a block.
+    /// Returns whether the single receiver needs no more symbols of a block.
     #[inline]
     pub(crate) fn is_closed(&self, block: u32) -> bool {
         match self {
@@ -150,7 +150,7 @@ impl Demand {
         }
     }
 
-    /// Records that a receiver needs nothing more.
+    /// Records that a receiver needs no more symbols.
     pub(crate) fn finish(&mut self, receiver: usize) {
         match self {
             Self::Unicast(demand) => demand.whole = ALL,
@@ -179,7 +179,7 @@ impl UnicastDemand {
         }
         let before = self.credit(block);
         self.pulled[block] = header.pull.max(self.pulled[block]);
-        // The surplus counts as answered, so that a faulty receiver cannot request without limit.
+        // The excess counts as answered, so that a faulty receiver cannot request without limit.
         let after = self.credit(block);
         self.answered[block] += after.saturating_sub(most);
         let owes_more = after.min(most) > before;
@@ -192,9 +192,9 @@ impl UnicastDemand {
         Some(owes_more)
     }
 
-    /// Cancels all pulls for the first `whole` blocks, for which the receiver does not wait.
+    /// Cancels all pulls for the first `whole` blocks, because the receiver does not need them.
     fn leave_unanswered(&mut self, whole: u32) {
-        // The range starts at the blocks that became complete now, so that each block is visited only once.
+        // The range starts at the first newly completed block, so that each block is visited only once.
         let end = self.answered.len().min(whole as usize);
         let closed = (self.whole as usize).min(end)..end;
         self.answered[closed.clone()].copy_from_slice(&self.pulled[closed]);

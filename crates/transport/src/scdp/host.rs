@@ -32,12 +32,12 @@ struct Collection {
     flow: FlowId,
     /// Session of the object. `None` until a packet of a sender arrives.
     session: Option<SessionKey>,
-    /// Time at which the collection fails if no packet of a sender has arrived.
+    /// Time at which the collection fails if no packet of any sender has arrived.
     until: Time,
 }
 
 impl Collection {
-    /// Returns the timer key of the collection at `port`. It differs from the keys of all receivers.
+    /// Returns the timer key of the collection at `port`. This key differs from the keys of all receivers.
     const fn timer(port: u16) -> SessionKey {
         SessionKey {
             slot: u32::MAX,
@@ -64,11 +64,11 @@ pub struct Host<C> {
     is_vouched: bool,
 }
 
-/// Parameters of a sending session that are not in its message.
+/// Parameters of a sending session in addition to its message.
 #[derive(Clone, Copy, Debug)]
 struct Outlook<'a> {
     tuple: Option<FiveTuple>,
-    /// Receivers of the object. Empty if the message's destination is the only receiver.
+    /// Receivers of the object. The list is empty if the destination of the message is the only receiver.
     receivers: &'a [HostId],
     stragglers: Option<Stragglers>,
     share: Share,
@@ -88,7 +88,7 @@ impl Outlook<'_> {
 }
 
 impl<C: Codec> Host<C> {
-    /// Returns the SCDP transport of the host with number `host`.
+    /// Returns the SCDP transport of the host with the number `host`.
     ///
     /// # Errors
     /// A parameter is outside its range.
@@ -107,8 +107,7 @@ impl<C: Codec> Host<C> {
         })
     }
 
-    /// Returns the number of sessions in which this host sends or receives and that have not ended. Sessions
-    /// in time-wait are not counted.
+    /// Returns the number of open sessions in which this host sends or receives. Sessions in time-wait are not counted.
     pub fn open_sessions(&self) -> usize {
         self.table.open
     }
@@ -123,7 +122,7 @@ impl<C: Codec> Host<C> {
         &self.codec
     }
 
-    /// Opens a session that sends `message`. Returns its key, or `None` if the flow has failed.
+    /// Opens a session that sends `message`. Returns the key of the session, or `None` if the flow has failed.
     fn open_sender(
         &mut self,
         now: Time,
@@ -152,7 +151,7 @@ impl<C: Codec> Host<C> {
         Some(self.table.add_sender(sender))
     }
 
-    /// Opens a session that sends `message`, and lets it send.
+    /// Opens a session that sends `message`, and adds it to the ready queue.
     fn start_sender(&mut self, now: Time, message: Message, outlook: Outlook<'_>) {
         if let Some(key) = self.open_sender(now, message, outlook) {
             self.settle_sender(key);
@@ -172,7 +171,7 @@ impl<C: Codec> Host<C> {
         };
         let was_complete = receiver.complete;
         if self.table.register.reports {
-            // The class below all classes of the demotion carries messages that were opened with `below`.
+            // Messages that were opened with `below` use the class below all classes of the demotion.
             receiver.below = segment.priority >= self.config.demotion.classes();
         }
         if !receiver.on_symbol(now, segment, header, &mut self.codec, &self.config) {
@@ -184,10 +183,10 @@ impl<C: Codec> Host<C> {
             receiver.half_open = false;
             self.census.half_open -= 1;
         }
-        // Every pull is charged for a full symbol. A short symbol returns the unused time. Pushed
-        // symbols had no pull. A trimmed symbol returns nothing: it met a full queue, and earlier pulls would
-        // bring more symbols to that queue. After the end of a session no symbol returns time, so at worst the next
-        // pulls leave late.
+        // Every pull is charged for a full symbol, and a short symbol gives the unused time back. Pushed symbols had no
+        // pull, so they give nothing back. A trimmed symbol gives nothing back either: it met a full queue, and earlier
+        // pulls would bring more symbols to that queue. Symbols after the end of a session give nothing back, so the
+        // next pulls may leave late.
         let short_by = self.config.symbol.saturating_sub(segment.payload);
         let is_whole = segment.condition == Condition::Whole;
         if is_whole && !header.syn && !was_complete {
@@ -204,7 +203,7 @@ impl<C: Codec> Host<C> {
         self.settle_receiver(now, key);
     }
 
-    /// Updates a receiver that was not complete: its end, its entry in the pull queue, and its timer. Called
+    /// Updates a receiver that was not complete: its end, its entry in the pull queue, and its timer. It must be called
     /// after each input to the receiver.
     fn settle_receiver(&mut self, now: Time, key: SessionKey) {
         let Some(receiver) = self.table.receivers.get_mut(key) else {
@@ -225,7 +224,7 @@ impl<C: Codec> Host<C> {
                 .extend(blocks.map(|block| Event::Block(flow, block)));
             self.table.control.extend(receiver.still_here(now));
         }
-        // A short object completes with pushed symbols alone, before any requested symbol arrives.
+        // Pushed symbols alone may complete a short object, before any requested symbol arrives.
         if receiver.half_open && receiver.complete {
             receiver.half_open = false;
             self.census.half_open -= 1;
@@ -242,13 +241,14 @@ impl<C: Codec> Host<C> {
             self.table.complete(now, key, flow);
             return;
         }
-        // Other sources have replaced late symbols, so a late source may owe symbols that are not needed any more.
+        // Other sources have replaced late symbols, so symbols may be pending at a late source that are no longer
+        // needed.
         if receiver.has_several_sources() {
             self.table.control.extend(receiver.enough());
         }
         if !receiver.in_pull_queue && receiver.can_pull(now) {
-            // An idle interface sends one pull at once. Further pulls wait, so that their symbols fit the
-            // link.
+            // An idle interface sends one pull at once. Further pulls wait, so that the link can transfer their symbols
+            // without a queue.
             if self.pulls.take_if_idle(now) {
                 self.table
                     .control
@@ -292,12 +292,13 @@ impl<C: Codec> Host<C> {
         }
     }
 
-    /// Returns whether receivers give credits.
+    /// Returns whether this host uses credit mode.
     const fn gives_credits(&self) -> bool {
         matches!(self.config.mode, Mode::Credit(_))
     }
 
-    /// Updates a sender's entry in the ready queue and its timer. Called after each input to the sender.
+    /// Updates the entry of a sender in the ready queue, and its timer. It must be called after each input to the
+    /// sender.
     #[inline]
     fn settle_sender(&mut self, key: SessionKey) {
         let Some(sender) = self.table.senders.get_mut(key) else {
@@ -317,7 +318,7 @@ impl<C: Codec> Host<C> {
         arm(&mut self.table.timers, key, sender, deadline);
     }
 
-    /// Ends a session with success. Enough receivers are done, and the others are reported as dropped.
+    /// Ends a session successfully. Enough receivers are done, and the other receivers are reported as dropped.
     fn end_well(&mut self, now: Time, key: SessionKey) {
         let Some(sender) = self.table.senders.get_mut(key) else {
             return;
@@ -330,8 +331,8 @@ impl<C: Codec> Host<C> {
         self.table.end(now, key, Event::Closed);
     }
 
-    /// Removes sessions whose time-wait is over. Hosts call this function when a session opens, so that the time-wait
-    /// needs no timer.
+    /// Removes sessions whose time-wait has ended. Hosts call this function when a session opens, so no timer is
+    /// needed.
     fn forget(&mut self, now: Time) {
         let (census, collections) = (&mut self.census, &mut self.collections);
         self.table
@@ -406,8 +407,7 @@ impl<C: Codec> Transport for Host<C> {
                 // Ports below 1,024 are reserved, and outgoing sessions use the ports above this range.
                 let usable = free && port != config.port;
                 if !usable || self.collections.contains_key(&port) {
-                    // The application gets the failure as an event of the flow, as for a message without a
-                    // free port.
+                    // The application gets the failure as an event of the flow, as for a message if no port is free.
                     self.table.fail(flow);
                     return Ok(());
                 }
@@ -467,7 +467,7 @@ impl<C: Codec> Transport for Host<C> {
     }
 
     fn on_timeout(&mut self, now: Time) {
-        // Pulls leave first. A pull for new symbols restarts the timeout of its session, which may be due too.
+        // Pulls leave first, because a pull for new symbols restarts the timeout of its session, which may be due too.
         self.release_pulls(now);
         self.run_sender_timers(now);
         self.run_receiver_timers(now);

@@ -23,17 +23,17 @@ use tailcut_units::{FiveTuple, FlowId, Time};
 
 #[derive(Debug)]
 pub(crate) struct Receiver {
-    /// The host's key of the session.
+    /// Key of the session in the table of the host.
     key: SessionKey,
     flow: FlowId,
     pin: PathPin,
     object: Object,
     /// Sending hosts, in the order in which their first packets arrived.
     sources: Vec<Source>,
-    /// Credit state of each source, at the same position. Empty if the host gives no credits.
+    /// Credit state of each source, in the order of `sources`. Empty if the host is not in credit mode.
     lines: Vec<CreditedSender>,
     last_credits: u32,
-    /// Position of the source that is served next.
+    /// Position of the source from which the next symbol is requested.
     turn: usize,
     /// Whether other receivers get the same symbols.
     in_group: bool,
@@ -41,22 +41,22 @@ pub(crate) struct Receiver {
     is_collected: bool,
     /// First block that is not complete.
     first: u32,
-    /// Open blocks, of which symbols were requested, starting with `first`.
+    /// Open blocks, starting with `first`. Symbols of these blocks were requested.
     blocks: VecDeque<Block>,
     /// Number of blocks, counted from the first, that may be open now.
     openable: u32,
-    /// State of an application that receives single blocks.
+    /// State of an application that reads single blocks.
     reader: Option<Box<Reader>>,
     receipt: Receipt,
     /// Whether the session is in the pull queue.
     pub(crate) in_pull_queue: bool,
-    /// Whether no requested symbol has arrived yet, so that the sender's address may be forged.
+    /// Whether no requested symbol has arrived yet. The address of the sender may then be forged.
     pub(crate) half_open: bool,
-    /// Whether the arriving packets have the class below all others.
+    /// Whether the arriving packets have the class below all other classes.
     pub(crate) below: bool,
     /// Number of blocks that were reported to the application.
     told: u32,
-    /// Time of the session's earliest entry among the timers.
+    /// Time of the earliest entry of the session in the timer queue.
     pub(crate) timer_at: Time,
     /// Arrival time of the latest packet.
     pub(crate) heard_at: Time,
@@ -64,9 +64,9 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    /// Returns the session that the SYN symbol `segment` (or its header) opens. Returns `None` if its options
-    /// are invalid, or if one block is larger than the application's window. The caller then adds the first
-    /// source with [`join`](Self::join).
+    /// Returns the session that the SYN symbol `segment` (or its trimmed header) opens. Returns `None` if its options
+    /// are invalid, or if one block is larger than the application's window. The caller then adds the first source with
+    /// [`join`](Self::join).
     pub(crate) fn new(
         now: Time,
         segment: &Segment,
@@ -116,8 +116,8 @@ impl Receiver {
         })
     }
 
-    /// Adds a source, whose SYN symbol (or header) of its `session` has arrived. Returns `false` if the
-    /// symbol is invalid. `tuple` has this host as the source.
+    /// Adds a source whose SYN symbol (or trimmed header) for `session` has arrived. Returns `false` if the symbol is
+    /// invalid. In `tuple` this host is the source.
     pub(crate) fn join(
         &mut self,
         now: Time,
@@ -152,17 +152,18 @@ impl Receiver {
             self.lines.push(line);
         }
         if self.complete {
-            // The source's symbols are wasted, and are not counted.
+            // The session has ended, so symbols of this source are wasted. They are not counted.
             self.lines.iter_mut().for_each(CreditedSender::release);
             return true;
         }
         let object = self.object;
         for (block, count) in object.pushes(share, pushed) {
-            // Blocks before `first` are complete, so nothing waits for their pushed symbols.
+            // Blocks before `first` are complete, so their pushed symbols are not pending.
             let Some(place) = block.checked_sub(self.first) else {
                 continue;
             };
-            // Blocks without room are not open. Their pushed symbols are dropped and requested later.
+            // Blocks beyond the application's window are not open. Their pushed symbols are dropped and requested
+            // later.
             if block >= self.openable {
                 break;
             }
@@ -170,7 +171,7 @@ impl Receiver {
             while self.blocks.len() <= place {
                 self.open_block();
             }
-            // In credit mode the line counts the symbols on their way, and `coming` stays 0.
+            // In credit mode `lines` counts the pending symbols, and `coming` stays 0.
             if let Some(line) = self.lines.last_mut() {
                 line.assign(now, place, count, true);
                 continue;
@@ -183,16 +184,16 @@ impl Receiver {
         true
     }
 
-    /// Sets the host's key of the session, the application's name of the flow, and whether the application collects the
-    /// object from several senders.
+    /// Sets the key of the session, the number of the flow for the application, and whether the application collects
+    /// the object from several senders.
     pub(crate) fn set_names(&mut self, key: SessionKey, flow: FlowId, is_collected: bool) {
         self.key = key;
         self.flow = flow;
         self.is_collected = is_collected;
     }
 
-    /// Returns whether `segment` belongs to another session with the same addresses. This is possible only
-    /// for a session with a single source.
+    /// Returns whether `segment` belongs to another session with the same addresses. This is possible only if the
+    /// session has a single source.
     pub(crate) fn is_met_by_another(&self, segment: &Segment) -> bool {
         matches!(&*self.sources, [only] if only.session != segment.flow)
     }
@@ -203,13 +204,13 @@ impl Receiver {
         (self.first > before).then(|| self.object.bytes_before(self.first))
     }
 
-    /// Ends the session. Symbols that still arrive are answered with DONE.
+    /// Ends the session. Later symbols are answered with DONE.
     pub(crate) fn refuse(&mut self) {
         self.complete = true;
         self.release();
     }
 
-    /// Returns the report of a session with several senders or receivers.
+    /// Returns the statistics of a session with several senders or receivers; `None` for other sessions.
     pub(crate) fn receipt(&self) -> Option<Receipt> {
         let several = self.in_group || self.is_collected();
         several.then(|| Receipt {
@@ -227,7 +228,7 @@ impl Receiver {
     #[inline]
     fn source_of(&self, tuple: &FiveTuple) -> Option<usize> {
         if self.sources.len() == 1 {
-            // The addresses of the session identify a single source.
+            // The addresses of the session identify a single source, so no search is needed.
             return Some(0);
         }
         let from = (tuple.src, tuple.src_port);
@@ -236,7 +237,7 @@ impl Receiver {
             .position(|source| (source.tuple.dst, source.tuple.dst_port) == from)
     }
 
-    /// Opens the next block. No symbols of it are requested yet.
+    /// Opens the next block. No symbols of the block are requested yet.
     fn open_block(&mut self) {
         let number = self.first + self.blocks.len() as u32;
         self.blocks
@@ -252,7 +253,7 @@ impl Receiver {
         }
     }
 
-    /// Processes a symbol, or its header if it was trimmed. Returns `false` if it is invalid.
+    /// Processes a symbol or a trimmed header. Returns `false` if it is invalid.
     pub(crate) fn on_symbol<C: Codec>(
         &mut self,
         now: Time,
@@ -261,7 +262,7 @@ impl Receiver {
         codec: &mut C,
         config: &ScdpConfig,
     ) -> bool {
-        // An ended session has no blocks in memory. Symbols of all blocks are valid for it.
+        // A session that has ended keeps no blocks in memory, so symbols of all blocks are valid for it.
         let open = self.opened();
         let Some(from) = self.source_of(&segment.tuple) else {
             return false;
@@ -276,7 +277,7 @@ impl Receiver {
             return self.on_beyond(now, from, segment, header);
         }
         self.heard_at = now;
-        // A session of a group may have been opened by a symbol for this receiver alone.
+        // A symbol for this receiver alone may have opened a session that belongs to a group.
         let to_group = segment.tuple.dst.is_group();
         self.in_group |= to_group;
         if self.complete {
@@ -305,7 +306,7 @@ impl Receiver {
             block.on_loss(config.overhead);
             self.receipt.in_vain += u32::from(enough);
         } else if block.state != State::Whole {
-            // Symbols also count while a codec works, because the last source symbol completes the block.
+            // Symbols also count while a codec decodes, because the last source symbol completes the block.
             let new = block.insert(header.esi);
             self.receipt.in_vain += u32::from(enough || !new);
             self.decode(now, place, codec);
@@ -317,13 +318,13 @@ impl Receiver {
         true
     }
 
-    /// Returns the earliest time at which a decoding ends, or at which requested symbols are overdue or late.
+    /// Returns the earliest of these times: a decoding ends, or requested symbols become overdue or late.
     #[inline]
     pub(crate) fn deadline(&self, now: Time, config: &ScdpConfig) -> Option<Time> {
         if self.complete {
             return None;
         }
-        // The empty range saves the search in most sessions, which decode nothing.
+        // Most sessions decode nothing. For them the empty range avoids a search.
         let places = match self.receipt.decoded {
             0 => 0..0,
             _ => 0..self.blocks.len(),
@@ -340,7 +341,7 @@ impl Receiver {
             return due.min();
         }
         let waits = decodings.chain(self.overdue_at(config)).min();
-        // Another source replaces a late symbol only if no other symbol is needed and no pull waits.
+        // Another source replaces a late symbol only if all needed symbols are requested and no pull waits.
         if !self.has_several_sources() || self.in_pull_queue || self.is_in_need() {
             return waits;
         }
@@ -351,11 +352,11 @@ impl Receiver {
     #[inline]
     fn overdue_at(&self, config: &ScdpConfig) -> Option<Time> {
         let receiving = self.blocks.iter().any(|b| b.state == State::Receiving);
-        // While a pull of this session waits for its turn, silence of the sources is no loss.
+        // While a pull of this session waits in the pull queue, missing packets of the sources show no loss.
         if !receiving || self.in_pull_queue {
             return None;
         }
-        // A block lacks symbols here and no pull waits, so a single source always owes symbols.
+        // A block needs symbols and no pull waits, so a single source always has pending symbols.
         if let [only] = &*self.sources {
             return Some(only.overdue_at(config));
         }
@@ -364,8 +365,7 @@ impl Receiver {
             .min()
     }
 
-    /// Returns the positions of the sources from which symbols are expected. A single source is always among
-    /// them.
+    /// Returns the positions of the sources from which symbols are expected. A single source is always included.
     fn waited_for(&self) -> impl Iterator<Item = usize> {
         let several = self.sources.len() > 1;
         (0..self.sources.len()).filter(move |&at| !several || self.sources[at].owes())
@@ -378,7 +378,7 @@ impl Receiver {
         codec: &mut C,
         config: &ScdpConfig,
     ) -> bool {
-        // Decodings come first, because a block that they complete is not overdue.
+        // Decodings are finished first, because a block that they complete is not overdue.
         self.finish_decodings(now, codec);
         if self.gives_credits() {
             return self.complete || self.ask_overdue(now, config);
@@ -394,11 +394,11 @@ impl Receiver {
             let lost = self.sources[at].give_up_requests(now);
             for (block, lost) in self.blocks.iter_mut().zip(lost) {
                 block.coming -= lost;
-                // Only new symbols can replace lost ones, so the block will probably have to be decoded.
+                // Only new symbols can replace lost symbols, so the block will probably have to be decoded.
                 block.on_loss(config.overhead);
             }
         }
-        // While one source still answers, it can replace the symbols of the others.
+        // If one source still answers, it can replace the symbols of the others.
         !self.sources.iter().all(|source| source.is_given_up(config))
     }
 

@@ -15,24 +15,24 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use tailcut_units::{FiveTuple, FlowId, HostId, Time};
 
-/// Session as the application submitted it.
+/// Parameters of a session that the application submitted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Task {
     pub(crate) flow: FlowId,
     pub(crate) tuple: FiveTuple,
     pub(crate) object: Object,
     pub(crate) pin: PathPin,
-    /// Share of the symbols that this host sends.
+    /// Symbols that this host sends.
     pub(crate) share: Share,
-    /// Rule for receivers that delay the others. `None` if there is only one receiver.
+    /// Policy for receivers that delay the others. `None` if there is only one receiver.
     pub(crate) stragglers: Option<Stragglers>,
 }
 
-/// Unrequested packet for one receiver.
+/// Packet that one receiver gets without a request.
 #[derive(Clone, Copy, Debug)]
 struct Probe {
     peer: usize,
-    /// Credit mode: whether the receiver must answer.
+    /// Credit mode: whether the packet requests an answer.
     asks: bool,
 }
 
@@ -40,21 +40,21 @@ struct Probe {
 #[derive(Clone, Copy, Debug)]
 struct Peer {
     host: HostId,
-    /// With several receivers: whether any packet of this receiver has arrived. If not, the receiver may not have the
+    /// With several receivers: whether any packet from this receiver has arrived. If not, the receiver may not know the
     /// session yet.
     heard: bool,
     /// With several receivers: whether the last pull of this receiver had FIN.
     fin: bool,
-    /// Whether the receiver was reported to the application as a straggler.
+    /// Whether the host has reported the receiver to the application as a straggler.
     reported: bool,
-    /// Whether the receiver was dropped as a straggler.
+    /// Whether the sender has dropped the receiver as a straggler.
     dropped: bool,
 }
 
 #[derive(Debug)]
 pub(crate) struct Sender {
     task: Task,
-    /// Total number of symbols to push.
+    /// Total number of symbols that this host pushes.
     window: u32,
     /// Number of symbols that can be pushed already, because the application has provided their blocks.
     to_push: u32,
@@ -62,9 +62,9 @@ pub(crate) struct Sender {
     pushed: u32,
     /// Number of blocks, counted from the first, that the application has provided.
     ready: u32,
-    /// Whether all symbols get the class below all others.
+    /// Whether all symbols have the class below all other classes.
     below: bool,
-    /// Number of symbols sent, by block. Blocks after the last used block have no entry.
+    /// Number of symbols sent of each block. Blocks after the last used block have no entry.
     sent: Vec<u32>,
     peers: Vec<Peer>,
     demand: Demand,
@@ -72,9 +72,9 @@ pub(crate) struct Sender {
     ecn: Ecn,
     /// Credit mode: whether the object was offered to all receivers.
     offered: bool,
-    /// Credit mode: receivers that get a status or a new offer. Paper mode: receivers that get a symbol
-    /// without a pull after a timeout. Each packet goes to one receiver by unicast, so it also reaches a
-    /// receiver that has left the group and whose last packet was lost.
+    /// Credit mode: receivers that get a status or a new offer. Paper mode: receivers that get a symbol without a pull
+    /// after a timeout. Each of these packets is sent to one receiver by unicast. So it also reaches a receiver that
+    /// has left the group and whose last packet was lost.
     probes: VecDeque<Probe>,
     /// Whether every receiver that is not done has sent FIN.
     fin: bool,
@@ -83,13 +83,13 @@ pub(crate) struct Sender {
     /// Whether at least one receiver has the whole object.
     pub(crate) delivered: bool,
     waits_since: Time,
-    /// Time at which the last symbol was sent, or at which stragglers were last checked.
+    /// Time at which the last symbol was sent or stragglers were last checked.
     moved_at: Time,
     timeouts: u32,
     pub(crate) stats: FlowStats,
     /// Class in which the session waits for its turn to send. `None` if it does not wait.
     pub(crate) queued: Option<u8>,
-    /// Time of the session's earliest entry among the timers.
+    /// Time of the earliest entry of the session in the timer queue.
     pub(crate) timer_at: Time,
     pub(crate) closed: bool,
 }
@@ -160,12 +160,12 @@ impl Sender {
         };
     }
 
-    /// Sets whether later packets get the class below all others.
+    /// Sets whether later packets have the class below all other classes.
     pub(crate) fn set_below(&mut self, below: bool) {
         self.below = below;
     }
 
-    /// Returns whether the sender waits only for its application.
+    /// Returns whether the sender can send only when the application provides more data.
     fn is_starved(&self) -> bool {
         self.ready < self.task.object.blocks()
     }
@@ -180,7 +180,7 @@ impl Sender {
                 || self.demand.is_due())
     }
 
-    /// Returns the next packet: an offer, then symbols of the window, then requested symbols, then probes.
+    /// Returns the next packet. Offers come first, then symbols of the window, requested symbols, and probes.
     pub(crate) fn transmit(&mut self, now: Time, config: &ScdpConfig) -> Option<Segment> {
         if self.closed {
             return None;
@@ -192,7 +192,7 @@ impl Sender {
         while self.pushed < self.to_push {
             let block = self.block_of(self.pushed);
             self.pushed += 1;
-            // A receiver with several senders may complete the block before this sender has pushed its share.
+            // A receiver with several senders may complete the block before this sender has pushed all its symbols.
             if !self.demand.is_closed(block) {
                 let class = self.class_of_push(config);
                 return self.send(now, block, true, class);
@@ -207,26 +207,27 @@ impl Sender {
             return Some(self.speak(now, peer, asks));
         }
         let last = self.task.object.blocks() - 1;
-        // A receiver that has enough of every block, and still decodes, has no first wanted block.
+        // A receiver that has enough symbols of every block, and still decodes, needs no block. It gets the last block.
         let block = self.demand.first_wanted(peer).min(last);
         let host = self.peers[peer].host;
         let heard = match self.peers.len() {
             1 => self.heard,
             _ => self.peers[peer].heard,
         };
-        // A receiver that was never heard may lack the session, so the symbol carries SYN and can open it.
+        // If no packet of the receiver has arrived, it may not know the session. So the symbol has SYN and can open the
+        // session.
         let mut probe = self.send(now, block, !heard, class)?;
         probe.tuple.dst = host;
         Some(probe)
     }
 
-    /// Returns whether receivers give credits.
+    /// Returns whether the session is in credit mode.
     #[inline]
     const fn uses_credits(&self) -> bool {
         matches!(self.demand, Demand::Credit(_))
     }
 
-    /// Returns a packet for one receiver: the offer again if no packet of it has arrived, otherwise a status.
+    /// Returns a packet for one receiver: the offer again if no packet from it has arrived, otherwise a status.
     fn speak(&mut self, now: Time, peer: usize, asks: bool) -> Segment {
         let heard = match self.peers.len() {
             1 => self.heard,
@@ -267,7 +268,7 @@ impl Sender {
         let Some(peer) = self.peer(host) else {
             return false;
         };
-        // These credits left before the receiver was done. They are valid, but they request nothing.
+        // These credits left before the receiver was done. They are valid, but request nothing.
         if self.demand.is_done(peer) {
             return true;
         }
@@ -287,18 +288,18 @@ impl Sender {
             self.peers[peer].fin = header.fin;
             self.fin = self.all_said_fin();
         } else {
-            // For a single receiver FIN only selects the class, so the FIN of an old pull does no harm.
+            // With a single receiver FIN only selects the class, so FIN in an old pull causes no error.
             self.fin = header.fin;
         }
         true
     }
 
-    /// Returns the class of the next symbol. It depends on the bytes sent by all senders of the object, each
-    /// of which counts with the bytes of this sender.
+    /// Returns the class of the next symbol. The class depends on the bytes sent by all senders of the object. This
+    /// sender assumes that every sender has sent the same number of bytes.
     #[inline]
     pub(crate) fn class(&self, config: &ScdpConfig) -> u8 {
-        // The answer to a pull with FIN has the highest class, like pushed symbols, because it ends the
-        // session. While symbols remain to be pushed, the next symbol is usually one of them.
+        // The answer to a pull with FIN has the highest class, like pushed symbols, because the answer ends the
+        // session. While symbols remain to be pushed, the next symbol is usually a pushed symbol.
         if self.below || self.fin || self.pushed < self.window {
             return self.class_of_push(config);
         }
@@ -315,8 +316,7 @@ impl Sender {
         }
     }
 
-    /// Returns the block of a pushed symbol. The loop is short, because a window rarely extends beyond the
-    /// first block.
+    /// Returns the block of a pushed symbol. The loop is short, because a window rarely extends beyond the first block.
     fn block_of(&self, number: u32) -> u32 {
         let mut before = 0;
         let mut pushes = self.task.object.pushes(self.task.share, self.window);
@@ -324,7 +324,7 @@ impl Sender {
             before += count;
             before > number
         });
-        // The pushes cover the whole window, and `to_push` is never larger, so a block is always found.
+        // The blocks cover the whole window, and `to_push` is never larger, so a block is always found.
         block.map_or(0, |(block, _)| block)
     }
 
@@ -343,7 +343,7 @@ impl Sender {
         self.moved_at = now;
         let payload = object.payload(block, esi);
         self.stats.payload_sent += u64::from(payload);
-        // SCDP retransmits no symbol. This field counts repair symbols instead.
+        // SCDP never retransmits a symbol. This field counts repair symbols instead.
         self.stats.retransmissions += u32::from(esi >= object.source_symbols(block));
         self.waits_since = now;
         let options = match &mut self.demand {
@@ -394,8 +394,8 @@ impl Sender {
         }
     }
 
-    /// Returns the receiver at `host`. A single receiver needs no search: the addresses of the session
-    /// identify it.
+    /// Returns the position of the receiver at `host`. A single receiver needs no search, because the addresses of the
+    /// session identify it.
     #[inline]
     fn peer(&self, host: HostId) -> Option<usize> {
         if self.peers.len() == 1 {
@@ -419,12 +419,12 @@ impl Sender {
         if header.block >= object.blocks() || header.blocks > object.blocks() {
             return false;
         }
-        // This pull left before the receiver was done. It is valid, but it requests nothing.
+        // This pull left before the receiver was done. The pull is valid, but requests nothing.
         if self.demand.is_done(peer) {
             return true;
         }
         self.hear(now, peer);
-        // A receiver has at most a window on its way, and may request a block again from the start.
+        // A receiver has at most a window of pending symbols, and may request a block again from the start.
         let most = object
             .source_symbols(header.block)
             .saturating_add(config.overhead)
@@ -436,7 +436,7 @@ impl Sender {
             self.peers[peer].fin = header.fin;
             self.fin = self.all_said_fin();
         } else if owes_more {
-            // A pull without new requests may be an old pull, so its FIN does not count.
+            // A pull without new requests may be an old pull, so FIN in it does not count.
             self.fin = header.fin;
         }
         true
@@ -459,7 +459,7 @@ impl Sender {
         self.is_over()
     }
 
-    /// Records that a receiver waits for nothing more.
+    /// Records that a receiver needs no more symbols.
     fn release_peer(&mut self, peer: usize) {
         self.demand.finish(peer);
         self.fin = self.all_said_fin();
@@ -482,7 +482,7 @@ impl Sender {
         self.peers.iter().filter(|peer| peer.dropped).count()
     }
 
-    /// Returns how many more receivers may be dropped as stragglers.
+    /// Returns the number of receivers that may still be dropped as stragglers.
     fn dispensable(&self, policy: StragglerPolicy) -> usize {
         match policy {
             StragglerPolicy::Wait => 0,
@@ -495,7 +495,7 @@ impl Sender {
         }
     }
 
-    /// Returns the time at which receivers that do not pull become stragglers.
+    /// Returns the time at which receivers that do not pull will count as stragglers.
     #[inline]
     fn straggling_at(&self) -> Option<Time> {
         let after = self.task.stragglers?.after;
@@ -505,8 +505,8 @@ impl Sender {
         any.then(|| self.moved_at.saturating_add(after))
     }
 
-    /// Returns the receivers that have delayed the others for too long and were not reported before. Drops as
-    /// many of them as the policy allows.
+    /// Returns the receivers that have delayed the others for too long and were not reported before. Drops these
+    /// receivers, as far as the policy allows.
     pub(crate) fn find_stragglers(&mut self, now: Time) -> Vec<Straggler> {
         let Some(stragglers) = self.task.stragglers else {
             return Vec::new();
@@ -518,14 +518,14 @@ impl Sender {
         self.moved_at = now;
         let peers = 0..self.peers.len();
         if peers.clone().all(|peer| self.demand.holds_up(peer)) {
-            // No receiver waits for another one, so the cause may be the loss of all pulls or all symbols.
+            // No receiver waits for another, so the cause may be the loss of all pulls or all symbols.
             return Vec::new();
         }
         let slow: Vec<usize> = peers
             .filter(|&peer| !self.peers[peer].reported && self.demand.holds_up(peer))
             .collect();
         let dispensable = self.dispensable(stragglers.policy);
-        // If only some of them may be dropped, the order of the application's list decides.
+        // If only some stragglers may be dropped, the order of the application's list decides.
         for (number, &peer) in slow.iter().enumerate() {
             self.peers[peer].reported = true;
             if number < dispensable {
@@ -552,7 +552,7 @@ impl Sender {
     #[inline]
     fn hear(&mut self, now: Time, peer: usize) {
         self.heard = true;
-        // With one receiver, `self.heard` says the same, without an access to the list.
+        // With one receiver, `self.heard` contains the same information, and the list is not accessed.
         if self.peers.len() > 1 {
             self.peers[peer].heard = true;
         }
@@ -561,12 +561,12 @@ impl Sender {
         if self.peers.len() == 1 || !self.uses_credits() {
             self.waits_since = now;
         }
-        // In a group with credits, requests from other receivers must not restart this timeout. Otherwise the
-        // receiver for which all wait would never get a probe.
+        // In a group in credit mode, requests from other receivers must not restart this timeout. Otherwise the
+        // receiver for which all others wait would never get a probe.
     }
 
-    /// Returns the time of the next timeout or straggler check, or `None` if the sender has a packet to send
-    /// or waits for its application.
+    /// Returns the time of the next timeout or straggler check. Returns `None` if the sender has a packet to send or
+    /// waits for its application.
     #[inline]
     pub(crate) fn deadline(&self, config: &ScdpConfig) -> Option<Time> {
         if self.closed || self.can_send() || self.is_starved() {
@@ -625,7 +625,7 @@ impl Sending for Sender {
     }
 
     fn close(&mut self) {
-        // Frees the large parts now. The rest stays for the time-wait.
+        // This frees the large parts now. The other parts stay for the time-wait.
         self.closed = true;
         self.sent = Vec::new();
         self.demand = Demand::new(0);

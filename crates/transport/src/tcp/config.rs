@@ -21,31 +21,32 @@ pub struct TcpConfig {
     pub mss: u32,
     /// Data that may leave before the first ACK. Default 10 segments (RFC 6928).
     pub initial_window: InitialWindow,
-    /// Lower bound of the retransmission timeout. It is at least `clock_granularity`, because a smaller bound
-    /// would have no effect. Default 200 ms (Linux; RFC 6298 requires 1 s, and data centres use 1 to 10 ms).
+    /// Lower bound of the retransmission timeout, at least `clock_granularity` (a smaller bound would have no effect).
+    /// Default 200 ms (Linux; RFC 6298 requires 1 s, and data centres use 1 to 10 ms).
     pub min_rto: Duration,
     /// Retransmission timeout before the first sample, also for the SYN. Default 1 s (RFC 6298, 2.1); 3 s in
     /// RepNet's testbed (RFC 2988).
     pub initial_rto: Duration,
     /// Upper bound of the retransmission timeout. Default 60 s (RFC 6298, 2.5).
     pub max_rto: Duration,
-    /// G of RFC 6298, 2.3: the timeout is at least the smoothed round-trip time plus this value. Default 1 ms
-    /// (a 1,000 Hz tick, as in ns-3). Linux in effect uses `min_rto`. Small values cause spurious timeouts if
-    /// the round-trip time is steady and above `min_rto`.
+    /// G of RFC 6298, 2.3: the timeout is at least the smoothed round-trip time plus this value. Default 1 ms (a 1,000
+    /// Hz tick, as in ns-3). Linux uses `min_rto` in this place. Small values cause spurious timeouts if the round-trip
+    /// time is steady and above `min_rto`.
     pub clock_granularity: Duration,
     /// Whether the timeout exceeds the smoothed round-trip time by at least `min_rto`, as in Linux
-    /// (`tcp_rtt_estimator`). RFC 6298 demands at least `clock_granularity` above it, and `min_rto` in all. Default
-    /// off.
+    /// (`tcp_rtt_estimator`). In RFC 6298 it exceeds the smoothed round-trip time by at least `clock_granularity`, and
+    /// is itself at least `min_rto`. Default off.
     pub min_rto_above_srtt: bool,
-    /// Period of the timers' clock. A probe waits two periods longer than two round trips, and a reordering timer two
-    /// periods longer than its window, as in Linux. Default 1 ms.
+    /// Period of the clock that drives the timers. As in Linux, a probe waits for two round trips plus two periods, and
+    /// a reordering timer for its window plus two periods. Default 1 ms.
     pub tick: Duration,
-    /// Number of ACKs at the start of a connection that are not delayed, and again after a gap of more than the
-    /// retransmission timeout or a segment that arrived twice. An end that answers data with data within the delay of
-    /// ACKs delays its ACKs until then. Default 0; 16 in Linux (`TCP_MAX_QUICKACKS`).
+    /// Number of quick ACKs: ACKs that leave without delay. A connection starts with this number. It starts again with
+    /// this number after a gap longer than the retransmission timeout, and after a segment that arrived twice. If an
+    /// end answers data with data within the delay of ACKs, its ACKs wait for these answers instead. Default 0; 16 in
+    /// Linux (`TCP_MAX_QUICKACKS`).
     pub quick_acks: u8,
-    /// Limits for delayed ACKs; `None` acknowledges every segment. By default every second segment is
-    /// acknowledged, or after 40 ms (RFC 5681, 4.2 allows 500 ms; Linux uses 40 ms).
+    /// Limits for delayed ACKs. `None`: every segment is acknowledged at once. By default every second segment is
+    /// acknowledged, and a single segment after 40 ms (RFC 5681, 4.2 allows 500 ms; Linux uses 40 ms).
     pub delayed_ack: Option<DelayedAck>,
     /// Whether the first two duplicate ACKs release new data (RFC 3042). Default on.
     pub limited_transmit: bool,
@@ -57,45 +58,46 @@ pub struct TcpConfig {
     /// Whether a sender with [`LossRecovery::Rack`] spreads the reduction of its window over a round trip (PRR, RFC
     /// 6937). Otherwise the window falls to `ssthresh` at once. Default off.
     pub rate_reduction: bool,
-    /// Whether a sender with [`LossRecovery::Rack`] takes a reduction of its window back once DSACKs show that nothing
-    /// was lost (RFC 3708). Default off.
+    /// Whether a sender with [`LossRecovery::Rack`] undoes a reduction of its window when DSACKs show that nothing was
+    /// lost (RFC 3708). Default off.
     pub undo: bool,
-    /// Whether a sender with [`LossRecovery::Rack`] sends new data after a timeout to find out whether it was spurious,
-    /// and then takes the reduction of its window back (F-RTO, RFC 5682). Default off.
+    /// Whether a sender with [`LossRecovery::Rack`] sends new data after a timeout to find out whether the timeout was
+    /// spurious. If so, it undoes the reduction of its window (F-RTO, RFC 5682). Default off.
     pub frto: bool,
-    /// Whether segments carry time stamps, so that an ACK shows which transmission it answers. With `undo` a sender
-    /// with [`LossRecovery::Rack`] then takes a reduction back if the ACK answers the original (Eifel, RFC 3522).
+    /// Whether segments contain time stamps. An ACK then shows which transmission it answers. With `undo` a sender with
+    /// [`LossRecovery::Rack`] undoes a reduction if the ACK answers the original transmission (Eifel, RFC 3522).
     /// Default off.
     pub timestamps: bool,
-    /// Whether a loss reduces the window itself, as in Linux, and not the bytes in flight (FlightSize of RFC 5681).
-    /// Default off.
+    /// Whether a loss reduces the window itself, as in Linux. Otherwise the new window derives from the bytes in flight
+    /// (FlightSize of RFC 5681). Default off.
     pub reduces_window: bool,
-    /// Whether the receiver reports SACK blocks and the sender uses them for recovery (RFC 2018, 6675).
-    /// Default off: NewReno's recovery (RFC 6582). Both hosts need the same value.
+    /// Whether the receiver reports SACK blocks and the sender uses them for recovery (RFC 2018, 6675). Default off,
+    /// which means the recovery of NewReno (RFC 6582). Both hosts need the same value.
     pub sack: bool,
-    /// Large-send offload: payload bytes per burst; 0 (the default) is off. A connection waits until the
-    /// window admits a burst of `min(lso_bytes, cwnd / 3)` (a third as in Linux's `tcp_tso_win_divisor`), or
-    /// all remaining data, or until nothing is in flight. Then it sends as much as the window admits, up to
-    /// `lso_bytes`, as segments of one MSS back to back: no other connection of the host sends data in
-    /// between. Retransmissions and limited transmit do not wait.
+    /// Large-send offload: payload bytes per burst; 0 (the default) is off. A connection waits until the window admits
+    /// a burst of `min(lso_bytes, cwnd / 3)` (a third as in Linux's `tcp_tso_win_divisor`). It does not wait if the
+    /// window admits all remaining data, or if nothing is in flight. Then it sends as much as the window admits, up to
+    /// `lso_bytes`, as segments of one MSS back to back. No other connection of the host sends data between these
+    /// segments. Retransmissions and limited transmit do not wait.
     pub lso_bytes: u32,
-    /// Whether a connection keeps its initial window after one lost SYN or SYN-ACK, and starts with one segment only
-    /// after two (`tcp_init_transfer` of Linux). Default off: it starts with one segment after one (RFC 5681, 3.1).
+    /// Whether a connection keeps its initial window after one lost SYN or SYN-ACK (`tcp_init_transfer` of Linux). It
+    /// then starts with one segment only after two losses. Default off: it starts with one segment after one loss (RFC
+    /// 5681, 3.1).
     pub lost_syn_keeps_window: bool,
-    /// Number of timeouts of a SYN before the timeout doubles. Default 0 (RFC 6298, 5.5); 4 in Linux since 6.5
+    /// Number of timeouts of a SYN that do not double the timeout. Default 0 (RFC 6298, 5.5); 4 in Linux since 6.5
     /// (`tcp_syn_linear_timeouts`).
     pub linear_syn_timeouts: u8,
-    /// Number of segments by which one ACK opens the window in slow start at most (L of RFC 3465); after a timeout one.
-    /// Default 2. `None`: every acknowledged byte counts, as in Linux.
+    /// Largest number of segments by which one ACK opens the window in slow start (L of RFC 3465). After a timeout the
+    /// limit is one segment. Default 2. `None`: every acknowledged byte counts, as in Linux.
     pub slow_start_limit: Option<u32>,
-    /// Use of the window that lets it grow. Default [`WindowUse::Full`].
+    /// Condition under which the sender uses its window enough to let it grow. Default [`WindowUse::Full`].
     pub window_use: WindowUse,
-    /// Whether the window of a connection that was idle for more than a retransmission timeout shrinks: by half for
-    /// each timeout, down to the initial window (RFC 2861; `tcp_slow_start_after_idle` of Linux). Needs
-    /// [`LossRecovery::Rack`]. Default off.
+    /// Whether the window shrinks after an idle time longer than a retransmission timeout: by half for each timeout,
+    /// down to the initial window (RFC 2861; `tcp_slow_start_after_idle` of Linux). Needs [`LossRecovery::Rack`].
+    /// Default off.
     pub restart_after_idle: bool,
-    /// Whether all segments of DCTCP are ECN-capable, also SYNs and pure ACKs, as in Linux. Default off (RFC 8257: data
-    /// only).
+    /// Whether all segments of DCTCP are ECN-capable, including SYNs and pure ACKs, as in Linux. Default off: only data
+    /// segments are ECN-capable (RFC 8257).
     pub control_ect: bool,
     /// Upper bound of the congestion window in bytes. Default unlimited.
     pub max_cwnd: u64,
@@ -115,14 +117,14 @@ pub struct TcpConfig {
     /// Number of consecutive expiries of the retransmission timer without progress before the connection
     /// fails. Default 15 (Linux).
     pub max_data_retries: u8,
-    /// Port on which hosts accept connections, 1 to 32,765: below the ports of outgoing connections. RepNet
-    /// also uses the next port, for the second connection. RANS also uses the next two ports, for copies of
-    /// low class and for flows that are not requests. Default 80.
+    /// Port on which hosts accept connections, 1 to 32,765, so that it is below the ports of outgoing connections.
+    /// RepNet also uses the next port, for the second connection. RANS also uses the next two ports, for copies of low
+    /// class and for flows that are not requests. Default 80.
     pub port: u16,
     /// Congestion control. Default NewReno.
     pub congestion: Congestion,
-    /// Whether NewReno and CUBIC negotiate ECN and react to a mark as to a loss, once per window (RFC 3168,
-    /// 6.1.2). Default off. DCTCP always negotiates ECN.
+    /// Whether NewReno and CUBIC negotiate ECN (RFC 3168, 6.1.2). They then react to a mark as to a loss, once per
+    /// window. Default off. DCTCP always negotiates ECN.
     pub classic_ecn: bool,
     /// Tags of PIAS. Default none: all segments are in the highest class.
     pub tags: Option<Tags>,
@@ -173,7 +175,7 @@ impl Default for TcpConfig {
     }
 }
 
-/// Loss detection of connections with SACK. Connections without SACK use NewReno's (RFC 6582).
+/// Loss detection of connections with SACK. Connections without SACK use the recovery of NewReno (RFC 6582).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LossRecovery {
     /// Loss detection by the number of SACK blocks and bytes above a hole (RFC 6675).
@@ -182,13 +184,13 @@ pub enum LossRecovery {
     Rack,
 }
 
-/// Use of the congestion window that lets it grow.
+/// Condition under which the sender uses its congestion window enough to let it grow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WindowUse {
     /// The window limited the sender (RFC 9438, 5.8).
     Full,
     /// In slow start the sender used more than half of the window (RFC 7661; `tcp_is_cwnd_limited` of Linux). In
-    /// congestion avoidance the window limited the sender. Needs [`LossRecovery::Rack`].
+    /// congestion avoidance the window limited the sender, as with `Full`. Needs [`LossRecovery::Rack`].
     Half,
 }
 
@@ -204,15 +206,16 @@ pub enum InitialWindow {
 /// Limits for delayed ACKs (RFC 1122, 4.2.3.2; RFC 5681, 4.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DelayedAck {
-    /// Number of segments per ACK, at least 2. RFC 5681 allows 2; NIC coalescing merges more.
+    /// Number of segments that one ACK acknowledges, at least 2. RFC 5681 allows 2. NIC coalescing merges more
+    /// segments.
     pub segments: u8,
-    /// Longest delay of an ACK. It is less than `min_rto`, or the peer would time out.
+    /// Longest delay of an ACK. The delay is less than `min_rto`, because the peer would time out otherwise.
     pub timeout: Duration,
 }
 
 impl DelayedAck {
-    /// Returns limits that acknowledge every second segment, or after 40 ms (Linux), or after half of `min_rto` if that
-    /// is shorter.
+    /// Returns limits that acknowledge every second segment. A single segment is acknowledged after 40 ms (Linux), or
+    /// after half of `min_rto` if this is shorter.
     pub fn below(min_rto: Duration) -> Self {
         Self {
             segments: 2,

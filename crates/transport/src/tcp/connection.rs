@@ -12,15 +12,15 @@ use crate::tcp::{TcpFlags, TcpHeader};
 use crate::{Ecn, FlowStats, PathPin, Segment};
 use tailcut_units::{FiveTuple, FlowId, Time};
 
-/// Name of a connection of one endpoint. After the connection has ended, the name stays invalid, even when
-/// its slot is in use again.
+/// Identifier of a connection of one endpoint. It stays invalid after the connection has ended, even when another
+/// connection uses the same slot.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ConnectionId {
     pub(crate) slot: u32,
     pub(crate) generation: u32,
 }
 
-/// End of a connection.
+/// Role of this host in a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
     /// The end that sent the SYN.
@@ -32,9 +32,9 @@ pub enum Role {
 /// Summary of a connection that has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Summary {
-    /// Flow that the connection carried.
+    /// Flow that the connection transferred.
     pub flow: FlowId,
-    /// End of the connection at this host.
+    /// Role of this host in the connection.
     pub role: Role,
     /// Cost of the connection at this end.
     pub stats: FlowStats,
@@ -46,13 +46,13 @@ pub(crate) enum State {
     Free,
     SynSent,
     SynReceived,
-    /// From the end of the handshake until both FINs are acknowledged.
+    /// The handshake is complete. This state lasts until both FINs are acknowledged.
     Established,
-    /// The connection is closed, but still answers a peer that missed the last ACK.
+    /// The connection is closed, but still answers a peer that has not received the last ACK.
     Lingering,
 }
 
-/// ECN variant of this connection: how marks are echoed and answered.
+/// ECN variant of this connection. It decides how the receiver echoes marks and how the sender reacts to them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Negotiated {
     NoEcn,
@@ -60,7 +60,7 @@ enum Negotiated {
     Accurate,
 }
 
-/// Fate of a connection after an input.
+/// Whether a connection continues or ends after an input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Fate {
     Lives,
@@ -81,7 +81,7 @@ pub(crate) struct Connection {
     pub(crate) state: State,
     pub(crate) role: Role,
     ecn: Negotiated,
-    /// Class in which the slot waits for its turn to send, if it waits.
+    /// Class in which the slot waits to send; `None` if the slot does not wait.
     pub(crate) queued: Option<u8>,
     /// Whether a `Delivered` event waits in the event queue.
     pub(crate) delivery_queued: bool,
@@ -176,8 +176,7 @@ impl Connection {
         header: &TcpHeader,
         shared: &mut Shared,
     ) -> Fate {
-        // All other segments of an established connection skip the state machine, which keeps this path
-        // short.
+        // All other segments of an established connection skip the state machine, because this path must be fast.
         let unusual = TcpFlags::SYN.with(TcpFlags::RST);
         if self.state != State::Established || header.flags.overlaps(unusual) {
             match self.on_unusual_segment(now, slot, segment.payload, header, shared) {
@@ -188,8 +187,8 @@ impl Connection {
         let flags = header.flags;
         if flags.has(TcpFlags::ACK) {
             if !self.sender.accepts(header.ack) {
-                // RFC 9293 (3.10.7.4) answers an ACK of data that was never sent with an ACK. Here such a
-                // segment is only counted.
+                // RFC 9293 (3.10.7.4) answers an ACK of data that was never sent with an ACK. This code only counts the
+                // segment.
                 shared.ignored += 1;
                 return Fate::Lives;
             }
@@ -224,8 +223,7 @@ impl Connection {
     ) -> Proceed {
         let flags = header.flags;
         if flags.has(TcpFlags::RST) {
-            // In the other states the layer above was not notified of the connection yet, or has already received
-            // `Closed`.
+            // In the other states the layer above does not know the connection yet, or has already received `Closed`.
             if matches!(self.state, State::SynSent | State::Established) {
                 let event = ConnectionEvent::Reset {
                     id: self.id(slot),
@@ -263,7 +261,7 @@ impl Connection {
                 self.syn_due = true;
                 Proceed::No(Fate::Lives)
             }
-            // The SYN takes no number, so the ACK of a SYN-ACK is 0.
+            // The SYN has no sequence number here, so the ACK of a SYN-ACK is 0.
             State::SynReceived if ack && header.ack == 0 && !syn => {
                 self.establish(now, shared);
                 shared.events.push_back(ConnectionEvent::Accepted {
@@ -274,7 +272,7 @@ impl Connection {
                 });
                 Proceed::WithData
             }
-            // This acknowledges data that was never sent: the SYN was an old duplicate.
+            // The segment acknowledges data that was never sent, so the SYN was an old duplicate.
             State::SynReceived => {
                 shared.ignored += 1;
                 Proceed::No(Fate::Ends)
@@ -342,7 +340,7 @@ impl Connection {
         if matches!(arrival, Arrival::InOrder | Arrival::FilledHole) {
             if shared.report_delivered && !self.delivery_queued && segment.payload > 0 {
                 self.delivery_queued = true;
-                // `poll_event` fills in the total.
+                // `poll_event` sets the total.
                 let id = self.id(slot);
                 shared
                     .events
@@ -361,7 +359,7 @@ impl Connection {
         }
     }
 
-    /// Updates the ECN echo from the marks of a data segment. Returns whether the ACK must leave now.
+    /// Updates the ECN echo from the mark of a data segment. Returns whether the ACK must leave now.
     #[inline]
     fn on_mark_bits(
         &mut self,
@@ -392,8 +390,8 @@ impl Connection {
         true
     }
 
-    /// Sends an ACK for data in order. The ACK travels with data, if some can leave now, or with the answer
-    /// to a FIN.
+    /// Sends an ACK for data in order. The ACK is part of the next data segment or of the answer to a FIN, if one can
+    /// leave now.
     #[inline]
     fn ack_in_order(&mut self, now: Time, shared: &mut Shared) {
         if self.receiver.finished() || self.sender.plan(&shared.config).is_some() {
@@ -430,13 +428,13 @@ impl Connection {
 
     // Input from the clock.
 
-    /// Returns the time of the next timer; `Time::MAX` if none is set.
+    /// Returns the expiry of the next timer; `Time::MAX` if no timer is set.
     #[inline]
     pub(crate) fn deadline(&self) -> Time {
         self.sender.rto_deadline.min(self.receiver.ack_deadline)
     }
 
-    /// Adds an entry to the timer queue, unless the valid entry is early enough.
+    /// Adds an entry to the timer queue, unless the queue has an early enough entry for this connection.
     #[inline]
     pub(crate) fn arm(&mut self, slot: u32, shared: &mut Shared) {
         let deadline = self.deadline();
@@ -451,7 +449,7 @@ impl Connection {
     }
 
     pub(crate) fn on_timeout(&mut self, now: Time, slot: u32, shared: &mut Shared) -> Fate {
-        // Both timers share one entry in the queue, so either or both of them may be due.
+        // Both timers share one entry in the queue, so one timer or both may be due.
         if self.receiver.ack_deadline <= now {
             self.receiver.on_ack_timer();
             self.push_ack(now, shared);
@@ -480,7 +478,7 @@ impl Connection {
             }
             State::Established => {
                 if self.sender.on_timeout(now, &shared.config) {
-                    // The peer may still exist. An abort (RFC 9293, 3.10.5) ends its connection too.
+                    // The peer may still exist. A reset (RFC 9293, 3.10.5) ends its side of the connection too.
                     shared.control.push_back(self.reset_segment(&shared.config));
                     self.fail(slot, shared);
                     return Fate::Ends;
@@ -511,7 +509,7 @@ impl Connection {
         }
     }
 
-    /// Returns the class in which the connection waits for its turn: the class of its next segment.
+    /// Returns the class in which the connection waits to send: the class of its next segment.
     #[inline]
     pub(crate) fn turn(&self, config: &TcpConfig) -> u8 {
         let Some(tags) = config.tags.as_ref().filter(|tags| tags.in_order) else {
@@ -527,7 +525,7 @@ impl Connection {
     }
 }
 
-/// Result of an unusual segment: whether its data is processed as usual.
+/// Decision after an unusual segment: whether its data is processed as usual.
 enum Proceed {
     WithData,
     No(Fate),
@@ -537,7 +535,7 @@ enum Proceed {
 mod tests {
     use super::*;
 
-    /// The limit keeps a host with a thousand flows within the cache.
+    /// With this limit a host with a thousand flows fits into the cache.
     #[test]
     fn a_connection_has_at_most_344_bytes() {
         let size = size_of::<Connection>();

@@ -1,5 +1,5 @@
-//! Lookup of a connection by the addresses of a segment: an open-addressing table with linear probing and a
-//! fixed hash. So a run never depends on a random seed, and a lookup costs one cache line.
+//! Lookup of a connection by the addresses of a segment: an open-addressing table with linear probing and a fixed hash.
+//! A fixed hash makes runs independent of a random seed, and linear probing needs one cache line per lookup.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -21,7 +21,7 @@ impl Key {
     }
 
     fn new(peer: u32, peer_port: u16, local_port: u16) -> Self {
-        // The own host is the same in all keys, so peer and ports fit into 64 bits without a hash.
+        // All keys have the same local host, so peer and ports fit into 64 bits without a hash.
         Self(u64::from(peer) << 32 | u64::from(peer_port) << 16 | u64::from(local_port))
     }
 }
@@ -59,15 +59,15 @@ impl Demux {
         }
     }
 
-    /// Returns the preferred index of a key by Fibonacci hashing: the top bits of the product with the golden
-    /// ratio. This needs one multiplication, and spreads keys that differ in a few low bits of hosts and
-    /// ports evenly.
+    /// Returns the preferred index of a key by Fibonacci hashing: the top bits of the product with the golden ratio.
+    /// The hash costs one multiplication. It spreads keys evenly, even if they differ only in a few low bits of hosts
+    /// and ports.
     #[inline]
     fn home(&self, key: u64) -> usize {
         (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
     }
 
-    /// Returns the index of `key`, or of the empty entry where it belongs.
+    /// Returns the index of `key`, or of the empty entry where `key` belongs.
     #[inline]
     fn find(&self, key: Key) -> usize {
         let mask = self.entries.len() - 1;
@@ -106,7 +106,7 @@ impl Demux {
             };
             self.entries.len() * 2
         ];
-        // Twice as many entries need one more bit as the index.
+        // Twice as many entries need an index with one more bit.
         self.shift -= 1;
         for entry in core::mem::replace(&mut self.entries, bigger) {
             if entry.slot != EMPTY {
@@ -116,7 +116,7 @@ impl Demux {
         }
     }
 
-    /// Removes `key`, and moves later entries of its run forward, so that no tombstones are needed.
+    /// Removes `key`, and moves later entries of the same run forward, so that no tombstones are needed.
     pub(crate) fn remove(&mut self, key: Key) {
         let mask = self.entries.len() - 1;
         let mut hole = self.find(key);
@@ -131,7 +131,8 @@ impl Demux {
             if entry.slot == EMPTY {
                 break;
             }
-            // An entry moves into the hole only if the hole is not before its home, or lookups would miss it.
+            // An entry moves into the hole only if its preferred index is at or before the hole. Otherwise lookups
+            // would miss it.
             let from_home = at.wrapping_sub(self.home(entry.key)) & mask;
             if from_home >= (at.wrapping_sub(hole) & mask) {
                 self.entries[hole] = entry;
@@ -162,7 +163,7 @@ mod tests {
                     place.insert(step as u32);
                     demux.insert(Key(key), step as u32);
                 }
-                // The table never holds more than 40 keys, so it stays small however many keys come and go.
+                // The table never holds more than 40 keys, so it stays small for any number of insertions.
                 prop_assert!(demux.entries.len() <= 128);
                 for key in 0..40 {
                     prop_assert_eq!(demux.get(Key(key)), model.get(&key).copied());

@@ -1,9 +1,9 @@
-//! All TCP connections of one host. Layers above TCP use this interface.
+//! All TCP connections of one host. This is the interface for the layers above TCP.
 //!
-//! Methods belong to four groups: the layer above (`connect`, `write`, `finish`, `reset`, `poll_event`), the network
-//! (`on_segment`, `poll_transmit`, `has_transmit`), the clock (`on_timeout`, `next_timeout`), and getters. After each
-//! input, call `poll_event` until it returns `None`, and then `poll_transmit` while the NIC has room. The time never
-//! decreases.
+//! The methods belong to four groups: the layer above (`connect`, `write`, `finish`, `reset`, `poll_event`), the
+//! network (`on_segment`, `poll_transmit`, `has_transmit`), the clock (`on_timeout`, `next_timeout`), and getters.
+//! After each input, call `poll_event` until it returns `None`, and then `poll_transmit` while the NIC accepts
+//! segments. The time never decreases.
 
 use super::config::TcpConfig;
 use super::congestion::{Controller, Window};
@@ -29,52 +29,52 @@ const MAX_OFFSET: u64 = 1 << 62;
 pub enum ConnectionEvent {
     /// The handshake of a connection that a peer opened is complete.
     Accepted {
-        /// Name of the new connection.
+        /// Identifier of the new connection.
         id: ConnectionId,
         /// Addresses and ports of the segments that the peer sends: `src` is the peer.
         tuple: FiveTuple,
-        /// Flow in the peer's SYN.
+        /// Flow number in the peer's SYN.
         flow: FlowId,
         /// Path to which the peer's SYN was pinned.
         path: PathPin,
     },
     /// The handshake of a connection that this host opened is complete.
     Established {
-        /// Name of the connection.
+        /// Identifier of the connection.
         id: ConnectionId,
     },
-    /// More bytes have arrived in order. This event occurs only after [`Endpoint::report_delivered`]. One event may
-    /// cover several segments.
+    /// More bytes have arrived in order. The endpoint reports this event only after [`Endpoint::report_delivered`]. One
+    /// event may cover several segments.
     Delivered {
-        /// Name of the connection.
+        /// Identifier of the connection.
         id: ConnectionId,
         /// Number of bytes delivered so far.
         total: u64,
     },
     /// The peer's FIN and every byte before it have arrived.
     PeerFinished {
-        /// Name of the connection.
+        /// Identifier of the connection.
         id: ConnectionId,
         /// Total number of delivered bytes.
         total: u64,
     },
-    /// The peer aborted the connection. The name of the connection is no longer valid.
+    /// The peer aborted the connection. The identifier of the connection is no longer valid.
     Reset {
-        /// Name of the connection.
+        /// Identifier of the connection.
         id: ConnectionId,
         /// Summary of the connection.
         summary: Summary,
     },
-    /// The connection failed after too many retransmissions. The name of the connection is no longer valid.
+    /// The connection failed after too many retransmissions. The identifier of the connection is no longer valid.
     Failed {
-        /// Name of the connection.
+        /// Identifier of the connection.
         id: ConnectionId,
         /// Summary of the connection.
         summary: Summary,
     },
     /// Both directions are finished and acknowledged. No more payload is sent.
     Closed {
-        /// Name of the connection.
+        /// Identifier of the connection.
         id: ConnectionId,
         /// Summary of the connection.
         summary: Summary,
@@ -114,7 +114,7 @@ pub struct Endpoint {
     connections: Vec<Connection>,
     free: Vec<u32>,
     demux: Demux,
-    /// Slots with something to send, by PIAS class if tags are configured.
+    /// Slots that have something to send, by PIAS class if tags are configured.
     ready: Turns<u32>,
     listening: Option<Vec<u16>>,
     next_port: u16,
@@ -152,16 +152,15 @@ impl Endpoint {
         self.listening = Some(ports.to_vec());
     }
 
-    /// Turns [`ConnectionEvent::Delivered`] on or off. It is off at first, because it costs an event per
-    /// segment.
+    /// Turns [`ConnectionEvent::Delivered`] on or off. It is off by default, because it costs one event per segment.
     pub fn report_delivered(&mut self, wanted: bool) {
         self.shared.report_delivered = wanted;
     }
 
     // The layer above.
 
-    /// Returns a local port that no connection to any of `dst_ports` of `dst` uses, or `None` if all are in
-    /// use. Ports are used in turn, so that a port is not used again soon.
+    /// Returns a local port that no connection to any of `dst_ports` of `dst` uses, or `None` if all ports are in use.
+    /// The search starts after the last port that was returned, so that a port is not used again soon.
     pub fn unused_port(&mut self, dst: HostId, dst_ports: &[u16]) -> Option<u16> {
         for _ in EPHEMERAL_PORTS {
             let port = self.next_port;
@@ -210,7 +209,7 @@ impl Endpoint {
         Ok(self.id(slot))
     }
 
-    /// Adds `bytes` to the data that the connection sends. It has no effect after `finish`.
+    /// Adds `bytes` to the data that the connection sends. After `finish` this has no effect.
     pub fn write(&mut self, now: Time, id: ConnectionId, bytes: u64) {
         if self.get(id).is_none() {
             return;
@@ -223,8 +222,8 @@ impl Endpoint {
         self.settle(id.slot, Fate::Lives);
     }
 
-    /// Closes this direction after all written data. The FIN travels with the last data segment, if that
-    /// segment has not left yet.
+    /// Closes this direction after all written data. The FIN is part of the last data segment, if that segment has not
+    /// left yet.
     pub fn finish(&mut self, _now: Time, id: ConnectionId) {
         if let Some(connection) = self.get_mut(id) {
             connection.sender.finish();
@@ -232,8 +231,8 @@ impl Endpoint {
         }
     }
 
-    /// Aborts the connection and sends a RST to the peer. `id` is then no longer valid, and no event follows.
-    /// Returns the summary of the connection, or `None` if there is none.
+    /// Aborts the connection and sends a RST to the peer. `id` is then no longer valid, and no event follows. Returns
+    /// the summary of the connection, or `None` if there is no such connection.
     pub fn reset(&mut self, _now: Time, id: ConnectionId) -> Option<Summary> {
         let connection = self.get(id)?;
         let summary = connection.summary();
@@ -246,8 +245,8 @@ impl Endpoint {
         Some(summary)
     }
 
-    /// Moves a connection to another endpoint of this host, where it continues under another name. The caller must poll
-    /// all events first. ACKs that are queued at this endpoint leave from this endpoint. Returns `None`, and changes
+    /// Moves a connection to another endpoint of this host, where it continues under another identifier. The caller
+    /// must poll all events first. ACKs that are already queued leave from this endpoint. Returns `None`, and changes
     /// nothing, if there is no such connection, or if `to` has a connection with the same addresses and ports.
     pub fn hand_over(&mut self, id: ConnectionId, to: &mut Self) -> Option<ConnectionId> {
         let tuple = self.get(id)?.tuple;
@@ -256,13 +255,12 @@ impl Endpoint {
         }
         let place = &mut self.connections[id.slot as usize];
         let config = &self.shared.config;
-        // `remove` needs a connection in the slot, with the slot's generation and its place in the ready
-        // queue.
+        // `remove` needs a connection in the slot, with the slot's generation and its entry in the ready queue.
         let mut nobody = place.anew(config);
         (nobody.generation, nobody.queued) = (place.generation, place.queued);
         let mut connection = core::mem::replace(place, nobody);
         self.remove(id.slot);
-        // The timer entry and the place in the ready queue stay behind. `settle` creates new ones.
+        // The entries in the timer queue and the ready queue stay behind. `settle` creates new entries.
         connection.timer_at = Time::MAX;
         connection.queued = None;
         let slot = to.insert(connection);
@@ -276,7 +274,7 @@ impl Endpoint {
             match self.shared.events.pop_front()? {
                 ConnectionEvent::Delivered { id, .. } => {
                     let Some(connection) = self.get_mut(id) else {
-                        // The connection has ended since, so its name is not valid any more.
+                        // The connection has ended in the meantime, so its identifier is no longer valid.
                         continue;
                     };
                     connection.delivery_queued = false;
@@ -314,7 +312,8 @@ impl Endpoint {
     #[cold]
     fn on_unknown(&mut self, segment: &Segment, header: &TcpHeader) {
         let flags = header.flags;
-        // A reset gets no reset as an answer (RFC 9293, section 3.5.2). Segments of other hosts get none either.
+        // A reset is never answered with a reset (RFC 9293, section 3.5.2). Segments for other hosts get no answer
+        // either.
         if flags.has(TcpFlags::RST) || segment.tuple.dst != self.host {
             self.shared.ignored += 1;
             return;
@@ -332,7 +331,7 @@ impl Endpoint {
             return;
         }
         self.shared.ignored += 1;
-        // An endpoint accepts a reset with any offset, so this reset needs no numbers.
+        // Endpoints accept a reset with any offset, so this reset has no sequence numbers.
         self.shared.control.push_back(Segment {
             tuple: segment.tuple.reversed(),
             payload: 0,
@@ -345,7 +344,7 @@ impl Endpoint {
         });
     }
 
-    /// Returns the next segment for the NIC: ACKs and RSTs first, then the connections in turn.
+    /// Returns the next segment for the NIC. ACKs and RSTs leave first, then the connections take turns.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         if let Some(segment) = self.shared.control.pop_front() {
             return Some(segment);
@@ -361,7 +360,7 @@ impl Endpoint {
             if connection.wants_transmit(&self.shared.config) {
                 let turn = connection.turn(&self.shared.config);
                 connection.queued = Some(turn);
-                // The segments of a burst stay together: the connection goes back to the head of its class.
+                // The segments of a burst stay together: the connection moves back to the head of its class.
                 if connection.sender.in_burst() {
                     self.ready.enter_first(slot, turn);
                 } else {
@@ -377,8 +376,7 @@ impl Endpoint {
         None
     }
 
-    /// Returns whether `poll_transmit` may return a segment. It may return `true` in error, but never
-    /// `false`.
+    /// Returns whether `poll_transmit` may return a segment. `true` may be wrong, but `false` is always right.
     #[inline]
     pub fn has_transmit(&self) -> bool {
         !self.shared.control.is_empty() || !self.ready.is_empty()
@@ -386,8 +384,7 @@ impl Endpoint {
 
     // The clock.
 
-    /// Runs the timers that are due. Call it at or after `next_timeout`. A call that comes early does
-    /// nothing.
+    /// Runs the timers that are due. Call this method at or after `next_timeout`. An early call does nothing.
     pub fn on_timeout(&mut self, now: Time) {
         while let Some((at, TimerKey { slot, generation })) = self.shared.timers.pop_due(now) {
             let connection = &mut self.connections[slot as usize];
@@ -401,8 +398,8 @@ impl Endpoint {
         }
     }
 
-    /// Returns the time at which `on_timeout` must be called, if any. It may be earlier than needed, but
-    /// never later.
+    /// Returns the time at which `on_timeout` must be called, if any. The time may be earlier than needed, but never
+    /// later.
     #[inline]
     pub fn next_timeout(&self) -> Option<Time> {
         self.shared.timers.next()
@@ -422,7 +419,7 @@ impl Endpoint {
     pub fn len(&self) -> usize {
         self.connections.len() - self.free.len()
     }
-    /// Returns the names of the connections.
+    /// Returns the identifiers of the connections.
     pub fn ids(&self) -> impl Iterator<Item = ConnectionId> {
         let used = self
             .connections
@@ -440,7 +437,7 @@ impl Endpoint {
         let open = connections.filter(|c| !matches!(c.state, State::Free | State::Lingering));
         open.map(Connection::summary)
     }
-    /// Returns the connection that this end opened for a flow, unless it has ended. Searches all connections.
+    /// Returns the connection that this host opened for a flow, unless it has ended. Searches all connections.
     pub fn opened(&self, flow: FlowId) -> Option<ConnectionId> {
         let slot = self.connections.iter().position(|c| {
             let is_open = !matches!(c.state, State::Free | State::Lingering);
@@ -453,11 +450,11 @@ impl Endpoint {
         let slot = self.demux.get(Key::of_outgoing(tuple))?;
         Some(self.id(slot))
     }
-    /// Returns whether there is no connection.
+    /// Returns whether the endpoint has no connection.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// Returns the number of ignored segments: invalid segments, and segments for no connection.
+    /// Returns the number of ignored segments: invalid segments, and segments that belong to no connection.
     pub fn ignored(&self) -> u64 {
         self.shared.ignored
     }
@@ -465,11 +462,11 @@ impl Endpoint {
     pub fn tuple(&self, id: ConnectionId) -> Option<FiveTuple> {
         self.get(id).map(|connection| connection.tuple)
     }
-    /// Returns the flow that a connection carries.
+    /// Returns the flow of a connection.
     pub fn flow(&self, id: ConnectionId) -> Option<FlowId> {
         self.get(id).map(|connection| connection.flow)
     }
-    /// Returns the end of the connection at this host.
+    /// Returns the role of this host in a connection.
     pub fn role(&self, id: ConnectionId) -> Option<Role> {
         self.get(id).map(|connection| connection.role)
     }
@@ -534,8 +531,8 @@ impl Endpoint {
             Some(slot) => {
                 let place = &mut self.connections[slot as usize];
                 connection.generation = place.generation;
-                // Old names stay invalid, and the slot's place in the ready queue serves this connection (see
-                // `remove`).
+                // Identifiers of old connections stay invalid. The slot's entry in the ready queue now serves this
+                // connection (see `remove`).
                 connection.queued = place.queued;
                 *place = connection;
                 slot
@@ -549,21 +546,20 @@ impl Endpoint {
         slot
     }
 
-    /// Frees a slot. Its place in the ready queue stays, and is skipped or serves the next connection in the
+    /// Frees a slot. Its entry in the ready queue stays. The entry is skipped, or serves the next connection in the
     /// slot.
     fn remove(&mut self, slot: u32) {
         let connection = &mut self.connections[slot as usize];
         self.demux.remove(Key::of_outgoing(&connection.tuple));
         connection.state = State::Free;
-        // Names and timer entries of the old connection become invalid.
+        // Identifiers and timer entries of the old connection become invalid.
         connection.generation = connection.generation.wrapping_add(1);
         connection.timer_at = Time::MAX;
         connection.sender.release();
         self.free.push(slot);
     }
 
-    /// Updates the queues after an input: queues the connection if it has something to send, and sets its
-    /// timer.
+    /// Updates the queues after an input: queues the connection if it has something to send, and sets the timer.
     #[inline]
     fn settle(&mut self, slot: u32, fate: Fate) {
         if fate == Fate::Ends {
@@ -578,7 +574,7 @@ impl Endpoint {
                 self.ready.enter(slot, turn);
             }
             Some(waits) if self.shared.config.tags.is_some() => {
-                // A retransmission may be of a higher class.
+                // A retransmission may belong to a higher class.
                 let turn = connection.turn(&self.shared.config);
                 if turn != waits {
                     connection.queued = Some(turn);

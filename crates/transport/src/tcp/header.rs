@@ -2,27 +2,26 @@
 
 use tailcut_units::Time;
 
-/// TCP header. Sequence numbers are 64-bit stream offsets: 0 is the first byte of data, and the SYN takes no
-/// number.
+/// TCP header. Sequence numbers are 64-bit stream offsets: 0 is the first byte of data, and the SYN has no number.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct TcpHeader {
     /// Flags: SYN, ACK, FIN, RST, ECE and CWR.
     pub flags: TcpFlags,
     /// Offset of the first payload byte.
     pub offset: u64,
-    /// Acknowledgment, with the ACK flag: every byte before this offset has arrived. After the FIN it is one
-    /// past the end of the stream.
+    /// Acknowledgment, valid with the ACK flag: every byte before this offset has arrived. After a FIN it is one past
+    /// the end of the stream.
     pub ack: u64,
-    /// Blocks received above `ack`, most recent first (RFC 2018). Unused blocks are empty.
+    /// SACK blocks above `ack`, most recent first (RFC 2018). Unused blocks are empty.
     pub sack: [SackBlock; 3],
     /// Time stamps.
     pub stamps: Stamps,
-    /// Marker without meaning on the wire.
+    /// Constant that has no meaning on the wire.
     pub kind: TcpKind,
 }
 
-/// TCP time stamp (RFC 7323, 3) in milliseconds, as in Linux; 0 is none. Deviation: it has 24 of 32 bits, so that
-/// [`Stamps`] fit into bytes of a header that would be unused.
+/// TCP time stamp (RFC 7323, 3) in milliseconds, as in Linux. 0 means that there is no time stamp. Deviation: it has 24
+/// of 32 bits, so that [`Stamps`] fit into unused bytes of the header.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Stamp(u32);
 
@@ -36,11 +35,11 @@ impl Stamp {
     #[inline]
     pub fn at(now: Time) -> Self {
         let number = (now.as_ps() / 1_000_000_000) as u32 & Self::MASK;
-        // Linux avoids 0 too, because 0 means that there is none.
+        // 0 means that there is no time stamp. Linux avoids it in the same way.
         Self(number.max(1))
     }
 
-    /// Returns the number in the option, 0 to 2^24 - 1.
+    /// Returns the number in the TCP option, 0 to 2^24 - 1.
     pub fn number(self) -> u32 {
         self.0
     }
@@ -52,12 +51,12 @@ impl Stamp {
     }
 }
 
-/// Time stamp of a segment, and the time stamp of the peer that it returns.
+/// Time stamp of a segment, and the echo of the peer's time stamp.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Stamps([u8; 6]);
 
 impl Stamps {
-    /// Returns both time stamps in one field.
+    /// Returns both time stamps in one value.
     #[inline]
     pub fn new(stamp: Stamp, echo: Stamp) -> Self {
         let both = u64::from(stamp.0) | u64::from(echo.0) << Stamp::BITS;
@@ -77,15 +76,15 @@ impl Stamps {
         Stamp(self.both() as u32 & Stamp::MASK)
     }
 
-    /// Returns the time stamp of the peer.
+    /// Returns the time stamp of the peer that the segment echoes.
     #[inline]
     pub fn echo(self) -> Stamp {
         Stamp((self.both() >> Stamp::BITS) as u32)
     }
 }
 
-/// Byte with one value. The other 255 values distinguish headers of other protocols in an enum of headers, so
-/// that the enum needs no tag and segments stay short.
+/// Byte with one value. The other 255 values distinguish headers of other protocols in an enum of headers. So the enum
+/// needs no tag and segments stay short.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum TcpKind {
@@ -94,8 +93,8 @@ pub enum TcpKind {
     Tcp = 0,
 }
 
-/// SACK block, relative to the `ack` of its segment. A block below `ack` reports data that arrived twice (RFC 2883);
-/// its numbers are negative, as two's complement.
+/// SACK block, relative to the `ack` of its segment. A block below `ack` reports data that arrived twice (RFC 2883).
+/// Its numbers are negative, as two's complement.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct SackBlock {
     /// Number of bytes from `ack` to the first byte of the block.
@@ -105,8 +104,8 @@ pub struct SackBlock {
 }
 
 impl SackBlock {
-    /// Returns the block from `start` to `end` of a segment with the number `ack`; `None` if it is further than 2^31 -
-    /// 1 bytes from `ack`.
+    /// Returns the block from `start` to `end` for a segment with the number `ack`. Returns `None` if the block is
+    /// further than 2^31 - 1 bytes from `ack`.
     pub fn relative(start: u64, end: u64, ack: u64) -> Option<Self> {
         let relative = |offset: u64| {
             let distance = i64::try_from(i128::from(offset) - i128::from(ack)).ok()?;
@@ -118,8 +117,8 @@ impl SackBlock {
         })
     }
 
-    /// Returns the offsets of the first byte of the block and of the byte after the last; `None` if an offset is
-    /// negative.
+    /// Returns the offset of the first byte of the block and the offset one past its last byte. Returns `None` if an
+    /// offset is negative.
     pub fn offsets(self, ack: u64) -> Option<(u64, u64)> {
         let absolute = |number: u32| ack.checked_add_signed(i64::from(number.cast_signed()));
         Some((absolute(self.start)?, absolute(self.end)?))

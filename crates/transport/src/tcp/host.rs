@@ -1,5 +1,5 @@
-//! TCP host: each message is one connection, which opens when the message is submitted. So the completion
-//! time of a flow includes the handshake.
+//! TCP host: each message uses its own connection, which opens when the message is submitted. So the completion time of
+//! a flow includes the handshake.
 
 use super::config::TcpConfig;
 use super::connection::{Role, Summary};
@@ -9,7 +9,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use tailcut_units::{FiveTuple, FlowId, HostId, Protocol, Time};
 
-/// Flows of messages. Each message uses one connection of an endpoint. This type receives the events of these
+/// Flows of messages. Each message uses one connection of an endpoint. `Messages` receives the events of these
 /// connections.
 #[derive(Debug, Default)]
 pub(crate) struct Messages {
@@ -17,8 +17,8 @@ pub(crate) struct Messages {
 }
 
 impl Messages {
-    /// Opens a connection for `message` to `port` of its destination. The message fails at once if every
-    /// local port is in use.
+    /// Opens a connection for `message` to `port` of its destination. The message fails at once if every local port is
+    /// in use.
     pub(crate) fn submit(
         &mut self,
         now: Time,
@@ -46,7 +46,7 @@ impl Messages {
         match opened {
             Some(id) => {
                 endpoint.write(now, id, bytes);
-                // The whole message is written, so the FIN can travel with its last segment.
+                // The whole message is written now, so the last segment can contain the FIN.
                 endpoint.finish(now, id);
             }
             None => self
@@ -64,7 +64,7 @@ impl Messages {
                     .extend(endpoint.flow(id).map(Event::Established));
             }
             ConnectionEvent::PeerFinished { id, .. } => {
-                // The receiver has everything. It closes its own direction, which ends the connection.
+                // The receiver has all data. It closes its own direction, which ends the connection.
                 if endpoint.role(id) == Some(Role::Acceptor) {
                     self.events.extend(endpoint.flow(id).map(Event::Completed));
                     endpoint.finish(now, id);
@@ -94,7 +94,7 @@ impl Messages {
     }
 }
 
-/// [`Transport`] over an [`Endpoint`], without replication.
+/// [`Transport`] that uses an [`Endpoint`], without replication.
 #[derive(Debug)]
 pub struct Host {
     endpoint: Endpoint,
@@ -102,7 +102,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// Creates the TCP transport of the host with number `host`.
+    /// Creates the TCP transport of the host with the number `host`.
     ///
     /// # Errors
     /// A parameter is outside its range.
@@ -172,7 +172,7 @@ impl Transport for Host {
     }
 }
 
-/// Returns the flows that this end opened among `all`, with their cost.
+/// Returns the flows among `all` that this host opened, with their cost.
 pub(crate) fn sent(
     all: impl Iterator<Item = Summary>,
 ) -> impl Iterator<Item = (FlowId, FlowStats)> {

@@ -1,10 +1,10 @@
-//! Profiles: the mechanisms of one stack under one name, and sets of timers.
+//! Profiles (the mechanisms of one TCP stack under one name), and sets of timers.
 
 use super::config::{DelayedAck, InitialWindow, LossRecovery, TcpConfig, WindowUse};
 use super::congestion::HyStartClock;
 use tailcut_units::Duration;
 
-/// Stack whose mechanisms a connection has.
+/// TCP stack whose mechanisms a connection uses.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Profile {
     /// RFCs 5681, 6298, 6582 and 6675: delayed ACKs from the start, and recovery by duplicate ACKs and SACK blocks.
@@ -12,15 +12,16 @@ pub enum Profile {
     /// Linux 6.18.
     #[default]
     Linux,
-    /// ns-2 with its own sender and receiver (`Agent/TCP/Newreno` and `Agent/TCPSink`), as papers of 2010 to 2015 used
-    /// it. The receiver acknowledges every segment.
+    /// ns-2 with its own sender and receiver (`Agent/TCP/Newreno` and `Agent/TCPSink`), as in papers from 2010 to 2015.
+    /// The receiver acknowledges every segment.
     Ns2,
 }
 
 /// Set of timers.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum TimerSet {
-    /// Timers of a data centre: timeouts of at least 10 ms. If a lost SYN cost 1 s, it would dominate every tail.
+    /// Timers for a data centre: timeouts of at least 10 ms. With a timeout of 1 s, lost SYNs would dominate the tail
+    /// of every distribution.
     #[default]
     DataCentre,
     /// Timers of an unchanged Linux: at least 200 ms, and 1 s before the first sample.
@@ -30,13 +31,13 @@ pub enum TimerSet {
 }
 
 impl TcpConfig {
-    /// Returns the defaults with timers for a data centre: `min_rto` and `initial_rto` of 10 ms, and ACKs
-    /// delayed by 5 ms. Data centres use 1 to 10 ms.
+    /// Returns the defaults with timers for a data centre: `min_rto` and `initial_rto` of 10 ms, and ACKs delayed by at
+    /// most 5 ms. Data centres use 1 to 10 ms.
     pub fn data_centre() -> Self {
         Self::of(Profile::Rfc, TimerSet::DataCentre)
     }
 
-    /// Returns the defaults with the mechanisms of `profile` and the timers of `timers`.
+    /// Returns the defaults with the mechanisms of `profile` and the set of timers `timers`.
     pub fn of(profile: Profile, timers: TimerSet) -> Self {
         let mut config = Self::default();
         match profile {
@@ -53,7 +54,7 @@ impl TcpConfig {
         config
     }
 
-    /// Sets the mechanisms of Linux. Functions and settings of Linux 6.18 stand with the fields.
+    /// Sets the mechanisms of Linux. The comments of the fields name functions and settings of Linux 6.18.
     fn set_linux(&mut self) {
         self.sack = true;
         self.loss_recovery = LossRecovery::Rack;
@@ -75,7 +76,7 @@ impl TcpConfig {
         self.min_rto_above_srtt = true;
     }
 
-    /// Sets the timers. The limits of delayed ACKs keep the number of segments.
+    /// Sets the timers. The number of segments per delayed ACK does not change.
     fn set_timers(&mut self, timers: TimerSet) {
         let (least, first, granularity) = match timers {
             TimerSet::DataCentre => (10, 10, 1),

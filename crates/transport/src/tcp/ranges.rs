@@ -1,5 +1,4 @@
-//! Sorted set of disjoint byte ranges: ranges that arrived above a hole, or that the peer reported as
-//! received.
+//! Sorted set of disjoint byte ranges. The ranges arrived above a hole, or the peer reported them as received.
 
 use alloc::vec::Vec;
 
@@ -15,7 +14,7 @@ pub(crate) struct Range {
 pub(crate) struct Ranges(Vec<Range>);
 
 impl Ranges {
-    /// Adds `start..end` and merges it with ranges that it touches. Returns the number of new bytes.
+    /// Adds `start..end` and merges it with ranges that overlap or touch it. Returns the number of new bytes.
     pub(crate) fn insert(&mut self, start: u64, end: u64) -> u64 {
         if start >= end {
             return 0;
@@ -58,7 +57,7 @@ impl Ranges {
         self.0.get(at).copied()
     }
 
-    /// Returns the number of contained bytes below `offset`.
+    /// Returns the number of bytes below `offset` that the set contains.
     pub(crate) fn bytes_below(&self, offset: u64) -> u64 {
         let held = |r: &Range| r.end.min(offset) - r.start;
         self.0
@@ -68,7 +67,7 @@ impl Ranges {
             .sum()
     }
 
-    /// Returns one past the highest contained byte.
+    /// Returns one past the highest byte in the set.
     pub(crate) fn end(&self) -> Option<u64> {
         self.0.last().map(|r| r.end)
     }

@@ -15,9 +15,9 @@ const NO_FIN: u64 = u64::MAX;
 pub(crate) enum Arrival {
     /// The segment continues the stream, and no later data is waiting.
     InOrder,
-    /// The segment continues the stream, and later data is waiting. It closes the first hole or a part of it.
+    /// The segment continues the stream, and later data is waiting. The segment closes the first hole or a part of it.
     FilledHole,
-    /// The segment lies above a hole.
+    /// The segment is above a hole.
     OutOfOrder,
     /// All bytes of the segment have arrived before.
     Duplicate,
@@ -28,7 +28,7 @@ pub(crate) enum Arrival {
 pub(crate) struct Receiver {
     /// Next byte in order; one past the stream after the FIN.
     next: u64,
-    /// Length of the stream, as the FIN reported it.
+    /// Length of the stream, from the FIN; `NO_FIN` before it arrives.
     fin: u64,
     /// Time by which a delayed ACK must leave; `Time::MAX` while no ACK is delayed.
     pub(crate) ack_deadline: Time,
@@ -37,16 +37,16 @@ pub(crate) struct Receiver {
     last_data: Time,
     /// Number of segments since the last ACK.
     unacknowledged: u8,
-    /// Number of ACKs that leave at once.
+    /// Number of further ACKs that leave without delay.
     quick: u8,
-    /// Whether this end has answered data with data, so that its ACKs can travel with answers (`pingpong` of Linux).
+    /// Whether this end has answered data with data, so that its ACKs can wait for answers (`pingpong` of Linux).
     answers: bool,
-    /// Time stamp that segments return: the stamp of the last segment that began at or before `acknowledged` (RFC 7323,
-    /// 4.3).
+    /// Time stamp that outgoing segments echo. It comes from the last segment that began at or before `acknowledged`
+    /// (RFC 7323, 4.3).
     stamp: Stamp,
-    /// Acknowledgment number that left last.
+    /// Acknowledgment number of the last ACK that left.
     acknowledged: u64,
-    /// Whether the next ACK carries ECN-Echo: the last mark (DCTCP.CE), or the latch of classic ECN.
+    /// Whether the next ACK has the flag ECN-Echo. For DCTCP the last mark decides (DCTCP.CE), for classic ECN a latch.
     pub(crate) echo: bool,
 }
 
@@ -60,13 +60,13 @@ struct OutOfOrder {
 }
 
 impl OutOfOrder {
-    /// Records that the range around `offset` changed last.
+    /// Records that the range around `offset` was the last to change.
     fn note_latest(&mut self, offset: u64) {
         let Some(latest) = self.held.containing(offset) else {
             return;
         };
         let mut recent = [offset, 0, 0];
-        // Offsets inside the new range are merged with it, so they need no block.
+        // Other recent offsets inside this range are dropped, because one block reports the whole range.
         let others = self
             .recent
             .iter()
@@ -112,7 +112,7 @@ impl Receiver {
         self.next > self.fin
     }
 
-    /// Returns the time stamp that segments return.
+    /// Returns the time stamp that outgoing segments echo.
     #[inline]
     pub(crate) fn stamp(&self) -> Stamp {
         self.stamp
@@ -142,7 +142,7 @@ impl Receiver {
 
     #[cold]
     fn on_disorder(&mut self, offset: u64, end: u64, fin: bool) -> Arrival {
-        // A FIN takes one number, so a segment whose only news is the FIN is not a duplicate.
+        // A FIN has an offset, so a segment that contains no new data but a new FIN is not a duplicate.
         let after = end + u64::from(fin);
         if after <= self.next || end < self.next {
             self.out_of_order.get_or_insert_default().twice = Some(Range {
@@ -193,15 +193,15 @@ impl Receiver {
     fn advance(&mut self, end: u64) {
         self.next = end;
         if end == self.fin {
-            // The FIN takes one number after the last byte.
+            // The FIN has the offset after the last byte.
             self.next = end + 1;
         }
     }
 
-    /// Counts `payload` bytes that arrived in order. A segment that the stack has merged counts as the full
-    /// segments it was made of. Returns whether an ACK is due now; if not, it is due at `ack_deadline`.
+    /// Counts `payload` bytes that arrived in order. A merged segment counts as the full segments in it. Returns
+    /// whether an ACK is due now. Otherwise the ACK is due at `ack_deadline`.
     ///
-    /// `rto` is this end's retransmission timeout.
+    /// `rto` is the retransmission timeout of this end.
     #[inline]
     pub(crate) fn delay_ack(
         &mut self,
@@ -240,8 +240,8 @@ impl Receiver {
         false
     }
 
-    /// Records that data leave. ACKs travel with answers from the first data that follow arriving data within the delay
-    /// of an ACK.
+    /// Records that data leaves. If arriving data came within the delay of an ACK before it, this end answers data with
+    /// data, and later ACKs wait for answers.
     #[inline]
     pub(crate) fn on_data_sent(&mut self, now: Time, config: &TcpConfig) {
         if self.last_data != Time::MAX && !self.answers {
@@ -250,8 +250,8 @@ impl Receiver {
         }
     }
 
-    /// Echoes a mark of classic ECN. The next two ACKs are not delayed, because the sender must learn of it at once
-    /// (Linux: `__tcp_ecn_check_ce`).
+    /// Echoes a mark of classic ECN. The next two ACKs are not delayed, because the sender must learn of the mark at
+    /// once (Linux: `__tcp_ecn_check_ce`).
     pub(crate) fn on_classic_mark(&mut self, config: &TcpConfig) {
         if !self.echo && config.quick_acks > 0 {
             self.quick = self.quick.max(2);
@@ -260,21 +260,21 @@ impl Receiver {
         self.echo = true;
     }
 
-    /// Handles the timer of a delayed ACK. No answer came in time for the ACK to travel with, so ACKs do not wait for
-    /// answers any longer.
+    /// Handles the timer of a delayed ACK. The application has not answered in time, so later ACKs do not wait for
+    /// answers.
     #[inline]
     pub(crate) fn on_ack_timer(&mut self) {
         self.answers = false;
     }
 
-    /// Returns whether a range that arrived twice waits for its report.
+    /// Returns whether a range arrived twice and no ACK has reported it yet.
     pub(crate) fn reports_twice(&self) -> bool {
         self.out_of_order
             .as_ref()
             .is_some_and(|waiting| waiting.twice.is_some())
     }
 
-    /// Returns to quick ACKs, because a segment arrived twice and the peer may wait for ACKs.
+    /// Starts quick ACKs again, because a segment arrived twice and the peer may wait for ACKs.
     pub(crate) fn on_duplicate(&mut self, config: &TcpConfig) {
         self.quick = config.quick_acks;
         self.answers = false;
@@ -294,7 +294,7 @@ impl Receiver {
         self.ack_deadline = Time::MAX;
     }
 
-    /// Forgets the range that arrived twice, which an ACK has reported.
+    /// Clears the range that arrived twice, after an ACK has reported it.
     pub(crate) fn on_twice_reported(&mut self) {
         if let Some(waiting) = &mut self.out_of_order {
             waiting.twice = None;
@@ -305,7 +305,7 @@ impl Receiver {
     }
 
     /// Returns up to three SACK blocks. The block of the latest arrival is first (RFC 2018, section 4). With `twice` a
-    /// range that arrived twice comes before it (RFC 2883).
+    /// block for the range that arrived twice comes before it (RFC 2883).
     #[inline]
     pub(crate) fn sack_blocks(&self, twice: bool) -> [SackBlock; 3] {
         match &self.out_of_order {
@@ -327,7 +327,7 @@ impl Receiver {
             if count == blocks.len() {
                 break;
             }
-            // Delivered ranges, and the 0 of an unused place, are not in `held`.
+            // Ranges that were delivered in the meantime, and the 0 of an unused entry, are not in `held`.
             let Some(range) = waiting.held.containing(start) else {
                 continue;
             };

@@ -3,7 +3,7 @@
 use super::config::TcpConfig;
 use tailcut_units::Duration;
 
-/// Smoothed round-trip time, its variation, and the retransmission timeout that follows from both.
+/// Smoothed round-trip time, its variation, and the retransmission timeout that is computed from them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RttEstimator {
     smoothed: Duration,
@@ -21,8 +21,8 @@ impl RttEstimator {
         }
     }
 
-    /// Adds the round-trip time of a segment that was sent once (2.2 and 2.3; the caller applies Karn's algorithm).
-    /// This also ends a back-off.
+    /// Adds the round-trip time of a segment that was sent once, and ends a back-off (2.2 and 2.3). The caller applies
+    /// Karn's algorithm.
     pub(crate) fn on_sample(&mut self, sample: Duration, config: &TcpConfig) {
         let bounds = config.min_rto..=config.max_rto;
         let granularity = if config.min_rto_above_srtt {
@@ -33,7 +33,7 @@ impl RttEstimator {
         self.on_sample_within(sample, granularity, bounds);
     }
 
-    /// Does the same as `on_sample`, with the clock granularity and the bounds of the timeout as arguments.
+    /// Adds a sample like `on_sample`, with the clock granularity and the bounds of the timeout as arguments.
     pub(crate) fn on_sample_within(
         &mut self,
         sample: Duration,
@@ -65,13 +65,13 @@ impl RttEstimator {
         self.rto
     }
 
-    /// Returns the time from an ACK to the probe of TLP while more than one segment is in flight (RFC 8985, 7.2). Linux
-    /// rounds timeouts up to two ticks.
+    /// Returns the time from an ACK to the probe of TLP while more than one segment is in flight (RFC 8985, 7.2). The
+    /// margin of two ticks corresponds to the rounding of Linux.
     pub(crate) fn probe_timeout(&self, config: &TcpConfig) -> Duration {
         self.probe_timeout_with(config.tick.saturating_mul(2))
     }
 
-    /// Does the same with this margin above two round-trip times.
+    /// Returns the probe timeout with this margin above two round-trip times.
     pub(crate) fn probe_timeout_with(&self, margin: Duration) -> Duration {
         if self.smoothed == Duration::ZERO {
             return self.rto;

@@ -1,13 +1,13 @@
-//! Ranges above the cumulative ACK that the peer reported as received, and the retransmissions that follow
+//! Ranges above the cumulative ACK that the peer reported as received, and the retransmissions that these reports cause
 //! (RFC 6675). A scoreboard exists only while there are such reports.
 //!
-//! Deviation: the reports are kept after a timeout, and the retransmission skips them. RFC 6675, 5.1 allows
-//! this, because receivers here never discard data that they have reported.
+//! Deviation: the sender keeps the reports after a timeout and skips the reported ranges. RFC 6675, 5.1 allows this,
+//! because receivers here never discard data that they have reported.
 
 use super::ranges::{Range, Ranges};
 use crate::tcp::SackBlock;
 
-/// Scoreboard of the sender.
+/// SACK reports and recovery state of a sender.
 #[derive(Debug, Default)]
 pub(crate) struct Scoreboard {
     sacked: Ranges,
@@ -22,8 +22,8 @@ pub(crate) struct Scoreboard {
 }
 
 impl Scoreboard {
-    /// Adds the blocks of an ACK with the number `ack`. `una` is the first unacknowledged offset and `high` is one past
-    /// the highest offset sent; both limit the blocks. Returns whether they report new bytes.
+    /// Adds the SACK blocks of an ACK with the number `ack`. `una` is the first unacknowledged offset, and `high` is
+    /// one past the highest offset sent. Both limit the blocks. Returns whether the blocks report new bytes.
     pub(crate) fn on_blocks(
         &mut self,
         ack: u64,
@@ -45,13 +45,13 @@ impl Scoreboard {
 
     /// Recomputes the lost bytes and the bytes in the network (SetPipe).
     pub(crate) fn update(&mut self, una: u64, nxt: u64, mss: u64, threshold: u8) {
-        // The search goes from the highest range down. It ends at the first range with enough reports at or above it.
+        // The search starts at the highest range. It ends at the first range with enough reports at or above it.
         let (mut ranges, mut bytes) = (0, 0);
         self.lost_below = una;
         for range in self.sacked.iter().rev() {
             ranges += 1;
             bytes += range.end - range.start;
-            // IsLost: at least `threshold` ranges above, or more than `threshold - 1` segments of bytes above.
+            // IsLost: at least `threshold` ranges are above, or more than `threshold - 1` segments of bytes.
             if ranges >= u64::from(threshold) || bytes > u64::from(threshold - 1) * mss {
                 self.lost_below = range.start;
                 break;
@@ -60,7 +60,7 @@ impl Scoreboard {
         // Number of bytes between `una` and `offset` that no report covers.
         let below = |offset: u64| offset - una - self.sacked.bytes_below(offset);
         let not_lost = below(nxt.max(self.lost_below)) - below(self.lost_below);
-        // Bytes that are not lost count once, and retransmitted bytes count once more (RFC 6675, 4, SetPipe).
+        // Every byte that is not lost counts once. A byte that was sent again counts once more (RFC 6675, 4, SetPipe).
         self.pipe = not_lost + below(self.retransmitted.max(una));
     }
 
@@ -74,25 +74,25 @@ impl Scoreboard {
         self.rescued = false;
     }
 
-    /// Returns the next lost bytes to send again (NextSeg, rule 1).
+    /// Returns the next lost bytes that must be sent again (NextSeg, rule 1).
     pub(crate) fn next_lost(&self, una: u64, high: u64) -> Option<Range> {
         let hole = self.hole_from(self.retransmitted.max(una), high)?;
         (hole.start < self.lost_below).then_some(hole)
     }
 
-    /// Returns the next bytes below the highest report, lost or not (NextSeg, rule 3).
+    /// Returns the next bytes below the highest report that were not sent again, lost or not (NextSeg, rule 3).
     pub(crate) fn next_below_reported(&self, una: u64, high: u64) -> Option<Range> {
         let hole = self.hole_from(self.retransmitted.max(una), high)?;
         (hole.start < self.sacked.end()?).then_some(hole)
     }
 
-    /// Returns the last `longest` unreported bytes, once per recovery (NextSeg, rule 4).
+    /// Returns the last unreported bytes, at most `longest`, once per recovery (NextSeg, rule 4).
     pub(crate) fn rescue(&self, una: u64, high: u64, longest: u64) -> Option<Range> {
         let reported = self.sacked.end().unwrap_or(una).max(una);
         if self.rescued || high <= reported {
             return None;
         }
-        // Later reports show a hole below the last report. Nothing shows a lost tail, so it is sent again.
+        // Later reports show holes below the last report. But no report shows a lost tail, so the tail is sent again.
         let start = high.saturating_sub(longest).max(reported);
         Some(Range { start, end: high })
     }
@@ -104,8 +104,8 @@ impl Scoreboard {
         (start < end).then_some(Range { start, end })
     }
 
-    /// Records that `start..end` was sent again. If it lies above every report and is not the first segment,
-    /// it is the rescue retransmission.
+    /// Records that `start..end` was sent again. The range is the rescue retransmission if it is above every report and
+    /// is not the first segment.
     pub(crate) fn on_retransmit(&mut self, una: u64, start: u64, end: u64) {
         self.pipe += end - start;
         if start > una && start >= self.sacked.end().unwrap_or(una) {

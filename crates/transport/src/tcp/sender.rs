@@ -26,7 +26,7 @@ const UNTIMED: u64 = u64::MAX;
 pub(crate) struct Sender {
     /// First byte that is not acknowledged.
     una: u64,
-    /// Next byte to send. It returns to `una` after a timeout.
+    /// Next byte to send. After a timeout this is `una` again.
     nxt: u64,
     /// One past the highest offset that was ever sent.
     high: u64,
@@ -35,41 +35,41 @@ pub(crate) struct Sender {
     window: Window,
     /// Expiry of the retransmission timer; `Time::MAX` while it is off.
     pub(crate) rto_deadline: Time,
-    /// Offset whose ACK ends the round trip that is being timed.
+    /// Offset whose ACK ends the round trip that is being timed; `UNTIMED` without one.
     timed_end: u64,
     timed_at: Time,
-    /// Offset up to which the window limited the sender. The window may grow until this is acknowledged.
+    /// Offset up to which the window limited the sender. The window may grow until this offset is acknowledged.
     limited_until: u64,
-    /// Highest offset sent when the last loss was noticed (RFC 6582); 0 before the first loss.
+    /// Highest offset sent when the sender found the last loss (RFC 6582); 0 before the first loss.
     recover: u64,
     /// Highest offset sent at the last reaction to a mark; 0 before the first mark.
     mark_answered: u64,
     rtt: RttEstimator,
     scoreboard: Option<Box<Scoreboard>>,
-    /// Segments in flight of a connection that detects losses by time; `None` before the first and in other
+    /// Segments in flight, for a connection that detects losses by time. `None` before the first segment and in other
     /// connections.
     flight: Option<Box<Flight>>,
-    /// Bytes sent by limited transmit. They do not count as in flight when a loss is noticed.
+    /// Bytes sent by limited transmit. They do not count as in flight when a loss is found.
     limited_bytes: u32,
-    /// Payload bytes that remain of a large-send burst.
+    /// Payload bytes of a large-send burst that have not left.
     burst_left: u32,
     retransmissions: u32,
     timeouts: u32,
     payload_sent: u64,
-    /// Offset, and value of `payload_sent`, from which the bytes sent count for the class of a segment. `None`: from
-    /// the start of the stream. It is boxed because few connections need it.
+    /// Offset and value of `payload_sent` at which the count of bytes for the class of a segment starts. `None`: at the
+    /// start of the stream. The pair is boxed because few connections need it.
     relieved_at: Option<Box<(u64, u64)>>,
     duplicate_acks: u16,
     /// Number of timeouts since data was last acknowledged.
     timeouts_in_row: u8,
     recovering: bool,
-    /// Whether the first unacknowledged segment must be sent again, whatever the window is.
+    /// Whether the first unacknowledged segment must be sent again. The window does not limit this retransmission.
     resend_first: bool,
     /// Whether a partial ACK has restarted the timer in this recovery (the "impatient" variant of RFC 6582,
     /// 3.2).
     partial_seen: bool,
     finishing: bool,
-    /// Whether the next new data must carry CWR (classic ECN).
+    /// Whether the next segment of new data must have the flag CWR (classic ECN).
     reduced: bool,
     controller: Controller,
 }
@@ -86,12 +86,12 @@ pub(crate) struct Plan {
 pub(crate) struct AckInput<'a> {
     pub(crate) now: Time,
     pub(crate) ack: u64,
-    /// Whether the segment carries only the ACK.
+    /// Whether the segment has no payload besides the ACK.
     pub(crate) pure: bool,
-    /// Whether the segment carries ECN-Echo, and ECN was negotiated.
+    /// Whether the segment has the flag ECN-Echo and ECN was negotiated.
     pub(crate) marked: bool,
     pub(crate) blocks: &'a [SackBlock; 3],
-    /// Time stamp that the segment returns.
+    /// Time stamp that the segment echoes.
     pub(crate) echo: Stamp,
 }
 
@@ -142,7 +142,7 @@ impl Sender {
         &self.rtt
     }
     pub(crate) fn acknowledged(&self) -> u64 {
-        // The ACK of the FIN is one past the data, so it is cut to the written bytes.
+        // The FIN has the offset after the last byte, so an ACK of it is limited to the written bytes.
         self.una.min(self.written)
     }
     pub(crate) fn stats(&self) -> FlowStats {
@@ -153,7 +153,7 @@ impl Sender {
             payload_sent: self.payload_sent,
         }
     }
-    /// Returns the class of a segment at `offset`, before which `sent` bytes were sent.
+    /// Returns the class of a segment at `offset`. `sent` is the number of bytes that were sent before the segment.
     #[inline]
     pub(crate) fn class(&self, tags: &Tags, offset: u64, sent: u64) -> u8 {
         let (from, sent_before) = self.relieved_at.as_deref().copied().unwrap_or_default();
@@ -174,7 +174,7 @@ impl Sender {
     /// Returns whether the peer has acknowledged the FIN.
     #[inline]
     pub(crate) fn fin_acknowledged(&self) -> bool {
-        // The FIN takes the offset after the last byte, so only its ACK is above `written`.
+        // The FIN has the offset after the last byte, so only the ACK of the FIN is above `written`.
         self.una > self.written
     }
     /// Returns whether `ack` acknowledges only data that was sent.
@@ -182,7 +182,7 @@ impl Sender {
     pub(crate) fn accepts(&self, ack: u64) -> bool {
         ack <= self.high
     }
-    /// Returns the offset that a segment without payload carries.
+    /// Returns the offset in the header of a segment without payload.
     #[inline]
     pub(crate) fn next_offset(&self) -> u64 {
         self.nxt
@@ -192,7 +192,7 @@ impl Sender {
     pub(crate) fn in_burst(&self) -> bool {
         self.burst_left > 0
     }
-    /// Returns whether the next data segment must carry CWR, and clears the flag.
+    /// Returns whether the next data segment must have the flag CWR, and clears `reduced`.
     pub(crate) fn take_reduced(&mut self) -> bool {
         core::mem::take(&mut self.reduced)
     }
@@ -205,7 +205,7 @@ impl Sender {
         self.rto_deadline = now.saturating_add(self.rtt.rto());
     }
 
-    /// Handles a timeout of the SYN or SYN-ACK. The first `linear` timeouts do not double the next.
+    /// Handles a timeout of the SYN or SYN-ACK. The first `linear` timeouts do not double the timeout.
     pub(crate) fn on_syn_timeout(&mut self, linear: u8, config: &TcpConfig) {
         self.timeouts += 1;
         if self.timeouts > u32::from(linear) {
@@ -214,9 +214,9 @@ impl Sender {
         self.rto_deadline = Time::MAX;
     }
 
-    /// Ends the handshake and takes its round trip as a sample. There is no sample if this end sent its SYN
-    /// or SYN-ACK twice (Karn's algorithm). If it did so because of a timeout, the window starts at one
-    /// segment (RFC 5681, 3.1); in Linux only after two timeouts.
+    /// Ends the handshake and uses its round trip as a sample. There is no sample if this end sent its SYN or SYN-ACK
+    /// twice (Karn's algorithm). The window starts at one segment if the cause was a timeout (RFC 5681, 3.1). In Linux
+    /// this needs two timeouts.
     pub(crate) fn on_established(&mut self, now: Time, resent: bool, config: &TcpConfig) {
         self.rto_deadline = Time::MAX;
         if self.timeouts > u32::from(config.lost_syn_keeps_window) {
@@ -235,17 +235,17 @@ impl Sender {
     /// Returns the segment that may leave now, if any.
     #[inline]
     pub(crate) fn plan(&self, config: &TcpConfig) -> Option<Plan> {
-        // A pure receiver asks after each segment that arrives, so its answer must be cheap.
+        // A host that only receives calls this for each arriving segment, so the check must be cheap.
         if self.una == self.written && !self.finishing {
             return None;
         }
         self.plan_unacknowledged(config)
     }
 
-    /// Does the same as `plan` while bytes or the FIN are not acknowledged.
+    /// Returns the segment that may leave now, as `plan` does, while bytes or the FIN are not acknowledged.
     fn plan_unacknowledged(&self, config: &TcpConfig) -> Option<Plan> {
-        // A fast retransmission, and the retransmission after a partial ACK, ignore the window (RFC 5681, 3.2;
-        // RFC 6582, 3.2).
+        // The window does not limit a fast retransmission or the retransmission after a partial ACK (RFC 5681, 3.2; RFC
+        // 6582, 3.2).
         if self.resend_first {
             return Some(self.piece(self.una, u64::MAX, config));
         }
@@ -261,8 +261,8 @@ impl Sender {
         self.plan_next(self.nxt, u64::MAX, self.nxt - self.una, config)
     }
 
-    /// Returns the segment that starts at `offset` and ends at or before `end`. The segment with the last
-    /// byte also carries the FIN.
+    /// Returns the segment that starts at `offset` and ends at or before `end`. The segment with the last byte also
+    /// contains the FIN.
     #[inline]
     fn piece(&self, offset: u64, end: u64, config: &TcpConfig) -> Plan {
         let payload = (self.written.min(end) - offset.min(self.written)).min(u64::from(config.mss));
@@ -273,7 +273,7 @@ impl Sender {
         }
     }
 
-    /// Returns the segment at `offset`, if the window has room for it in addition to `in_flight` bytes.
+    /// Returns the segment at `offset`, if the window admits it in addition to `in_flight` bytes.
     #[inline]
     fn plan_next(&self, offset: u64, end: u64, in_flight: u64, config: &TcpConfig) -> Option<Plan> {
         if offset > self.written {
@@ -284,7 +284,7 @@ impl Sender {
         if payload == 0 {
             return plan.fin.then_some(plan);
         }
-        // These segments bypass the check of the window. A burst has reserved its room when it began. And
+        // These segments bypass the check of the window. A burst has reserved its part of the window when it began. And
         // with nothing in flight, no ACK would arrive to end the wait for a larger burst.
         if in_flight == 0 || self.burst_left > 0 {
             return Some(plan);
@@ -307,7 +307,7 @@ impl Sender {
         if self.duplicate_acks == 0 {
             return self.window.cwnd;
         }
-        // With SACK, `plan_by_scoreboard` subtracts the reported bytes instead, which has the same effect.
+        // With SACK, `plan_by_scoreboard` subtracts the reported bytes instead. The effect is the same.
         let extends = config.limited_transmit
             && !self.recovering
             && self.scoreboard.is_none()
@@ -319,7 +319,7 @@ impl Sender {
         }
     }
 
-    /// Returns the number of bytes for which a large-send burst waits.
+    /// Returns the number of bytes that the window must admit before a large-send burst starts.
     fn burst_goal(&self, config: &TcpConfig) -> u64 {
         let left = self.written - self.nxt;
         u64::from(config.lso_bytes)
@@ -328,15 +328,15 @@ impl Sender {
             .min(left)
     }
 
-    /// Returns the next segment during recovery (NextSeg of RFC 6675), or otherwise the next bytes that no
-    /// SACK block reports.
+    /// Returns the next segment. During recovery, NextSeg of RFC 6675 chooses it. Otherwise it contains the next bytes
+    /// that no SACK block reports.
     #[cold]
     fn plan_by_scoreboard(&self, config: &TcpConfig) -> Option<Plan> {
         let board = self.scoreboard.as_ref()?;
         let mss = u64::from(config.mss);
         if !self.recovering {
             let resending = self.nxt < self.high;
-            // Reported bytes have left the network, so they make room for new data, as in limited transmit.
+            // Reported bytes have left the network, so new data may replace them, as in limited transmit.
             let reported = if resending || config.limited_transmit {
                 board.reported_below(self.nxt)
             } else {
@@ -348,7 +348,7 @@ impl Sender {
                 _ => self.plan_next(self.high, u64::MAX, in_flight, config),
             };
         }
-        // A recovery sends only if the window has room for a full segment (RFC 6675, 5, step C).
+        // A recovery sends only if the window admits a full segment (RFC 6675, 5, step C).
         if board.pipe() + mss > self.window.cwnd {
             return None;
         }
@@ -358,7 +358,7 @@ impl Sender {
         if let Some(plan) = self.plan_next(self.nxt, u64::MAX, board.pipe(), config) {
             return Some(plan);
         }
-        // A FIN has an offset but no payload byte, so the range may be one longer than a segment.
+        // A FIN has an offset but no payload byte, so the range may be one offset longer than a segment.
         let longest = mss + u64::from(self.high > self.written);
         board
             .next_below_reported(self.una, self.high)
@@ -375,7 +375,7 @@ impl Sender {
         self.controller.on_sent(now, end, again);
         if again {
             self.retransmissions += 1;
-            // The ACK would not show which of the two copies it answers (Karn's algorithm).
+            // The ACK would not show which of the two transmissions it answers (Karn's algorithm).
             self.timed_end = UNTIMED;
         } else if self.timed_end == UNTIMED {
             self.timed_end = end;
@@ -389,8 +389,8 @@ impl Sender {
         }
         self.resend_first = false;
         if let Some(board) = &mut self.scoreboard {
-            // After a timeout `nxt` starts again at `una`, so bytes that are sent again enter `pipe` like new
-            // ones.
+            // After a timeout `nxt` starts again at `una`. Bytes that are sent again therefore count in `pipe` like new
+            // bytes.
             if again && self.recovering {
                 board.on_retransmit(self.una, plan.offset, end);
             } else {
@@ -410,7 +410,7 @@ impl Sender {
     fn on_sent_slowly(&mut self, payload: u32, config: &TcpConfig) {
         let in_flight = self.nxt - self.una;
         if self.duplicate_acks > 0 {
-            // Limited transmit (RFC 3042) exceeds the window, and these bytes must not count as its use.
+            // Limited transmit (RFC 3042) exceeds the window. Its bytes must not count as use of the window.
             if !self.recovering && in_flight + u64::from(payload) > self.window.cwnd {
                 self.limited_bytes += payload;
             }
@@ -433,8 +433,8 @@ impl Sender {
         }
     }
 
-    /// Ends a burst, because nothing more may leave now. If data remains, the window was the limit, and it
-    /// may grow.
+    /// Ends a burst, because nothing more may leave now. If data remains, the window was the limit, so the window may
+    /// grow.
     #[inline]
     pub(crate) fn on_blocked(&mut self) {
         self.burst_left = 0;
@@ -479,15 +479,15 @@ impl Sender {
         // The FIN has an offset but no byte, so it does not count as acknowledged data.
         let mut acked = ack.min(self.written) - before.min(self.written);
         if config.slow_start_limit.is_none() && !self.recovering {
-            // Each duplicate ACK has already reported one of these segments as arrived, and the window does not grow
-            // twice (`tcp_remove_reno_sacks` of Linux).
+            // Each duplicate ACK has already reported one of these segments as arrived. The window must not grow twice
+            // for it (`tcp_remove_reno_sacks` of Linux).
             let reported = u64::from(self.duplicate_acks) * u64::from(config.mss);
             acked -= reported.min(acked.saturating_sub(u64::from(config.mss)));
         }
         self.una = ack;
-        // After a timeout `nxt` is back at `una`, and the ACK may cover more than was sent again.
+        // After a timeout `nxt` is back at `una`. The ACK may cover more bytes than the sender has sent again.
         self.nxt = self.nxt.max(ack);
-        // Without a timed segment, `timed_end` is above every offset, and there is no sample.
+        // If no segment is timed, `timed_end` is above every offset, and there is no sample.
         let mut sample = None;
         if ack >= self.timed_end {
             let rtt = input.now.since(self.timed_at);
@@ -497,7 +497,7 @@ impl Sender {
         }
         self.timeouts_in_row = 0;
         let mut restart = true;
-        // This call comes before the possible end of the recovery, because ACKs of a recovery do not open the window.
+        // This call comes before a recovery may end, because ACKs of a recovery must not open the window.
         if acked > 0 {
             self.grow(input, (before, acked), sample, config);
         }
@@ -516,7 +516,7 @@ impl Sender {
         }
     }
 
-    /// Passes an ACK for `acked` new bytes after `before` to the controller, and then its mark, if it carries one.
+    /// Passes an ACK for `acked` new bytes after `before` to the controller, and then its ECN mark, if the ACK has one.
     /// `rtt` is the round-trip time that the ACK measured.
     #[inline]
     fn grow(
@@ -527,8 +527,8 @@ impl Sender {
         config: &TcpConfig,
     ) {
         let mss = u64::from(config.mss);
-        // After a timeout an ACK may cover much data that arrived before it, so it counts as one segment at
-        // most, to avoid bursts (RFC 3465, 2.3).
+        // After a timeout an ACK may cover much data that arrived earlier. To avoid bursts, such an ACK counts as at
+        // most one segment (RFC 3465, 2.3).
         let after_timeout = self.una <= self.recover && !self.recovering;
         let ack = Ack {
             now: input.now,
@@ -537,7 +537,8 @@ impl Sender {
             una: self.una,
             nxt: self.nxt,
             mss,
-            // `before` was sent while the window was the limit. Otherwise the flow does not use its window.
+            // The window may grow if it was the limit when the byte at `before` was sent. Otherwise the flow does not
+            // use its window.
             may_grow: !self.recovering && !input.marked && before < self.limited_until,
             slow_start_limit: self.slow_start_limit(after_timeout, config),
             srtt: self.rtt.smoothed(),
@@ -546,14 +547,14 @@ impl Sender {
         self.controller.on_ack(&mut self.window, &ack);
         // The sender reacts once per window of data (RFC 3168, 6.1.2; RFC 8257, 3.3).
         if input.marked && !self.recovering && self.una > self.mark_answered {
-            // RFC 3168 (6.1.2) halves the window. The bytes that are left in flight after this ACK are fewer.
+            // RFC 3168 (6.1.2) halves the window. The bytes in flight after this ACK are fewer than the window.
             let congested = Congested {
                 in_flight: self.window.cwnd,
                 ..self.congested(input.now, config)
             };
             self.controller.on_mark(&mut self.window, &congested);
             self.mark_answered = self.nxt;
-            // The next new data carries CWR, which ends the receiver's echo (RFC 3168, 6.1.2).
+            // The next new data has the flag CWR, which ends the receiver's echo (RFC 3168, 6.1.2).
             self.reduced = true;
         }
     }
@@ -588,7 +589,7 @@ impl Sender {
         self.rto_deadline = if self.flight.is_some() {
             now.saturating_add(self.rtt.rto())
         } else {
-            // The next segment that leaves starts the timer, with the backed-off timeout.
+            // The next segment that leaves starts the timer, with the doubled timeout.
             Time::MAX
         };
         false

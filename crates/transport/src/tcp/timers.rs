@@ -1,14 +1,14 @@
 //! Timer queue of a host, with at most one valid entry per connection.
 //!
-//! A deadline that moves to a later time leaves its entry unchanged. The entry fires early, finds that
-//! nothing is due, and is added again with the new time. So an ACK, which moves the retransmission timer,
-//! costs no heap operation.
+//! A deadline that moves to a later time leaves its entry unchanged. The entry fires early. The connection then finds
+//! that nothing is due and adds an entry with the new time. So an ACK, which moves the retransmission timer, costs no
+//! heap operation.
 
 use alloc::collections::BinaryHeap;
 use core::cmp::Reverse;
 use tailcut_units::Time;
 
-/// Key of one use of a slot of the connection table.
+/// Key of a timer entry: a slot of the connection table and the generation of the slot.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct TimerKey {
     pub(crate) slot: u32,

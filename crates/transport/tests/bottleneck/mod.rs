@@ -1,6 +1,6 @@
-//! Hosts behind one bottleneck: a link with a drop-tail queue, which loses packets at random. All symbols and
-//! segments from even-numbered hosts to odd-numbered hosts cross it. The reverse direction has the same delay
-//! and loss, and no queue.
+//! Hosts behind one bottleneck: a link with a drop-tail queue, which loses packets at random. All symbols and segments
+//! from even-numbered hosts to odd-numbered hosts cross this link. The reverse direction has the same delay and loss,
+//! but no queue.
 #![allow(dead_code, reason = "each test file uses its part of the harness")]
 
 use std::collections::{BTreeMap, VecDeque};
@@ -10,21 +10,21 @@ use tailcut_units::{Duration, FlowId, HostId, Rate, Time, mix64};
 /// Bytes that headers, preamble and gap add to a packet on the wire.
 const OVERHEAD: u64 = 78;
 
-/// Network between the hosts.
+/// Parameters of the network between the hosts.
 #[derive(Clone, Copy)]
 pub struct Link {
     pub rate: Rate,
     /// Round-trip time with empty queues.
     pub round_trip: Duration,
-    /// Number of packets that may wait.
+    /// Largest number of packets in the queue.
     pub queue: usize,
     /// Number of lost packets in a thousand.
     pub loss_permille: f64,
     /// Rate of the hosts' links.
     pub host_rate: Rate,
-    /// Longest random wait of a host before it sends its next packet. If it equals the bottleneck's time for
-    /// a packet, no flow meets a full queue only because of its phase (Floyd and Jacobson, "On Traffic Phase
-    /// Effects in Packet-Switched Gateways", 1992).
+    /// Longest random wait of a host before it sends its next packet. A wait of up to the bottleneck's time for a
+    /// packet avoids phase effects: no flow meets a full queue only because of its phase (Floyd and Jacobson, "On
+    /// Traffic Phase Effects in Packet-Switched Gateways", 1992).
     pub jitter: Duration,
 }
 
@@ -51,7 +51,7 @@ pub struct Bottleneck {
     busy: Vec<bool>,
     count: u64,
     draws: u64,
-    /// Reduced rate of each host's link, if it is reduced.
+    /// Reduced rate of each host's link; `None` if the rate is not reduced.
     pub slow: Vec<Option<Rate>>,
     pub dead: Vec<bool>,
 }
@@ -91,7 +91,7 @@ impl Bottleneck {
         self.calendar.insert((at, self.count), what);
     }
 
-    /// Returns a random number from 0 to 1, without 1.
+    /// Returns a random number from 0 to 1, excluding 1.
     fn draw(&mut self) -> f64 {
         self.draws += 1;
         (mix64(self.draws) >> 11) as f64 / (1u64 << 53) as f64
@@ -111,7 +111,7 @@ impl Bottleneck {
         self.act(host, |transport, now| transport.submit(now, message));
     }
 
-    /// Lets a host send if its link is free.
+    /// Sends the next packet of a host, if the link of the host is free.
     fn pump(&mut self, host: usize) {
         while let Some(event) = self.hosts[host].poll_event() {
             self.events.push((self.now, host, event));
@@ -153,7 +153,7 @@ impl Bottleneck {
         }
     }
 
-    /// Runs until `end`, or until no event is left.
+    /// Runs until the time `end`, or until no event is left.
     pub fn run_until(&mut self, end: Time) {
         loop {
             let next = self.calendar.keys().next().map(|(at, _)| *at);
@@ -211,8 +211,7 @@ impl Bottleneck {
                 Happens::Deliver(segment) => match segment.tuple.dst.group_number() {
                     None => self.deliver(segment.tuple.dst.0 as usize, segment),
                     Some(_) => {
-                        // The packet goes to all odd hosts. Each copy is lost independently after the
-                        // bottleneck.
+                        // The packet is sent to all odd hosts. Each copy is lost independently after the bottleneck.
                         for to in (1..self.hosts.len()).step_by(2) {
                             if !self.is_lost() {
                                 self.deliver(to, segment);

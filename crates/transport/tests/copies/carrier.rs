@@ -1,4 +1,4 @@
-//! TCP of hosts that carry requests: classes of connections, and connections that change their class.
+//! Tests of requests over TCP: classes of connections, and connections that change their class.
 
 use crate::pair::{A, B, Fate, Pair, plain_config};
 use tailcut_requests::{
@@ -10,7 +10,7 @@ use tailcut_transport::tcp::TcpConfig;
 use tailcut_units::{Duration, HostId, Time};
 
 const ANSWER: u64 = 1_000_000;
-/// Time at which the server has the request, however late the packets of a class are.
+/// Time at which the server has the request, for any delay of a class in these tests.
 const ASKED: Time = Time::from_ns(1_000_000);
 
 /// Creates a client, A, and a server, B, 100 us apart at 10 Gb/s.
@@ -19,8 +19,8 @@ fn carriers() -> Pair<Carrier> {
     Pair::new(carrier(0), carrier(1))
 }
 
-/// The client sends a request in `class`, and the server answers as soon as it has the request. Returns the
-/// connection at both ends.
+/// The client sends a request in `class`, and the server answers when it has the request. Returns the connection at
+/// both ends.
 fn ask(pair: &mut Pair<Carrier>, class: u8) -> [Carried; 2] {
     let asked = pair.act(A, |client, now| {
         let ask = Ask {
@@ -65,7 +65,7 @@ fn heard(client: &mut Carrier) -> (u64, bool) {
     (bytes, ended)
 }
 
-/// Returns the reasons of the ends of copy 7 that a host has reported.
+/// Returns the reasons for which copy 7 has ended, as reported by a host.
 fn ended(host: &mut Carrier) -> Vec<End> {
     let events = std::iter::from_fn(|| host.poll_copy());
     let ends = events.filter_map(|event| match event.change {
@@ -127,7 +127,7 @@ fn a_reset_finds_a_connection_that_has_changed_its_class_at_one_end_only() {
     }
 }
 
-/// Request for the whole answer, without content.
+/// Header of a request for the whole answer. The request has no content.
 const WHOLE: RequestHeader = RequestHeader {
     copy: CopyId {
         request: RequestId(3),
@@ -144,7 +144,7 @@ const WHOLE: RequestHeader = RequestHeader {
     body: 0,
 };
 
-/// The server writes as much of its answer as there is room for. Returns the headers.
+/// The server writes as much of its answer as it may. Returns the headers of the answer.
 fn hand_over(pair: &mut Pair<Carrier>, copy: Carried, end: &mut ServerEnd) -> Vec<AnswerHeader> {
     let mut headers = Vec::new();
     while let Some(written) = end.write() {
@@ -161,8 +161,8 @@ fn hand_over(pair: &mut Pair<Carrier>, copy: Carried, end: &mut ServerEnd) -> Ve
     headers
 }
 
-/// A client sends a request, and its server answers. The server reports windows, or uses parts of the same
-/// size. Returns the network and the headers of the answer.
+/// A client sends a request, and its server answers. The server reports windows if the flag is set. Otherwise it uses
+/// parts of the same size. Returns the network and the headers of the answer.
 fn answered(mut pair: Pair<Carrier>, tells: bool) -> (Pair<Carrier>, Vec<AnswerHeader>) {
     if tells {
         pair.act(B, |server, _| server.tell_windows());

@@ -1,4 +1,4 @@
-//! Tests of requests whose copies are flows.
+//! Tests of requests whose copies are flows of a transport.
 
 mod carrier;
 mod messenger;

@@ -1,4 +1,4 @@
-//! Requests over transports whose flows are messages: cancellation of copies.
+//! Tests of requests over transports whose flows are messages: cancellation of copies.
 
 use crate::pair::{A, B, Pair, Sent};
 use tailcut_requests::{HIGH, LOW, REQUEST_BYTES};
@@ -111,7 +111,7 @@ fn the_word_that_a_copy_is_not_wanted_takes_along_its_answer_and_no_other() {
     assert_eq!(whole.map(|event| event.number).collect::<Vec<_>>(), [8]);
 }
 
-/// The client cancels a copy whose answer, one packet, is in flight. It receives no event of the answer.
+/// The client cancels a copy while its answer of one packet is in flight. The client receives no event of the answer.
 fn drops_a_short_answer<T: Streams>(mut pair: Pair<Messenger<T>>) {
     let ask = Ask {
         number: 7,

@@ -1,5 +1,5 @@
-//! Tests of the session that an arriving segment belongs to, when hosts choose flow numbers independently: NDP, pFabric
-//! and SCDP.
+//! Tests of NDP, pFabric and SCDP with hosts that choose flow numbers independently: an arriving segment must reach the
+//! right session.
 
 use crate::hub;
 
@@ -12,7 +12,7 @@ use tailcut_units::{Duration, FlowId, HostId, Time};
 
 /// Size of a flow in bytes: several windows.
 const BYTES: u64 = 100_000;
-/// Time for which a session is remembered, in all three transports.
+/// Time for which a host remembers a session, in all three transports.
 const TIME_WAIT: Duration = Duration::from_ms(10);
 
 /// Functions of a host that the tests need in addition to [`Transport`].
@@ -115,7 +115,7 @@ fn two_senders_with_one_number<T: Receives>() {
         let end = Event::Completed(FlowId(name));
         assert_eq!(events.iter().filter(|event| **event == end).count(), 1);
     }
-    // Each sender reports its own flow.
+    // Each sender has reported the end of flow 7.
     for sender in [1, 2] {
         assert!(matches!(
             told(&hub, sender).last(),
@@ -138,7 +138,7 @@ fn a_sender_that_begins_anew<T: Receives>() {
     let first = hub.completed(7, 0).expect("the first flow");
     let old_answer = hub.sent.iter().rfind(|(_, from, _)| *from == 0);
     let old_answer: Segment = old_answer.expect("an answer").2;
-    // The host restarts, and uses the same ports again.
+    // The sender restarts, and uses the same ports again.
     hub.hosts[1] = T::new(1);
     hub.submit(1, message(8, HostId(0), BYTES));
     let tuple_of = |hub: &Hub<T>, flow: u32| {
@@ -178,7 +178,7 @@ fn a_sender_that_dies_and_comes_back<T: Receives>() {
         let now = hub.now;
         hub.hosts[1].poll_transmit(now).expect("a first packet")
     };
-    // Another sender cannot replace a flow that continues.
+    // Another sender cannot replace a flow that is still active.
     let before = hub.hosts[0].ignored();
     let segment = pushed(&mut hub, 8);
     hub.act(0, |host, now| host.on_segment(now, segment));
@@ -186,7 +186,7 @@ fn a_sender_that_dies_and_comes_back<T: Receives>() {
         (hub.hosts[0].ignored(), hub.hosts[0].open()),
         (before + 1, 1)
     );
-    // If the flow was silent, another sender can replace it.
+    // Another sender can replace the flow if the flow was silent for the time-wait.
     hub.hosts[1] = T::new(1);
     let later = hub.now + TIME_WAIT * 2;
     hub.run_until(later);

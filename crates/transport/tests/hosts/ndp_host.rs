@@ -1,4 +1,4 @@
-//! NDP between two hosts, and with two senders and one receiver.
+//! Tests of NDP between two hosts, and with two senders and one receiver.
 
 use crate::ndp_parts::{header, is, once};
 use crate::pair::{A, B, Fate, Pair};
@@ -24,7 +24,7 @@ fn host(id: u32, config: NdpConfig) -> Host {
     Host::new(HostId(id), config).expect("a valid configuration")
 }
 
-/// The one-way delay is 5 us, so a round trip takes about as long as the window.
+/// Returns two NDP hosts. The one-way delay is 5 us, so a round trip takes about as long as the window.
 fn ndp(config: NdpConfig) -> Pair<Host> {
     Pair::new(host(0, config), host(1, config)).with_one_way(Duration::from_us(5))
 }
@@ -120,7 +120,7 @@ fn a_header_is_nacked_at_once_and_its_packet_is_resent_by_the_next_pull_before_n
 
 #[test]
 fn a_pull_that_overtakes_the_nack_of_its_packet_is_not_lost() {
-    // The flow has no new data to send. The NACK is late, but the pull for the trimmed header is not.
+    // The flow has no new data to send. The NACK is late, but the pull for the trimmed header arrives before it.
     let mut trim = once(&[3], Fate::Trim);
     let mut pair = ndp(config()).with_fault(move |passage| {
         if is(passage, NdpKind::Nack, 3) {
@@ -146,7 +146,7 @@ fn pulls_that_are_lost_are_made_up_by_the_next_one() {
     let stats = pair.stats(0);
     assert_eq!((stats.retransmissions, stats.timeouts), (0, 0));
     assert_eq!(pair.hosts[A].open_flows(), 0);
-    // After the gap, as many packets leave at once as were in flight before it.
+    // The number of packets that leave at once after the gap equals the number in flight before it.
     let data = sent(&pair, A, NdpKind::Data);
     let back_to_back = data
         .windows(5)
@@ -372,7 +372,7 @@ fn packets_take_all_paths_in_turn_and_a_pinned_flow_its_own() {
     );
 }
 
-/// NDP+ with class boundaries at 10,000 and 20,000 bytes.
+/// Returns a configuration of NDP+ with class boundaries at 10,000 and 20,000 bytes.
 fn plus() -> NdpConfig {
     NdpConfig {
         demotion: Demotion::at(&[10_000, 20_000]).expect("ascending"),
@@ -480,7 +480,8 @@ fn a_pull_is_charged_what_its_packet_took() {
     let second = next(&mut receiver);
     assert_eq!(second, first + INTERVAL);
     receiver.on_segment(second, short);
-    // The next pull leaves at its old time. The pull after it leaves earlier by the time of 1,000 B, at 0.8 ns each.
+    // The next pull leaves at its planned time. The pull after it leaves earlier by the time of 1,000 B, at 0.8 ns per
+    // byte.
     let third = next(&mut receiver);
     assert_eq!(third, second + INTERVAL);
     let fourth = next(&mut receiver);
@@ -500,7 +501,7 @@ fn a_flow_that_moves_has_no_timeout_however_long_it_lasts() {
     );
 }
 
-/// Returns the paths that a sender avoids after the given numbers of ACKs and NACKs over each of four paths.
+/// Returns the paths that a sender excludes after the given numbers of ACKs and NACKs over each of four paths.
 fn left_out(answers: [(usize, usize); 4]) -> Vec<u16> {
     let four = NdpConfig {
         paths: 4,
@@ -556,7 +557,7 @@ fn left_out(answers: [(usize, usize); 4]) -> Vec<u16> {
 
 #[test]
 fn a_path_is_left_out_that_loses_over_three_tenths_and_over_five_quarters_of_the_mean() {
-    // Losses are counted relative to arrivals. All paths are judged after 400 answers.
+    // Losses count relative to arrivals. All paths are judged after 400 answers.
     let clean = [(90, 0); 3];
     let lossy = [(70, 40); 3];
     let judged = |first, [b, c, d]: [(usize, usize); 3]| left_out([first, b, c, d]);

@@ -1,4 +1,4 @@
-//! Timeouts of NDP's sender.
+//! Tests of the timeouts of NDP's sender.
 
 use crate::ndp_parts::once;
 use crate::pair::{A, Fate, Pair};

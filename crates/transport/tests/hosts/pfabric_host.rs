@@ -1,4 +1,4 @@
-//! pFabric between two hosts.
+//! Tests of pFabric between two hosts.
 
 use crate::pair::{A, B, Fate, Pair, Passage, Sent};
 use proptest::prelude::*;
@@ -16,7 +16,8 @@ fn host(id: u32, config: PFabricConfig) -> Host {
     Host::new(HostId(id), config).expect("a valid configuration")
 }
 
-/// The one-way delay is 5 us at 10 Gb/s. With 1.23 us for a full packet, a round trip takes 11.3 us.
+/// Returns two pFabric hosts. The one-way delay is 5 us at 10 Gb/s. With 1.23 us for a full packet, a round trip takes
+/// 11.3 us.
 fn pfabric(config: PFabricConfig) -> Pair<Host> {
     Pair::new(host(0, config), host(1, config)).with_one_way(Duration::from_us(5))
 }
@@ -40,7 +41,7 @@ fn indices(sent: &[Sent]) -> Vec<u64> {
         .collect()
 }
 
-/// Loses the first transmission of each of `packets`.
+/// Returns a fault that loses the first transmission of each of `packets`.
 fn lose_once(packets: &[u64]) -> impl FnMut(&Passage) -> Fate + 'static {
     let mut left = packets.to_vec();
     move |passage| {
@@ -63,13 +64,13 @@ fn a_flow_pushes_its_first_window_at_line_rate_without_a_handshake() {
     let mut pair = pfabric(config());
     pair.submit(0, 100 * MSS);
     pair.run_until(Time::ZERO + Duration::from_us(11));
-    // Twelve full packets take 14.8 us. The ninth begins at 9.8 us, and no ACK is back before 11.3 us.
+    // Twelve full packets take 14.8 us. The ninth starts at 9.8 us, and no ACK arrives before 11.3 us.
     let data = sent(&pair, PFabricKind::Data);
     assert_eq!(indices(&data), (0..9).collect::<Vec<_>>());
     pair.run();
     assert_eq!(pair.stats(0).retransmissions, 0);
     assert_eq!(pair.stats(0).payload_sent, 100 * MSS);
-    // The flow has line rate from end to end. It takes the time of 100 packets of 1,538 B, and the delay.
+    // The flow uses the full rate from start to end. It takes the time of 100 packets of 1,538 B, and the delay.
     let ideal = Duration::from_ps(100 * 1_230_400) + Duration::from_us(5);
     assert_eq!(pair.completed(0), Some(Time::ZERO + ideal));
 }
@@ -103,7 +104,7 @@ fn duplicate_acks_mean_nothing_and_the_timeout_finds_the_hole() {
         .map(|sent| sent.at)
         .collect();
     assert_eq!(sendings.len(), 2);
-    // The timer restarted when packet 2 was acknowledged: after three packets and a round trip.
+    // The ACK of packet 2 restarted the timer, after three packets and a round trip.
     let restarted = Time::ZERO + Duration::from_ps(3 * 1_230_400) + Duration::from_ns(10_000);
     let waited = sendings[1].since(restarted);
     assert!(waited >= config().rto, "{waited}");
@@ -174,7 +175,7 @@ fn after_five_timeouts_the_sender_only_probes_until_something_arrives() {
 
 #[test]
 fn an_old_ack_ends_the_probing_as_well() {
-    // Packet 0 arrives twice, the second time late. All other packets from A are lost for 600 us.
+    // Packet 0 arrives twice, and the second copy is late. All other packets from A are lost for 600 us.
     let silence = Time::ZERO + Duration::from_us(600);
     let mut first = true;
     let mut pair = pfabric(config()).with_fault(move |passage| {
@@ -216,7 +217,7 @@ fn of_several_flows_the_one_with_the_least_remaining_goes_first() {
         .map(|s| s.segment.flow.0)
         .collect();
     assert_eq!(flows, [1; 5]);
-    // The short flow waits for one packet at most: the packet in service.
+    // The short flow waits for at most one packet, which is already being sent.
     let waited = data[first].at.since(Time::ZERO + Duration::from_us(200));
     assert!(waited <= Duration::from_ps(1_230_400), "{waited}");
 }
@@ -251,7 +252,7 @@ fn a_flow_is_open_at_each_end_from_its_first_packet_until_its_last_word() {
         pair.hosts.each_ref().map(Host::open_flows)
     };
     assert_eq!(open(0), [2, 0]);
-    // 50 packets take 61.5 us. The second flow begins after the first.
+    // 50 packets take 61.5 us. The second flow starts after the first.
     assert_eq!(open(30), [2, 1]);
     // At 67 us the first flow has arrived. Its last ACK and the first packet of the second flow are in
     // flight.

@@ -1,4 +1,4 @@
-//! PIAS tags on TCP segments.
+//! Tests of PIAS tags on TCP segments.
 
 use crate::pair::{A, B, Fate, Pair, Sent, lose_once, plain_config};
 use std::num::NonZeroU32;
@@ -37,7 +37,7 @@ fn pias() -> Pair<Host> {
     pias_with(TAGS)
 }
 
-/// Returns the class of the byte at `offset` according to the thresholds, counted by hand.
+/// Returns the expected class of the byte at `offset`, without the code under test.
 fn class_of(offset: u64) -> u8 {
     THRESHOLDS.iter().filter(|t| offset >= **t).count() as u8
 }
@@ -109,7 +109,7 @@ fn a_starved_flow_counts_from_zero_again_after_some_timeouts_in_a_row() {
     for after in [1, 3] {
         let (pair, completed) = starved(NonZeroU32::new(after));
         assert!(completed.is_some(), "after {after}");
-        // The first segment that starves, at 8,000 B, is sent once, and again after each timeout.
+        // The first segment in a class that is dropped is at 8,000 B. It is sent once, and again after each timeout.
         let first: Vec<u8> = data(&pair)
             .iter()
             .filter(|sent| sent.header().offset == 8_000)
@@ -120,8 +120,8 @@ fn a_starved_flow_counts_from_zero_again_after_some_timeouts_in_a_row() {
     }
 }
 
-/// Returns the completion times of a flow of 2 KB and of three flows of 500 KB that start before it and have
-/// moved to low classes.
+/// Returns the completion time of a flow of 2 KB, and the times of three flows of 500 KB. The large flows start earlier
+/// and have moved to low classes.
 fn short_beside_long(in_order: bool) -> (Duration, Vec<Duration>) {
     let mut pair = pias_with(Tags { in_order, ..TAGS });
     // The host's link is the bottleneck: its connections have windows of 200 KB.

@@ -1,4 +1,4 @@
-//! Ports on which hosts accept flows: each host can choose its own.
+//! Tests of the ports on which hosts accept flows. Each host can choose its own port.
 
 use crate::pair::{A, B, Pair};
 use tailcut_requests::{HIGH, LOW};
@@ -11,7 +11,7 @@ use tailcut_transport::tcp::{self, TcpConfig};
 use tailcut_transport::{Event, Part, Transport};
 use tailcut_units::{FlowId, HostId};
 
-/// Checks that a flow arrives at `port`, and that its answers come from this port.
+/// Checks that a flow arrives at `port`, and that answers come from this port.
 fn served_at<T: Transport>(host: impl Fn(HostId) -> T, port: u16) {
     let mut pair = Pair::new(host(HostId(0)), host(HostId(1)));
     pair.submit(7, 30_000);

@@ -1,4 +1,4 @@
-//! Change of the pull rate while pulls wait, for NDP and SCDP.
+//! Tests of a change of the pull rate while pulls wait, for NDP and SCDP.
 
 use crate::hub::{Hub, message};
 use std::collections::BTreeMap;
@@ -11,9 +11,10 @@ use tailcut_units::{Duration, FiveTuple, HostId, Rate, Time};
 const T: u64 = 1_460;
 /// Bytes of a packet on the link in addition to its payload.
 const OVERHEAD: u32 = 78;
-/// Time of a few answers before a pull, on a link as fast as the link of the pulling host.
+/// Tolerance for a gap between pulls: the time of a few answers that leave before a pull, on the fast link of the
+/// pulling host.
 const JITTER: Duration = Duration::from_ps(20);
-/// Number of full packets of each of two senders.
+/// Number of full packets that each of two senders sends.
 const PACKETS: u64 = 150;
 
 /// Returns the session and the count of pulls in an answer.
@@ -36,7 +37,7 @@ fn run<T: Transport>(
     set: impl FnOnce(&mut T, Time),
 ) -> Hub<T> {
     let mut hub = Hub::new([0, 1, 2].map(HostId).map(host).into());
-    // Each pull leaves as soon as its host passes it to the link.
+    // The link is so fast that each pull leaves when its host passes it to the link.
     hub.rates[0] = Rate::from_gbps(1_000_000);
     for sender in [1, 2] {
         hub.submit(
@@ -51,7 +52,7 @@ fn run<T: Transport>(
     hub
 }
 
-/// Returns the times at which host 0 sent pulls, according to their counts.
+/// Returns the times at which host 0 sent pulls. A pull is recognised by its larger count.
 fn pulled<T: Transport>(hub: &Hub<T>) -> Vec<Time> {
     let mut counts = BTreeMap::new();
     let mut times = Vec::new();
@@ -69,8 +70,8 @@ fn pulled<T: Transport>(hub: &Hub<T>) -> Vec<Time> {
     times
 }
 
-/// Returns every gap between pulls after `at`, and the gap that contains `at`, without the gaps at the end of
-/// a flow.
+/// Returns every gap between pulls after `at`, including the gap that contains `at`. Gaps at the end of a flow are left
+/// out.
 fn gaps(times: &[Time], at: Time) -> Vec<Duration> {
     let first = times.partition_point(|time| *time <= at);
     assert!(first > 0, "some pulls before the change");
@@ -113,13 +114,13 @@ fn from_10_gbps<T: Transport>(
     let interval = rate.serialisation(self::T + u64::from(OVERHEAD));
     let gaps = gaps(&pulled(&hub), at);
     let fits = |gap: Duration, interval| gap + JITTER >= interval && gap <= interval + JITTER;
-    // The interval counts from the last pull. If that was long ago compared with the new interval, the next
-    // pull leaves at once.
+    // The interval counts from the last pull. If more than the new interval has passed since then, the next pull leaves
+    // at once.
     let (first, rest) = gaps.split_first().expect("a gap");
     let now_at_least = at.since(last_pull_until(&hub, at));
     assert!(fits(*first, interval.max(now_at_least)), "{first}");
     assert!(rest.iter().all(|gap| *gap + JITTER >= interval), "{rest:?}");
-    // Two flows keep the queue non-empty, so pulls are not slower either, except at the end.
+    // Two flows keep the queue non-empty, so no gap is longer than the interval, except at the end.
     let busy = rest.iter().filter(|gap| fits(**gap, interval)).count();
     assert!(busy > 50, "{busy} of {}", rest.len());
 }

@@ -1,4 +1,4 @@
-//! Classes by flow size on TCP segments.
+//! Tests of classes by flow size on TCP segments.
 
 use crate::pair::{A, B, Pair, Sent, lose_once, plain_config};
 use tailcut_transport::qos::Classified;
@@ -28,7 +28,7 @@ fn a_large_flow_goes_low_from_its_syn_on_and_a_small_one_high() {
     pair.run();
     for (flow, class) in [(0, 1), (1, 0)] {
         let mut sent = sent_by(&pair, A, flow);
-        // The ACK of the other side's FIN is excluded: at that time the flow has ended, and its class is removed.
+        // The ACK of the peer's FIN is excluded. At that time the flow has ended, and its class is removed.
         sent.retain(|s| s.segment.payload > 0 || s.header().flags.has(TcpFlags::SYN));
         assert!(sent.len() > 10, "{}", sent.len());
         for sent in sent {

@@ -1,4 +1,5 @@
-//! NDP and SCDP neither panic nor loop on any input from the network: they count invalid input and drop it.
+//! Tests of NDP and SCDP with arbitrary input from the network. Hosts never panic or loop: they count and drop invalid
+//! input.
 
 use proptest::prelude::*;
 use tailcut_transport::ndp::{self, NdpConfig, NdpHeader, NdpKind};
@@ -9,7 +10,7 @@ use tailcut_transport::{
 };
 use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Time};
 
-/// Numbers near valid numbers of a flow, and far away from them.
+/// Draws a number that is near a valid number of a flow or far from it.
 fn number() -> impl Strategy<Value = u64> {
     prop_oneof![
         6 => 0u64..80,
@@ -99,8 +100,8 @@ fn scdp_header() -> impl Strategy<Value = Header> {
         )
 }
 
-/// Draws a segment of the flow between port 32,768 of host 0 and port 80 of host 1, in either direction. Or draws a
-/// segment of no flow.
+/// Draws a segment of the flow between port 32,768 of host 0 and port 80 of host 1, in either direction, or a segment
+/// of no flow.
 fn segment(header: BoxedStrategy<Header>) -> impl Strategy<Value = (usize, Segment)> {
     let header = prop_oneof![20 => header, 1 => Just(Header::Tcp(TcpHeader::default()))];
     let condition = prop_oneof![
@@ -145,7 +146,7 @@ fn segment(header: BoxedStrategy<Header>) -> impl Strategy<Value = (usize, Segme
         })
 }
 
-/// Runs two hosts with a flow in progress, and invalid input for both.
+/// Runs two hosts with an active flow, and passes invalid input to both.
 fn suffer<T: Transport>(mut ends: [T; 2], segments: Vec<(usize, Segment)>) {
     let mut now = Time::ZERO;
     let message = Message {
@@ -157,7 +158,7 @@ fn suffer<T: Transport>(mut ends: [T; 2], segments: Vec<(usize, Segment)>) {
     };
     ends[0].submit(now, message);
     for (to, segment) in segments {
-        // First a part of the valid exchange, then the invalid input.
+        // The test runs a part of the valid exchange first, and then passes the invalid input.
         for _ in 0..3 {
             now += Duration::from_us(2);
             for from in [0, 1] {

@@ -1,6 +1,5 @@
-//! Every transport under arbitrary sequences of submit, deliver, drop, duplicate, reorder, mark, trim, return
-//! and timeout. Every flow completes exactly once with all its bytes, no timer lies in the past, and no state
-//! remains.
+//! Tests of every transport with arbitrary sequences of submit, deliver, drop, duplicate, reorder, mark, trim, return
+//! and timeout. Every flow completes exactly once with all its bytes, no timer is in the past, and no state remains.
 
 use crate::operations::{Cargo, Flow, Subject, check, operations, subject};
 use crate::watched::watched;
@@ -18,7 +17,7 @@ use tailcut_transport::tcp::{Congestion, DelayedAck, Host, Profile, TcpConfig, T
 use tailcut_transport::{Demotion, Header, Segment};
 use tailcut_units::{Duration, HostId, Rate};
 
-/// Timers of a data centre, and no limit of retransmissions.
+/// Returns a configuration with timers for a data centre, and without a limit of retransmissions.
 fn config(congestion: Congestion) -> TcpConfig {
     TcpConfig {
         congestion: watched(congestion),
@@ -110,7 +109,7 @@ tcp_subject!(
     }
 );
 
-/// The profile of Linux, with the timers and limits of [`config`].
+/// Returns the profile of Linux, with the timers and limits of [`config`].
 fn linux(congestion: Congestion) -> TcpConfig {
     let limits = config(congestion);
     TcpConfig {
@@ -160,8 +159,8 @@ tcp_subject!(
     }
 );
 
-/// Defines an NDP host with one configuration. Its timeouts exceed the lifetime of segments in the network,
-/// and it remembers finished flows longer than a long series of lost ACKs.
+/// Defines an NDP host with one configuration. Its timeouts exceed the lifetime of segments in the network. It
+/// remembers finished flows longer than a long series of lost ACKs takes.
 macro_rules! ndp_subject {
     ($name:ident, $config:expr) => {
         subject!($name, ndp::Host);
@@ -261,7 +260,7 @@ scdp_subject!(
     DecodeSpeed::new(vec![(1, Rate::from_gbps(1_000_000))]).expect("a point")
 );
 
-/// Configuration with receivers that grant credits, as on networks without trimming.
+/// Returns a configuration in credit mode, for networks without trimming.
 fn adaptive() -> ScdpConfig {
     ScdpConfig {
         mode: scdp::Mode::Credit(scdp::CreditConfig {
@@ -284,8 +283,8 @@ scdp_subject!(
     DecodeSpeed::new(vec![(1, Rate::from_gbps(1_000_000))]).expect("a point")
 );
 
-/// Defines a pFabric host with one configuration. Its timeout exceeds the lifetime of segments in the
-/// network, and it remembers finished flows longer than a long series of lost ACKs.
+/// Defines a pFabric host with one configuration. Its timeout exceeds the lifetime of segments in the network. It
+/// remembers finished flows longer than a long series of lost ACKs takes.
 macro_rules! pfabric_subject {
     ($name:ident, $config:expr) => {
         subject!($name, pfabric::Host);
@@ -331,7 +330,7 @@ fn dctcp_host(host: HostId) -> Host {
     Host::new(host, config(Congestion::DCTCP)).expect("a valid configuration")
 }
 
-/// Defines a DCTCP host with layers around it.
+/// Defines a DCTCP host with several layers around it.
 macro_rules! layered_subject {
     ($name:ident, $type:ty, $layers:expr, $endpoint:expr) => {
         subject!($name, $type);
@@ -351,7 +350,7 @@ macro_rules! layered_subject {
     };
 }
 
-/// Pacer that paces every flow after its first mark, at rates at which flows wait for a long time.
+/// Returns a pacer that paces every flow after its first mark. Its rates are so low that flows wait for a long time.
 fn pacer(host: HostId) -> PacedConfig {
     PacedConfig {
         pacer: PacerConfig {

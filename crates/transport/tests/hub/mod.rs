@@ -1,5 +1,5 @@
-//! Hosts around one wire, for transfers with several ends. Every segment takes the same time, a segment for a
-//! group reaches each member that has not left, and the fault of a test decides about each copy.
+//! Several hosts at one wire, for transfers with several ends. Every segment has the same delay. A segment for a group
+//! reaches each member that has not left. The fault function of a test decides about each copy.
 #![allow(dead_code, reason = "each test file uses its part of the harness")]
 
 use std::collections::BTreeMap;
@@ -14,11 +14,11 @@ pub enum Fate {
     Deliver,
     Drop,
     Trim,
-    /// The copy arrives twice. The second arrival is late by this time.
+    /// The copy arrives twice. The second arrival is this much later.
     Duplicate(Duration),
 }
 
-/// Function that decides by the time, the receiving host and the segment.
+/// Function that decides the fate of a copy from the time, the receiving host and the segment.
 pub type Fault = Box<dyn FnMut(Time, usize, &Segment) -> Fate>;
 
 pub struct Hub<T> {
@@ -41,7 +41,7 @@ const ONE_WAY: Duration = Duration::from_us(5);
 /// Bytes that headers, preamble and gap add to a segment on the wire.
 const OVERHEAD: u64 = 78;
 
-/// Returns object `flow` of `bytes` for `dst`.
+/// Returns the message for the object `flow`, which has `bytes` bytes and is sent to `dst`.
 pub fn message(flow: u32, dst: HostId, bytes: u64) -> Message {
     Message {
         flow: FlowId(flow),
@@ -85,7 +85,7 @@ impl<T: Transport> Hub<T> {
         HostId::group(self.groups.len() as u32 - 1)
     }
 
-    /// Removes `member` from a group: later segments do not reach it.
+    /// Removes `member` from a group. Later segments to the group do not reach it.
     pub fn leave_group(&mut self, group: HostId, member: HostId) {
         let number = group.group_number().expect("a group's address") as usize;
         self.groups[number].retain(|host| *host != member);
@@ -157,7 +157,7 @@ impl<T: Transport> Hub<T> {
         }
     }
 
-    /// Runs the next event, if its time is not later than `end`. Returns whether there was such an event.
+    /// Runs the next event, if it is due at or before `end`. Returns whether there was such an event.
     fn step(&mut self, end: Time) -> bool {
         let hosts = 0..self.hosts.len();
         let ready = hosts
@@ -197,7 +197,7 @@ impl<T: Transport> Hub<T> {
         assert!(self.now < end, "it does not end");
     }
 
-    /// Runs until `end`.
+    /// Runs until the time `end`.
     pub fn run_until(&mut self, end: Time) {
         while self.step(end) {}
         self.now = end;

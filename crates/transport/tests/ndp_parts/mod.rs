@@ -1,4 +1,4 @@
-//! NDP packets in flight between two hosts.
+//! Helpers for tests with NDP packets in flight between two hosts.
 #![allow(dead_code, reason = "each test file uses its part of the harness")]
 
 use crate::pair::{Fate, Passage};
@@ -13,13 +13,13 @@ pub fn header(segment: &Segment) -> NdpHeader {
     header
 }
 
-/// Returns whether a passage belongs to this packet.
+/// Returns whether a passing segment is the packet with this kind and number.
 pub fn is(passage: &Passage, kind: NdpKind, index: u64) -> bool {
     let header = header(passage.segment);
     header.kind == kind && header.index == index
 }
 
-/// Applies `fate` to the first transmission of each of `packets`.
+/// Returns a fault that applies `fate` to the first transmission of each of `packets`.
 pub fn once(packets: &[u64], fate: Fate) -> impl FnMut(&Passage) -> Fate + 'static {
     let mut left = packets.to_vec();
     move |passage| {

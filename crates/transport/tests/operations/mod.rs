@@ -1,5 +1,5 @@
-//! Arbitrary sequences of operations on two hosts, and invariants for all of them. To test another
-//! [`Transport`], implement [`Subject`] and add it to `transport_operations.rs`.
+//! Arbitrary sequences of operations on two hosts, and invariants for all sequences. To test another [`Transport`],
+//! implement [`Subject`] and add it to `transport_operations.rs`.
 #![allow(dead_code, reason = "each test file uses its part of the harness")]
 
 use crate::passing::{self, Passing, World as _};
@@ -13,13 +13,13 @@ use tailcut_units::{FlowId, HostId, Time};
 
 /// Design under test.
 pub trait Subject: Transport {
-    /// Creates a host. It must never fail a flow because of too many retransmissions.
+    /// Creates a host. The host must never fail a flow because of too many retransmissions.
     fn fresh(host: HostId) -> Self;
     /// Checks invariants of the design, after every operation.
     fn assert_sane(&self);
-    /// Checks that no state of flows remains, when all flows have ended and no timer is left.
+    /// Checks that no state of flows remains. It is called when all flows have ended and no timer is left.
     fn assert_released(&self);
-    /// Returns the data that a whole segment carries for its flow.
+    /// Returns the data of the flow that a whole segment contains.
     fn cargo(segment: &Segment) -> Cargo {
         match segment.header {
             Header::Tcp(header) => {
@@ -42,7 +42,7 @@ pub enum Cargo {
     Symbol(u32, u32),
 }
 
-/// Operation. Indices are taken modulo the number of possible choices.
+/// Operation of a test. Indices are taken modulo the number of possible choices.
 #[derive(Clone, Copy, Debug)]
 pub enum Operation {
     Submit {
@@ -119,7 +119,7 @@ pub struct Flow {
     completed: u32,
     ended: u32,
     failed: bool,
-    /// Payload that has reached the receiver, one `bool` per byte.
+    /// Whether each payload byte has reached the receiver.
     pub arrived: Vec<bool>,
     /// Symbols that have arrived, by block.
     pub symbols: BTreeMap<u32, BTreeSet<u32>>,
@@ -333,7 +333,7 @@ impl<T: Subject> World<T> {
         }
     }
 
-    /// Runs without loss and in order after the operations. Every flow must complete.
+    /// Runs without loss and in order, after the operations. Every flow must complete.
     fn finish(&mut self) {
         for step in 0.. {
             assert!(step < 200_000, "the flows do not end");
@@ -376,7 +376,7 @@ pub fn check<T: Subject>(operations: Vec<Operation>) {
     world.finish();
 }
 
-/// Defines a newtype of a transport, so that a subject can define its checks.
+/// Defines a newtype around a transport, so that a test can add its own checks.
 macro_rules! subject {
     ($name:ident, $inner:ty) => {
         struct $name($inner);

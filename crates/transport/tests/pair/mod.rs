@@ -1,5 +1,5 @@
-//! Two hosts and the network between them. The network delays every segment equally, unless the test's
-//! `Fault` decides otherwise.
+//! Two hosts and the network between them. Every segment has the same delay, unless the `Fault` of the test decides
+//! otherwise.
 #![allow(dead_code, reason = "each test file uses its part of the harness")]
 
 use std::collections::BTreeMap;
@@ -16,13 +16,13 @@ pub enum Fate {
     Drop,
     /// The segment is delivered with a congestion mark, if it is ECN-capable.
     Mark,
-    /// The segment is delivered twice. The second copy is late by this time.
+    /// The segment is delivered twice. The second copy is this much later.
     Duplicate(Duration),
-    /// The segment is late by this time.
+    /// The segment is delayed by this additional time.
     Late(Duration),
     /// The segment is delivered without its payload.
     Trim,
-    /// The segment is delivered without its payload. A whole copy follows, late by this time.
+    /// The segment is delivered without its payload. A whole copy arrives this much later.
     TrimAndDeliver(Duration),
     /// The segment is returned to the sender without its payload.
     Return,
@@ -37,7 +37,7 @@ pub struct Passage<'a> {
 }
 
 impl Passage<'_> {
-    /// Returns whether host A sent payload.
+    /// Returns whether the segment contains payload from host A.
     pub fn is_data(&self) -> bool {
         self.from == A && self.segment.payload > 0
     }
@@ -51,7 +51,7 @@ pub type Fault = Box<dyn FnMut(&Passage) -> Fate>;
 pub const A: usize = 0;
 pub const B: usize = 1;
 
-/// Returns the TCP header of a segment; an empty header for other protocols.
+/// Returns the TCP header of a segment. For other protocols the header is empty.
 fn tcp_header(segment: &Segment) -> TcpHeader {
     match segment.header {
         Header::Tcp(header) => header,
@@ -84,7 +84,7 @@ pub struct Pair<T> {
     pub events: Vec<(Time, usize, Event)>,
     on_the_way: BTreeMap<(Time, u64), (usize, Segment)>,
     nic_free: [Time; 2],
-    /// Whether each host had nothing to send at its last poll, whatever `has_transmit` returns.
+    /// Whether each host sent nothing at its last poll. `has_transmit` must not claim the opposite.
     silent: [bool; 2],
     count: u64,
 }
@@ -95,7 +95,7 @@ pub fn tcp(config: &TcpConfig) -> Pair<Host> {
     Pair::new(host(0), host(1))
 }
 
-/// Returns a configuration with segments of 1,000 B and an ACK for each, so that sequences can be checked by
+/// Returns a configuration with segments of 1,000 B and an ACK for each segment, so that sequences can be computed by
 /// hand.
 pub fn plain_config() -> TcpConfig {
     TcpConfig {
@@ -105,7 +105,7 @@ pub fn plain_config() -> TcpConfig {
     }
 }
 
-/// Loses the first transmission of each of `segments` (of 1,000 B) from A.
+/// Returns a fault that loses the first transmission of each of `segments` (of 1,000 B) from A.
 pub fn lose_once(segments: &[u64]) -> impl FnMut(&Passage) -> Fate + 'static {
     let mut left: Vec<u64> = segments.iter().map(|segment| segment * 1_000).collect();
     move |passage| {
@@ -305,7 +305,7 @@ impl<T: Transport> Pair<T> {
         self.now = end;
     }
 
-    /// Returns the time at which host B had the whole of `flow`.
+    /// Returns the time at which host B had received all of `flow`.
     pub fn completed(&self, flow: u32) -> Option<Time> {
         let done = |(_, host, event): &&(Time, usize, Event)| {
             *host == B && *event == Event::Completed(FlowId(flow))
@@ -324,8 +324,8 @@ impl<T: Transport> Pair<T> {
         end.expect("the flow ended")
     }
 
-    /// Returns the segments that each host sent, in order, one line per segment: sender, flags, then
-    /// `first..end` of the payload and the acknowledgment, in units of `mss` if they are whole.
+    /// Returns the segments that each host sent, in order. Each line contains the sender, the flags, the payload range
+    /// `first..end` and the acknowledgment. Numbers are in units of `mss` if they are whole.
     pub fn trace(&self, mss: u64) -> Vec<String> {
         self.sent.iter().map(|sent| describe(sent, mss)).collect()
     }
@@ -389,7 +389,7 @@ fn describe(sent: &Sent, mss: u64) -> String {
     line
 }
 
-/// Formats an offset: `3` for three segments, `3+1` for a byte (or a FIN) more.
+/// Formats an offset in segments: `3` means three segments, and `3+1` one byte (or a FIN) more.
 fn in_segments(offset: u64, mss: u64) -> String {
     match offset % mss {
         0 => (offset / mss).to_string(),

@@ -1,11 +1,10 @@
-//! Hosts, segments in flight between them, and virtual time: the common part of tests with arbitrary
-//! sequences of operations.
+//! Hosts, segments in flight between them, and virtual time: the common part of tests with arbitrary operations.
 
 use tailcut_transport::{Segment, Transport};
 use tailcut_units::{Duration, Time};
 
-/// Maximum segment lifetime: the network keeps no segment longer. Designs may rely on it being less than
-/// their shortest retransmission timeout.
+/// Maximum segment lifetime: the network never keeps a segment longer. Designs may require that it is less than their
+/// shortest retransmission timeout.
 const LIFETIME: Duration = Duration::from_ms(5);
 
 /// Hosts of one design, and the segments in flight with their send times and receivers.
@@ -15,7 +14,7 @@ pub struct Passing<T> {
     pub on_the_way: Vec<(Time, usize, Segment)>,
 }
 
-/// State of a test with hosts that pass segments.
+/// State of a test whose hosts exchange segments.
 pub trait World<T: Transport>: Sized {
     fn passing(&self) -> &Passing<T>;
     fn passing_mut(&mut self) -> &mut Passing<T>;
@@ -58,14 +57,14 @@ pub trait World<T: Transport>: Sized {
         self.wait_until(end);
     }
 
-    /// Fires the next timer, if there is one.
+    /// Advances the time to the next timer, if there is one, and fires it.
     fn time_out(&mut self) {
         if let Some(next) = self.next_timeout() {
             self.wait_until(next);
         }
     }
 
-    /// Advances the time. Timers fire when due, and too old segments are lost.
+    /// Advances the time. Timers fire when they are due, and segments that are too old are lost.
     fn wait_until(&mut self, end: Time) {
         while let Some(next) = self.next_timeout().filter(|at| *at <= end) {
             let passing = self.passing_mut();
@@ -94,8 +93,9 @@ pub trait World<T: Transport>: Sized {
         }
     }
 
-    /// Ends a step of the test, which takes one microsecond. `moved` shows whether a segment moved. Timers that are due
-    /// fire; if no segment moved, the next timer fires in any case. Returns whether another event is possible.
+    /// Ends a step of the test, which takes one microsecond. `moved` is true if a segment was delivered. Timers that
+    /// are due fire. If no segment was delivered, the next timer fires even before it is due. Returns whether another
+    /// event is possible.
     fn let_time_pass(&mut self, moved: bool) -> bool {
         let next = self.next_timeout();
         let passing = self.passing_mut();

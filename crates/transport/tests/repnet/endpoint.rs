@@ -1,5 +1,5 @@
-//! Flows in both directions: a server that sends first, answers, aborts or exceeds the archive, while the
-//! connections of the flow open and fail.
+//! Tests of flows in both directions. A server sends first, answers, aborts or exceeds the archive, while connections
+//! of the flow open and fail.
 
 use crate::pair;
 
@@ -15,22 +15,22 @@ use tailcut_units::{Duration, FlowId, HostId, Time};
 const PORT: u16 = 80;
 const SECOND: u16 = 81;
 
-/// Time of a server's answer.
+/// Time at which a server answers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Answers {
     AtOnce,
     AfterTheRequest,
 }
 
-/// Application on each side: it sends its message, and a server answers with `reply` bytes.
+/// Application on each side. The client sends its message, and a server answers with `reply` bytes.
 struct Talker {
     endpoint: Endpoint,
     reply: u64,
     answers: Answers,
-    /// Whether a server finishes its stream after the reply.
+    /// Whether a server ends its stream after the reply.
     finishes: bool,
     sockets: Vec<SocketId>,
-    /// Total number of delivered bytes, after each delivery.
+    /// Total number of delivered bytes after each delivery.
     totals: Vec<u64>,
     ends: Vec<u64>,
     states: Vec<State>,
@@ -170,8 +170,8 @@ fn conversation(
     Pair::new(client, Talker::new(1, reply, answers, timeout)).with_fault(fault)
 }
 
-/// Checks that each side received the other's stream completely, once and in order, and that no state of the
-/// flow remains.
+/// Checks that each side received the whole stream of the other side, once and in order, and that no state of the flow
+/// remains.
 fn assert_exchanged(pair: &Pair<Talker>, request: u64, reply: u64) {
     for (host, bytes) in [(A, reply), (B, request)] {
         let talker = &pair.hosts[host];
@@ -213,7 +213,7 @@ fn streams_are_merged_whichever_connection_is_ahead() {
     }
 }
 
-/// Fate of a segment, so that the second connection opens late, after the first has failed.
+/// Fate of a segment: the first connection fails, and the second connection opens later.
 fn first_dies_second_is_slow(passage: &Passage) -> Fate {
     let first = port(passage) == PORT;
     if first && passage.now > Time::ZERO + Duration::from_us(320) {

@@ -1,4 +1,4 @@
-//! Two ends of a flow over byte streams that are delivered, stalled and cut at random. In every case, the
+//! Tests of the two ends of a flow over byte streams that are delivered, delayed and cut at random. In every case, the
 //! delivered data equals the written data.
 
 use proptest::prelude::*;
@@ -32,9 +32,9 @@ enum Item {
 
 #[derive(Debug, Default)]
 struct Connection {
-    /// Items from the client, and from the server.
+    /// Queued items: one queue from the client, and one from the server.
     queues: [VecDeque<Item>; 2],
-    /// Whether each end still uses the connection.
+    /// Whether each end still uses this connection.
     held: [bool; 2],
     cut: bool,
     connecting: bool,
@@ -57,7 +57,7 @@ struct World {
     ends: [Option<Flow>; 2],
     told: [Reported; 2],
     connections: Vec<(Leg, Connection)>,
-    /// Connection of each leg of each end.
+    /// Index of the connection that each end uses as first and as second.
     legs: [[Option<usize>; 2]; 2],
     buried: bool,
     executions: u32,
@@ -183,7 +183,7 @@ impl World {
         }
     }
 
-    /// Moves an item on a connection. Returns whether there was one.
+    /// Moves an item on a connection. Returns whether there was an item.
     fn step(&mut self, at: usize, end: usize, most: u64) -> bool {
         let Some((leg, connection)) = self.connections.get_mut(at) else {
             return false;
@@ -263,7 +263,7 @@ impl World {
         true
     }
 
-    /// Accepts a connection at the server's listener.
+    /// Accepts a connection at the listening server.
     fn accept(&mut self, at: usize, preamble: Preamble) {
         let (now, leg) = (self.now, preamble.leg);
         let place = &mut self.legs[SERVER_SIDE][leg as usize];
@@ -280,7 +280,7 @@ impl World {
                 Status::Joined
             }),
             (Purpose::Rejoin(rejoin), Some(flow)) if flow.stands_at(leg, &rejoin) => {
-                // The flow still has a leg there. The new leg replaces it.
+                // The flow still has a connection in this position. The new connection replaces it.
                 if let Some(old) = place.replace(at) {
                     self.connections[old].1.cut = true;
                 }
@@ -290,7 +290,7 @@ impl World {
             _ => Some(Status::Busy),
         };
         if *place_of(&self.legs, leg) == Some(at) {
-            // The reset is for the old connection, which the new one replaces.
+            // The reset belongs to the old connection, which the new connection replaces.
             if let Some(flow) = self.ends[SERVER_SIDE].as_mut() {
                 let mut kept = Vec::new();
                 while let Some(command) = flow.poll_command() {
@@ -313,7 +313,7 @@ impl World {
                     instance: SERVER,
                 };
                 let queue = &mut self.connections[at].1.queues[SERVER_SIDE];
-                // The banner precedes everything that the flow sends.
+                // The banner must leave before all data of the flow.
                 queue.push_front(Item::Banner(banner));
             }
         }
@@ -383,7 +383,7 @@ fn place_of(legs: &[[Option<usize>; 2]; 2], leg: Leg) -> &Option<usize> {
 fn a_leg_that_came_first_and_alone_carries_on_when_the_other_one_is_late_whatever_was_written() {
     for first in Leg::ALL {
         let mut flow = Flow::server(Time::ZERO, Mode::RepFlow, first, LIMITS);
-        // The application writes more than the archive for the other leg may hold.
+        // The application writes more bytes than the archive for the other connection may contain.
         flow.write(Time::ZERO, LIMITS.archive_cap + 1);
         assert_eq!(flow.state(), State::Chosen);
         let late = Time::ZERO + LIMITS.waiting_list_timeout;
@@ -443,7 +443,7 @@ fn run(mode: Mode, operations: &[Operation], with_cuts: bool) -> World {
             Operation::Write { end, bytes } => world.write(end, bytes),
             Operation::Finish { end } => world.finish(end),
             Operation::Cut { at } if with_cuts => world.cut(at),
-            // Without cuts, no operation waits for a deadline.
+            // Without cuts, no operation needs a deadline, so the time does not pass.
             Operation::Pass { us } if !with_cuts => {
                 world.pass(Duration::from_us(us.min(20_000) / 20))
             }
@@ -480,7 +480,7 @@ proptest! {
             let written = world.ends[1 - end].as_ref().map_or(0, Flow::written);
             prop_assert!(flow.delivered() <= written);
             prop_assert!(world.told[end].ended <= 1);
-            // No flow waits for ever: an incomplete flow has been reported as failed.
+            // No flow waits for ever: a flow that is not complete was reported as failed.
             let told = &world.told[end];
             prop_assert!(told.end || told.ended == 1 || world.told[1 - end].ended == 1, "{told:?}");
         }

@@ -1,4 +1,4 @@
-//! Assignment of legs to flows, on a server over real sockets.
+//! Tests of the assignment of connections to flows, on a server over real sockets.
 
 use tailcut_transport::repnet::{FlowTable, Leg, Placement};
 use tailcut_units::{Duration, Time};
@@ -16,7 +16,7 @@ fn a_late_second_leg_of_an_ended_flow_is_no_new_flow_until_the_tombstone_goes() 
     let ticket = table.add(at(0), 7, Leg::First, 'a');
     assert_eq!(table.place(at(1), &7, Leg::Second), Placement::Known('a'));
     table.bury(at(2), &7, ticket);
-    // The result is the same each time and on either leg, because a random key is never used again.
+    // The result is the same each time and for both connections, because a random key is never used again.
     for ms in [3, 20_000, 45_000] {
         assert_eq!(table.place(at(ms), &7, Leg::Second), Placement::Late);
         assert_eq!(table.place(at(ms), &7, Leg::First), Placement::Late);
@@ -50,7 +50,7 @@ fn a_table_that_could_not_remember_one_more_takes_no_new_flow() {
 fn an_address_may_be_used_again_by_the_next_flow() {
     let mut table = FlowTable::new(true, LIFETIME, 8);
     let old = table.add(at(0), "10.0.0.1:5000", Leg::First, 'a');
-    // The flow still lives here, although its client already uses the port for another flow.
+    // The flow is still live at the server, although its client already uses the port for another flow.
     assert_eq!(
         table.place(at(0), &"10.0.0.1:5000", Leg::First),
         Placement::New
@@ -65,7 +65,7 @@ fn an_address_may_be_used_again_by_the_next_flow() {
 fn with_addresses_a_second_leg_is_turned_away_while_a_flow_may_have_been_forgotten() {
     let mut table = FlowTable::new(true, LIFETIME, 1);
     for (key, flow) in [(1, 'a'), (2, 'b')] {
-        // A connection to the service's own port is always accepted.
+        // A first connection, to the service's own port, is always accepted.
         assert_eq!(table.place(at(0), &key, Leg::First), Placement::New);
         let ticket = table.add(at(0), key, Leg::First, flow);
         table.bury(at(0), &key, ticket);

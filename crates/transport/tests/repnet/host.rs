@@ -1,4 +1,4 @@
-//! RepFlow and RepSYN between two hosts: the segments on each connection, and the use of one connection when
+//! Tests of RepFlow and RepSYN between two hosts: the segments on each connection, and the use of one connection when
 //! the other is slow, lossy, dead or late.
 
 use crate::pair;
@@ -12,7 +12,7 @@ use tailcut_units::{Duration, FlowId, HostId, Time};
 const ACK: TcpFlags = TcpFlags::ACK;
 const SYN: TcpFlags = TcpFlags::SYN;
 const RST: TcpFlags = TcpFlags::RST;
-/// Ports of the service: the first and the second.
+/// First port of the service. The second connection uses the next port.
 const FIRST: u16 = 80;
 const SECOND: u16 = 81;
 
@@ -43,7 +43,7 @@ fn pair(mode: Mode, fault: impl FnMut(&Passage) -> Fate + 'static) -> Pair<Host>
     Pair::new(host(0, repnet(mode)), host(1, repnet(mode))).with_fault(fault)
 }
 
-/// Returns the service's port of a segment, in either direction.
+/// Returns the port of the service in a segment of either direction.
 fn port(passage: &Passage) -> u16 {
     let tuple = passage.segment.tuple;
     if passage.from == A {
@@ -53,7 +53,7 @@ fn port(passage: &Passage) -> u16 {
     }
 }
 
-/// Delays all segments of one connection of a flow by this time.
+/// Returns a fault that delays all segments of one connection of a flow by this time.
 fn slow(slow: u16, by: Duration) -> impl FnMut(&Passage) -> Fate {
     move |passage| {
         if port(passage) == slow {
@@ -64,7 +64,7 @@ fn slow(slow: u16, by: Duration) -> impl FnMut(&Passage) -> Fate {
     }
 }
 
-/// Loses all segments of one connection of a flow.
+/// Returns a fault that loses all segments of one connection of a flow.
 fn dead(dead: u16) -> impl FnMut(&Passage) -> Fate {
     move |passage| {
         if port(passage) == dead {
@@ -86,14 +86,14 @@ fn submit(pair: &mut Pair<Host>, bytes: u64, replication: Replication, path: Pat
     pair.hosts[A].submit(pair.now, message);
 }
 
-/// Runs flow 0 of `bytes` to its end, and checks that it ended well.
+/// Runs flow 0 of `bytes` to its end, and checks that it completed.
 fn run(pair: &mut Pair<Host>, bytes: u64) -> FlowStats {
     pair.submit(0, bytes);
     pair.run();
     ended(pair)
 }
 
-/// Checks that each event of flow 0 was reported once, at the right host, and that no state of it remains.
+/// Checks that each event of flow 0 was reported once, at the right host, and that no state of the flow remains.
 fn ended(pair: &Pair<Host>) -> FlowStats {
     let count = |wanted: fn(&Event) -> bool, at: usize| {
         let found = |(_, host, event): &&(Time, usize, Event)| *host == at && wanted(event);
@@ -110,7 +110,7 @@ fn ended(pair: &Pair<Host>) -> FlowStats {
     pair.stats(0)
 }
 
-/// Returns the duration of flow 0 of `bytes` over one healthy connection.
+/// Returns the completion time of flow 0 of `bytes` over one plain connection without faults.
 fn alone(bytes: u64) -> Option<Time> {
     let mut pair = pair(Mode::RepFlow, |_| Fate::Deliver);
     submit(&mut pair, bytes, Replication::Off, PathPin::NONE);
@@ -180,7 +180,7 @@ fn the_first_complete_copy_counts_and_the_other_runs_to_its_end() {
         let last = last.expect("payload");
         assert_eq!(last.segment.tuple.dst_port, late);
         let plain = alone(90_000).expect("a copy");
-        // The two copies share a NIC, so that a copy is a little slower than a flow alone.
+        // The two copies share a NIC, so a copy is slightly slower than a single flow.
         assert!(completed >= plain && completed < plain + Duration::from_us(80));
     }
 }
@@ -319,8 +319,8 @@ fn both_connections_of_a_pinned_flow_keep_its_path() {
     assert!(pair.sent.iter().all(|sent| sent.segment.path == path));
 }
 
-/// Fate of a segment, so that the client receives the second SYN-ACK while the first connection is busy. The client's
-/// answer reaches the server after the first connection has closed.
+/// Fate of a segment: the client receives the second SYN-ACK while the first connection is busy. The client's answer
+/// reaches the server after the first connection has closed.
 fn second_handshake_ends_late(passage: &Passage) -> Fate {
     if port(passage) == SECOND && passage.from == A && !passage.has(SYN) {
         Fate::Late(Duration::from_us(500))
@@ -367,14 +367,14 @@ fn a_handshake_that_ends_after_the_flow_and_its_timeout_is_turned_away() {
     assert_eq!((server.late(), server.tombstones()), (1, 0));
 }
 
-/// Before 200 ms, only the first data segment of the first connection arrives.
+/// Returns whether a segment is lost. Before 200 ms, the first connection loses all data except its first segment.
 fn stalled_until_200_ms(passage: &Passage) -> bool {
     port(passage) == FIRST
         && passage.header.offset > 0
         && passage.now < Time::ZERO + Duration::from_ms(200)
 }
 
-/// The first SYN of the second connection is lost.
+/// Returns whether a segment is lost. Only the first SYN of the second connection is lost.
 fn lose_second_syn(passage: &Passage) -> bool {
     port(passage) == SECOND && passage.has(SYN) && passage.now < Time::ZERO + Duration::from_ms(10)
 }
@@ -422,7 +422,8 @@ fn a_second_syn_that_comes_back_after_the_waiting_lists_timeout_is_turned_away()
 #[test]
 fn a_handshake_that_outlasts_every_memory_of_its_flow_is_not_a_new_flow() {
     for another_flow_comes in [false, true] {
-        // After its SYN, no segment of the client on the second connection arrives for 20 ms.
+        // The SYN of the second connection arrives. For 20 ms no later segment of the client arrives on this
+        // connection.
         let mut pair = Pair::new(
             host(0, waiting(Duration::from_ms(1_000))),
             host(1, waiting(Duration::from_ms(1))),

@@ -1,4 +1,4 @@
-//! RepFlow and RepSYN.
+//! Tests of RepFlow and RepSYN.
 
 mod endpoint;
 mod flow;

@@ -1,5 +1,5 @@
-//! RepNet under the operations for every transport: replicated flows, plain flows, and flows that choose
-//! themselves, while segments are lost, duplicated and reordered.
+//! Tests of RepNet with the operations for every transport. There are replicated flows, plain flows, and flows whose
+//! mode the configuration decides. Segments are lost, duplicated and reordered.
 
 use crate::operations::{Subject, check, operations, subject};
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ use tailcut_transport::repnet::{Host, Mode, RepNetConfig};
 use tailcut_transport::tcp::{Congestion, DelayedAck, TcpConfig};
 use tailcut_units::{Duration, HostId};
 
-/// Timers of a data centre, and no limit of retransmissions.
+/// Returns a configuration with timers for a data centre, and without a limit of retransmissions.
 fn tcp(congestion: Congestion, sack: bool) -> TcpConfig {
     TcpConfig {
         congestion,
@@ -44,7 +44,7 @@ macro_rules! repnet_subject {
             }
             fn assert_sane(&self) {
                 let endpoint = self.0.endpoint();
-                // A flow whose first connection failed may wait for the second, but not for ever.
+                // A flow whose first connection failed may wait for the second connection, but only for a limited time.
                 if endpoint.len() > endpoint.tcp().len() {
                     assert!(endpoint.next_timeout().is_some());
                 }

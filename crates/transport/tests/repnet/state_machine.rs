@@ -1,4 +1,4 @@
-//! State machine against the table that also defines the TypeScript implementation.
+//! Tests of the state machine against the table that also defines the TypeScript implementation.
 
 use serde_json::Value;
 use tailcut_transport::repnet::{
@@ -78,7 +78,7 @@ fn actions_of(row: &Value) -> Vec<Action> {
     list.iter().map(|name| named(&ACTIONS, name)).collect()
 }
 
-/// State of one flow at an event, in the terms of the table.
+/// State of one flow at the time of an event, in the terms of the table.
 #[derive(Clone, Copy, Debug)]
 struct Situation {
     role: &'static str,

@@ -1,4 +1,4 @@
-//! Waiting list of the server: pairs of connections, late connections, and the lifetime of entries.
+//! Tests of the waiting list of a server: pairs of connections, late connections, and the lifetime of entries.
 
 use tailcut_transport::repnet::{Arrival, ClientAddress, Leg, Unseen, WaitingList};
 use tailcut_units::{Duration, HostId, Time};

@@ -1,4 +1,4 @@
-//! SCDP with credits of receivers, for networks that drop packets.
+//! Tests of SCDP in credit mode, for networks that drop packets.
 
 use crate::hub::{Fate, Hub, message};
 use tailcut_transport::scdp::{
@@ -53,7 +53,7 @@ fn an_object_takes_its_source_symbols_and_no_more() {
     }
 }
 
-/// Returns a number below 2^32 from a counter, for faults.
+/// Returns a pseudo-random number below 2^32 from a counter, to choose faults.
 fn draw(count: &mut u64) -> u32 {
     *count += 1;
     (tailcut_units::mix64(*count) >> 32) as u32

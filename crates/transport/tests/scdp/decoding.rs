@@ -1,4 +1,4 @@
-//! Driver that decodes SCDP's blocks itself while the session continues.
+//! Tests of a driver that decodes SCDP's blocks itself while the session continues.
 
 use crate::pair;
 
@@ -24,7 +24,7 @@ fn model() -> ModelCodec {
     ModelCodec::new([0.0; 3], DecodeSpeed::paper(), 1)
 }
 
-/// Trims symbol 5 of each block.
+/// Fate of a segment: symbol 5 of each block is trimmed.
 fn one_trimmed(passage: &Passage) -> Fate {
     let header = header(passage.segment);
     match header.kind == ScdpKind::Symbol && header.esi == 5 {
@@ -51,7 +51,7 @@ impl Driver {
         Self { pair, begun }
     }
 
-    /// Runs until no event is left, or none before `end`. After each step it starts the requested decodings.
+    /// Runs until the time `end`, or until no event is left. After each step the driver starts the requested decodings.
     fn run_until(&mut self, end: Time) {
         while self.pair.next().is_some_and(|at| at < end) {
             self.pair.step();
@@ -68,7 +68,7 @@ impl Driver {
         }
     }
 
-    /// Reports the end of a decoding attempt.
+    /// Reports the result of a decoding attempt.
     fn end(&mut self, attempt: &Attempt, decoded: bool) {
         let job = attempt.job;
         self.pair
@@ -95,7 +95,7 @@ fn a_driver_that_takes_as_long_as_the_model_has_the_same_events_at_the_same_time
     let mut worker = model();
     let mut done = Vec::new();
     loop {
-        // The time of the next answer is known only after all earlier events.
+        // The time of the next answer is unknown until all earlier events have run.
         let next = driver.pair.next().into_iter();
         let Some(at) = next.chain(done.iter().map(|(at, _)| *at)).min() else {
             break;
@@ -140,7 +140,7 @@ fn while_a_block_is_decoded_the_others_arrive_and_nobody_times_out_however_long_
             .iter()
             .all(|a| (a.missing, a.received) == (1, 100))
     );
-    // The sender probes from time to time. The receiver only waits for its driver.
+    // The sender probes several times. The receiver only waits for its driver.
     let asked_by_receiver = |driver: &Driver| {
         let sent = driver.pair.sent.iter();
         sent.filter(|sent| sent.from == B).count()
@@ -189,7 +189,7 @@ fn an_answer_that_nobody_waits_for_changes_nothing() {
     let mut driver = Driver::new(OBJECT);
     driver.run_until(Time::from_ns(2_000_000));
     let begun = core::mem::take(&mut driver.begun);
-    // The end is reported twice. The second time the block is already complete.
+    // The result is reported twice. The second time the block is already complete.
     driver.end(&begun[0], true);
     driver.end(&begun[0], false);
     driver.run_until(Time::from_ns(4_000_000));
@@ -199,7 +199,7 @@ fn an_answer_that_nobody_waits_for_changes_nothing() {
     }
     driver.run_until(LATE);
     assert!(driver.pair.completed(0).is_some());
-    // The other end is reported after the object is complete, and after its session is removed.
+    // This result is reported after the object is complete, and after its session is removed.
     driver.end(&begun[1], false);
     let much_later = driver.pair.now + Duration::from_ms(60_000);
     driver.pair.run_until(much_later);
@@ -217,8 +217,8 @@ fn an_answer_that_nobody_waits_for_changes_nothing() {
 
 #[test]
 fn source_symbols_that_come_after_all_make_a_decoding_needless() {
-    // The payload of one symbol is late, not lost. The receiver requests another symbol and starts a
-    // decoding, and then the payload arrives.
+    // The payload of one symbol is late and not lost. The receiver requests another symbol and starts a decoding. Then
+    // the payload arrives.
     let late = Duration::from_ms(1);
     let [a, b] = [A, B].map(|id| {
         let config = ScdpConfig {

@@ -1,4 +1,4 @@
-//! SCDP between two hosts.
+//! Tests of SCDP between two hosts.
 
 use crate::pair::{A, B, Fate, Pair, Passage};
 use crate::scdp_parts::{INTERVAL, T, WINDOW, config, header};
@@ -13,8 +13,8 @@ fn decode_time(symbols: u32) -> Duration {
     DecodeSpeed::paper().time(symbols, T as u32)
 }
 
-/// Returns two hosts with a one-way delay of 5 us. Decoding fails with these probabilities at 0, 1 and 2 symbols above
-/// K.
+/// Returns two hosts with a one-way delay of 5 us. `failure` contains the probabilities that decoding fails with 0, 1
+/// and 2 symbols more than K.
 fn scdp_failing(config: ScdpConfig, failure: [f64; 3]) -> Pair<Host<ModelCodec>> {
     let host = |id| {
         let codec = ModelCodec::new(failure, DecodeSpeed::paper(), u64::from(id));
@@ -32,7 +32,7 @@ fn is_symbol(passage: &Passage, block: u32, esi: u32) -> bool {
     header.kind == ScdpKind::Symbol && (header.block, header.esi) == (block, esi)
 }
 
-/// Applies `fate` to each of `symbols` of block 0.
+/// Returns a fault that applies `fate` to each of `symbols` of block 0.
 fn to_symbols(symbols: &[u32], fate: Fate) -> impl FnMut(&Passage) -> Fate + 'static {
     let symbols = symbols.to_vec();
     move |passage| {
@@ -124,7 +124,7 @@ fn a_header_costs_a_pull_and_two_more_symbols_and_never_a_retransmission() {
         (0..k + 2 + 2).map(|esi| (0, esi)).collect::<Vec<_>>(),
         "source, then repair: one for each header and two for the code"
     );
-    // The number of pulls is K - w + headers + o.
+    // The number of pulls is K - w, plus the number of headers, plus o (see the module `paper`).
     let pulls = sent(&pair, B, ScdpKind::Pull).len();
     assert_eq!(pulls, (k - WINDOW + 2 + 2) as usize);
     assert_eq!(decoded(&pair), 1);
@@ -183,7 +183,7 @@ fn a_failed_decoding_pulls_one_symbol_and_is_tried_again() {
     let mut pair = scdp_failing(config(), [0.0, 0.0, 0.999]);
     pair.fault = Box::new(to_symbols(&[3], Fate::Trim));
     pair.submit(0, 50 * T);
-    // With a probability of 0.999 decoding takes many attempts, so the test checks the first few.
+    // With a failure probability of 0.999 decoding takes many attempts, so the test checks only the first few.
     let attempts = 5;
     pair.run_until(Time::ZERO + (decode_time(50) + Duration::from_us(15)) * attempts);
     let sent = symbols(&pair).len() as u64;
@@ -248,8 +248,8 @@ fn the_window_has_the_highest_class_then_bytes_sent_decide_and_fin_has_the_highe
     assert_eq!(classes[99], 0, "in answer to FIN");
 }
 
-/// Returns a host that has pushed the windows of two long flows, 1 and 2, has received pulls for 20 more
-/// symbols of each, and then gets the short flow 0.
+/// Returns a host with two long flows, 1 and 2, and the short flow 0. The host has pushed the windows of the long flows
+/// and has received pulls for 20 more symbols of each. Then the short flow was submitted.
 fn short_beside_two_long(in_order: bool) -> Host<ModelCodec> {
     let config = ScdpConfig {
         in_order,
@@ -278,7 +278,7 @@ fn short_beside_two_long(in_order: bool) -> Host<ModelCodec> {
     host
 }
 
-/// Returns the pull for a number of symbols of block 0 of a session that sends `symbol`.
+/// Returns a pull for `pull` symbols of block 0. `symbol` is a symbol of the session.
 fn pull_for(symbol: &Segment, pull: u32, fin: bool) -> Segment {
     Segment {
         tuple: symbol.tuple.reversed(),
@@ -322,7 +322,7 @@ fn a_pull_with_fin_lifts_a_session_that_waits_for_its_turn() {
 
 #[test]
 fn every_pull_for_the_last_symbol_has_fin() {
-    // The symbols that answer FIN are trimmed, twice.
+    // The symbols that answer the pull with FIN are trimmed twice.
     let mut pair = scdp(config()).with_fault(to_symbols(&[29, 30, 31], Fate::Trim));
     pair.submit(0, 30 * T);
     pair.run();

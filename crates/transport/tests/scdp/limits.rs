@@ -1,4 +1,4 @@
-//! The work and memory of a host are limited, whatever its peers send, and other peers still get service.
+//! Tests that peers cannot exceed the limits of a host's work and memory, and that other peers are still served.
 
 use tailcut_transport::scdp::{
     DecodeSpeed, Host, Limits, ModelCodec, ScdpConfig, ScdpHeader, ScdpKind,
@@ -112,8 +112,8 @@ fn one_peer_cannot_take_all_sessions_and_forged_addresses_cannot_either() {
         host.on_segment(Time::ZERO, first(peer, 0, options()));
     }
     assert_eq!((host.open_sessions(), host.half_open()), (10, 10));
-    // A peer with an address that the driver vouches for is accepted. A peer that answers makes room for
-    // another.
+    // A peer is accepted if the driver has verified its address. A peer that answers is no longer half-open, so another
+    // peer is accepted too.
     host.on_vouched(Time::ZERO, first(100, 0, options()));
     assert_eq!((host.open_sessions(), host.half_open()), (11, 10));
     let asked_for = ScdpHeader {
@@ -135,7 +135,7 @@ fn one_peer_cannot_take_all_sessions_and_forged_addresses_cannot_either() {
 
 #[test]
 fn a_claim_of_millions_of_blocks_costs_no_more_than_one_of_two() {
-    // This took 154 ms of CPU when all blocks were searched. 20,000 of these segments would take an hour.
+    // A search through all blocks took 154 ms of CPU time per segment. 20,000 of these segments would take an hour.
     let header = ScdpHeader {
         blocks: 1 << 24,
         length: 1 << 24,

@@ -1,4 +1,4 @@
-//! SCDP.
+//! Tests of SCDP.
 
 #[path = "../bottleneck/mod.rs"]
 mod bottleneck;

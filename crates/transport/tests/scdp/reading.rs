@@ -1,4 +1,4 @@
-//! Applications that receive each block of an object, and read late.
+//! Tests of applications that receive each block of an object and read slowly.
 
 use crate::hub::{Fate, Hub, message};
 use crate::scdp_parts::{T, header};
@@ -37,7 +37,7 @@ fn model() -> ModelCodec {
     ModelCodec::new([0.0; 3], DecodeSpeed::paper(), 1)
 }
 
-/// Creates a host for each delivery.
+/// Creates one host for each entry of `deliveries`.
 fn hub(deliveries: &[Delivery]) -> Hub<Host<ModelCodec>> {
     let hosts = deliveries.iter().enumerate();
     Hub::new(
@@ -81,7 +81,7 @@ fn all_bytes_once<C: Codec>(hub: &Hub<Host<C>>, host: usize, bytes: u64) {
     assert_eq!(end, bytes);
 }
 
-/// Application that reads at its own pace: one block each `every`, in the order of delivery.
+/// Application that reads at its own rate: one block each `every`, in the order of delivery.
 struct Reader {
     host: usize,
     flow: FlowId,
@@ -91,7 +91,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// Reads until nothing is left to read and no event is left.
+    /// Runs until all data is read and no event is left.
     fn run<C: Codec>(
         &mut self,
         hub: &mut Hub<Host<C>>,
@@ -221,8 +221,8 @@ fn a_decoding_may_outlast_the_patience_of_a_sender_whose_receiver_is_told_of_blo
 fn what_a_slow_reader_has_not_read_never_exceeds_its_window_and_nothing_is_lost() {
     for order in [BlockOrder::Ascending, BlockOrder::AsWhole] {
         for (window, every) in [
-            // The reader takes more than a minute per block. In this time the sender would have given up a silent
-            // receiver.
+            // The reader takes more than a minute per block. A sender would give up a receiver that is silent for this
+            // time.
             (K * T, Duration::from_ms(70_000)),
             (2 * K * T, Duration::from_ms(3)),
             (3 * K * T + 5, Duration::from_us(200)),
@@ -260,14 +260,14 @@ fn pulls_stop_at_the_window_and_go_on_at_once_when_the_application_has_read() {
     hub.run_until(Time::from_ns(10_000_000));
     assert_eq!(symbols(&hub), 2 * K);
     assert_eq!(numbers(&hub, 1), [0, 1]);
-    // After less than a block was read, there is no room for another block.
+    // The application has read less than a block, so its window does not admit another block.
     hub.act(1, |host, now| host.consume(now, FlowId(0), K * T - 1));
     hub.run_until(Time::from_ns(15_000_000));
     assert_eq!(symbols(&hub), 2 * K);
     hub.act(1, |host, now| host.consume(now, FlowId(0), 1));
     hub.run_until(Time::from_ns(16_000_000));
     assert_eq!(symbols(&hub), 3 * K);
-    // Data that has not arrived cannot be read.
+    // The application cannot read data that has not arrived.
     hub.act(1, |host, now| host.consume(now, FlowId(0), u64::MAX));
     hub.run_until(Time::from_ns(17_000_000));
     assert_eq!(symbols(&hub), 5 * K);
@@ -276,7 +276,7 @@ fn pulls_stop_at_the_window_and_go_on_at_once_when_the_application_has_read() {
 
 #[test]
 fn symbols_that_are_pushed_beyond_the_window_are_asked_for_again() {
-    // The blocks have 4 symbols, and the sender pushes three blocks. The application has room for one block.
+    // Blocks have 4 symbols, and the sender pushes three blocks. The window of the application admits one block.
     let small = |delivery| ScdpConfig {
         block_symbols: 4,
         ..config(delivery)
@@ -373,7 +373,7 @@ fn a_group_waits_for_a_slow_reader_and_all_get_everything() {
         .iter()
         .filter(|e| matches!(e.2, Event::Straggling(..)));
     assert_eq!(reported.count(), 1, "the slow reader delays the others");
-    // Symbols without room are sent once more, not repeatedly.
+    // Symbols beyond the window are sent once more, and not repeatedly.
     let sent = hub.sent.iter().filter(|(_, from, _)| *from == 0).count() as u64;
     assert!(sent < 7 * K * 3 / 2, "{sent} symbols");
 }
@@ -426,7 +426,7 @@ fn several_senders_wait_for_a_slow_reader_without_giving_it_up() {
     assert!(!hub.events.iter().any(|(_, _, event)| failed(event)));
 }
 
-/// Random fates: the given percentages of packets are lost, trimmed and duplicated.
+/// Returns random fates. The given percentages of packets are lost, trimmed and duplicated.
 fn fates(
     seed: u64,
     lost: u64,

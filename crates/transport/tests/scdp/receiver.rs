@@ -1,4 +1,4 @@
-//! Receiver of SCDP: the charges of its pulls, and its timeouts.
+//! Tests of a receiver of SCDP: the charges of its pulls, and its timeouts.
 
 use crate::pair::{A, Fate, Pair};
 use crate::scdp_parts::{INTERVAL, T, config, header};
@@ -11,7 +11,7 @@ fn host(id: u32, config: ScdpConfig, speed: DecodeSpeed) -> Host<ModelCodec> {
     Host::new(HostId(id), config, codec).expect("a valid configuration")
 }
 
-/// Returns the symbols that host `id` pushes of flow `id`, which has `symbols` symbols.
+/// Returns the symbols that host `id` pushes of flow `id`. The flow has `symbols` symbols.
 fn window_from(id: u32, symbols: u64) -> Vec<Segment> {
     let mut sender = host(id, config(), DecodeSpeed::paper());
     let message = Message {
@@ -33,8 +33,8 @@ fn a_pull_is_charged_what_its_symbol_took_and_nothing_is_paid_back_for_others() 
         (Condition::Trimmed, false, Duration::ZERO),
         (Condition::Whole, true, Duration::ZERO),
     ] {
-        // The windows of two senders arrive, so that pulls wait. Then one more symbol of the first sender arrives,
-        // which is short.
+        // The windows of two senders arrive, so that pulls wait. Then one more symbol of the first sender arrives. This
+        // symbol is short.
         let mut receiver = host(9, config(), DecodeSpeed::paper());
         let now = Time::from_ns(1_000);
         let first = window_from(1, 9);
@@ -58,11 +58,11 @@ fn a_pull_is_charged_what_its_symbol_took_and_nothing_is_paid_back_for_others() 
         };
         let before = next_pull(&mut receiver);
         receiver.on_segment(before, short);
-        // The next pull leaves at its old time. The pull after it leaves earlier, by the time that the short symbol
-        // left unused.
+        // The next pull leaves at its planned time. The pull after it leaves earlier, by the time that the short symbol
+        // did not use.
         let second = next_pull(&mut receiver);
         assert_eq!(second, before + INTERVAL);
-        // The duplicate caused no further pull.
+        // The duplicate caused no additional pull.
         receiver.on_segment(second, short);
         let third = next_pull(&mut receiver);
         assert_eq!(third, second + INTERVAL - saved, "{condition:?} {pushed}");

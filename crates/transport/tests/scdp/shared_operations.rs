@@ -1,7 +1,7 @@
-//! SCDP's transfers with several ends under arbitrary sequences of submit, deliver, drop, duplicate, reorder,
-//! trim and timeout. Every receiver completes exactly once, with enough different symbols of every block. No
-//! two senders of an object send the same symbol, and no state remains. With credits, every symbol that a
-//! receiver has requested from a sender has arrived, is lost, or is in flight, at every arrival.
+//! Tests of SCDP's transfers with several ends, with arbitrary sequences of submit, deliver, drop, duplicate, reorder,
+//! trim and timeout. Every receiver completes exactly once, with enough different symbols of every block. No two
+//! senders of an object send the same symbol, and no state remains. In credit mode, at every arrival, every symbol that
+//! a receiver has requested from a sender has arrived, is lost, or is in flight.
 
 use crate::passing::{self, Passing, World as _};
 use proptest::prelude::*;
@@ -18,7 +18,7 @@ use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Time};
 
 const HOSTS: usize = 4;
 
-/// Operation. Indices are taken modulo the number of possible choices.
+/// Operation of a test. Indices are taken modulo the number of possible choices.
 #[derive(Clone, Copy, Debug)]
 enum Operation {
     Write { from: u8, bytes: u32 },
@@ -51,7 +51,7 @@ fn operations() -> impl Strategy<Value = Vec<Operation>> {
     proptest::collection::vec(operation, 1..500)
 }
 
-/// Transfer: its object, and the symbols that each receiver has.
+/// Transfer of an object, with the symbols that each receiver has.
 struct Transfer {
     object: Object,
     group: Option<u32>,
@@ -72,7 +72,7 @@ struct World {
     config: ScdpConfig,
     groups: Vec<Vec<usize>>,
     transfers: Vec<Transfer>,
-    /// Transfer of each flow.
+    /// Index of the transfer to which each flow belongs.
     flows: Vec<usize>,
     /// Numbers of the credits of arrived symbols, by receiver, addresses and session.
     used: BTreeMap<(usize, FiveTuple, FlowId), Used>,
@@ -81,7 +81,7 @@ struct World {
 #[derive(Default)]
 struct Used {
     seen: BTreeSet<u32>,
-    /// Number of symbols that arrived after they had been counted as lost and forgotten.
+    /// Number of symbols that arrived after they had counted as lost and their credits were removed.
     forgotten: u32,
 }
 
@@ -311,16 +311,16 @@ impl World {
         self.collect(to);
     }
 
-    /// Returns the counts of a receiver for the session of a symbol; `None` if it has no such session, or the
-    /// session has ended.
+    /// Returns the counts of a receiver for the session of a symbol. Returns `None` if the receiver has no such
+    /// session, or if the session has ended.
     fn balance(&self, to: usize, symbol: &Segment) -> Option<Balance> {
         let balance = self.passing.hosts[to].balance(symbol);
         balance.filter(|all| all.asked > 0)
     }
 
-    /// Checks the counts after the arrival of a symbol with credit `number`. Every requested symbol has
-    /// arrived, is lost, or is in flight. The symbol counts as arrived once, unless it was counted as lost
-    /// long ago and is forgotten.
+    /// Checks the counts after the arrival of a symbol with credit `number`. Every requested symbol has arrived, is
+    /// lost, or is in flight. The symbol counts as arrived once. The exception is a symbol that counted as lost long
+    /// ago, so that its credit was removed.
     fn check_balance(&mut self, to: usize, symbol: &Segment, before: Balance, number: u32) {
         let Some(after) = self.balance(to, symbol) else {
             return;
@@ -343,7 +343,7 @@ impl World {
         assert!(used.forgotten <= after.lost, "{after:?}");
     }
 
-    /// Runs without loss and in order after the operations. Every transfer must complete.
+    /// Runs without loss and in order, after the operations. Every transfer must complete.
     fn finish(&mut self) {
         for step in 0.. {
             assert!(step < 50_000, "the transfers do not end");

@@ -1,4 +1,4 @@
-//! SCDP's symbols and headers, for tests.
+//! Helpers for tests: symbols and headers of SCDP.
 #![allow(dead_code, reason = "each test file uses its part of the harness")]
 
 use tailcut_transport::scdp::{ScdpConfig, ScdpHeader};

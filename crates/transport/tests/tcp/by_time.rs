@@ -1,5 +1,5 @@
-//! Loss recovery by time: RACK and TLP (RFC 8985), rate reduction (RFC 6937), F-RTO (RFC 5682), and undo by DSACK. The
-//! spans are sums of round trips and timer periods.
+//! Tests of loss recovery by time: RACK and TLP (RFC 8985), rate reduction (RFC 6937), F-RTO (RFC 5682), and undo by
+//! DSACK. Expected times are sums of round trips and timer periods.
 
 use crate::pair::{Fate, Pair, lose_once, plain_config, tcp};
 use tailcut_transport::tcp::{
@@ -7,7 +7,7 @@ use tailcut_transport::tcp::{
 };
 use tailcut_units::{Duration, Time};
 
-/// Recovery of Linux, with the timers of a data centre.
+/// Returns a configuration with the recovery of Linux, and with timers for a data centre.
 fn config() -> TcpConfig {
     TcpConfig {
         sack: true,
@@ -23,7 +23,7 @@ fn config() -> TcpConfig {
     }
 }
 
-/// Two hosts with a round trip of 50 us, of which some segments of the first are lost once.
+/// Returns two hosts with a round trip of 50 us. The segments `lost` from the first host are each lost once.
 fn pair(config: &TcpConfig, lost: &[u64]) -> Pair<Host> {
     tcp(config)
         .with_one_way(Duration::from_us(25))
@@ -38,7 +38,7 @@ fn completion(mut pair: Pair<Host>, bytes: u64) -> (Duration, u32, u32) {
     (end - Time::ZERO, stats.retransmissions, stats.timeouts)
 }
 
-/// Completion time of a flow of 20 KB when nothing is lost: handshake, two windows, and little more.
+/// Returns the completion time of a flow of 20 KB without loss: the handshake, two windows, and little more.
 fn undisturbed() -> Duration {
     completion(pair(&config(), &[]), 20_000).0
 }
@@ -59,7 +59,8 @@ fn a_lost_end_of_a_flow_costs_a_probe_and_no_timeout() {
 fn a_lost_first_window_costs_a_probe_and_no_timeout() {
     let window: Vec<u64> = (0..10).collect();
     let (span, retransmissions, timeouts) = completion(pair(&config(), &window), 20_000);
-    // The probe is new data. Its SACK block shows that all before it is lost, and the retransmissions follow.
+    // The probe is new data. Its SACK block shows that all segments before the probe are lost, and the retransmissions
+    // follow.
     assert_eq!((retransmissions, timeouts), (10, 0));
     let late = span - undisturbed();
     assert!(
@@ -71,8 +72,8 @@ fn a_lost_first_window_costs_a_probe_and_no_timeout() {
 #[test]
 fn a_lone_lost_segment_waits_for_the_least_timeout() {
     let (span, retransmissions, timeouts) = completion(pair(&config(), &[19]), 20_000);
-    // Segment 18 and the others are acknowledged, so one segment is in flight. Its ACK may be delayed, so the probe
-    // waits for the retransmission timeout: a round trip and 10 ms.
+    // Segment 18 and the segments before it are acknowledged, so one segment is in flight. Its ACK may be delayed, so
+    // the probe waits for the retransmission timeout: a round trip and 10 ms.
     assert_eq!((retransmissions, timeouts), (1, 0));
     let late = span - undisturbed();
     let expected = Duration::from_us(10_050);
@@ -116,7 +117,7 @@ fn a_lost_retransmission_costs_a_round_trip_while_other_segments_arrive() {
     let whole = completion(pair(&config(), &[]), 100_000).0;
     let late = span - whole;
     assert!(late < Duration::from_us(500), "{late:?}");
-    // RFC 6675 does not notice it, and waits for the timer.
+    // RFC 6675 does not detect the loss of the retransmission, and waits for the timer.
     let old = TcpConfig {
         loss_recovery: LossRecovery::Rfc6675,
         ..config()
@@ -134,7 +135,7 @@ fn reordering_within_a_quarter_of_the_round_trip_causes_no_retransmission() {
                 return Fate::Deliver;
             }
             seen += 1;
-            // One of ten segments is late by less than a quarter of the round trip, and by ten segments.
+            // One of ten segments is late, by less than a quarter of the round trip. Ten segments overtake it.
             if seen % 10 == 3 {
                 Fate::Late(Duration::from_us(9))
             } else {
@@ -142,7 +143,7 @@ fn reordering_within_a_quarter_of_the_round_trip_causes_no_retransmission() {
             }
         });
     let (_, retransmissions, timeouts) = completion(reorders, 200_000);
-    // Until the first reordering is noticed, three reports show a loss.
+    // Until the sender detects the first reordering, three SACK reports show a loss.
     assert!(retransmissions <= 2, "{retransmissions}");
     assert_eq!(timeouts, 0);
 }
@@ -198,7 +199,7 @@ fn the_receiver_reports_a_segment_that_arrived_twice_first() {
         .filter_map(|sent| sent.header().sack[0].offsets(sent.header().ack))
         .filter(|(start, end)| start != end)
         .collect();
-    // Once, and not with the ACKs that follow.
+    // The report that the segment arrived twice is sent once, and not again with later ACKs.
     let header = pair.sent.iter().map(|sent| sent.header());
     let marked = header.filter(|header| header.sack[0] != SackBlock::default());
     assert_eq!(marked.count(), 1);
@@ -207,7 +208,7 @@ fn the_receiver_reports_a_segment_that_arrived_twice_first() {
 
 #[test]
 fn a_spurious_timeout_is_undone_once_the_answers_arrive() {
-    // The network holds all segments of one window back for longer than the timeout.
+    // The network delays all segments of one window by more than the timeout.
     let run = |undo| {
         let mut pair = tcp(&TcpConfig {
             undo,

@@ -1,11 +1,11 @@
-//! Close of connections: lost FINs, lost last ACKs, resets, and the removal of all state.
+//! Tests of the close of connections: lost FINs, lost last ACKs, resets, and the removal of all state.
 
 use crate::pair::{A, B, Fate, Pair, plain_config, tcp};
 use tailcut_transport::Event;
 use tailcut_transport::tcp::{Host, TcpFlags};
 use tailcut_units::{Duration, FlowId, Time};
 
-/// Loses the first FIN that `host` sends.
+/// Returns a pair whose network loses the first FIN that `host` sends.
 fn without_first_fin_of(host: usize) -> Pair<Host> {
     let mut first = true;
     tcp(&plain_config()).with_fault(move |passage| {
@@ -64,7 +64,7 @@ fn a_lost_fin_of_the_receiver_delays_only_the_close() {
 
 #[test]
 fn a_closed_connection_acknowledges_a_fin_that_comes_again() {
-    // The last ACK is lost. The peer sends its FIN again, and it is acknowledged.
+    // The last ACK is lost. The peer sends its FIN again, and this FIN is acknowledged.
     let mut first = true;
     let mut pair = tcp(&plain_config()).with_fault(move |passage| {
         let last = passage.from == A && passage.header.ack == 1 && !passage.has(TcpFlags::RST);

@@ -1,4 +1,4 @@
-//! An error about a parameter contains its name, the value and the allowed values.
+//! Tests of errors about a parameter: an error contains the name, the value and the allowed values.
 
 use tailcut_transport::tcp::{Congestion, DelayedAck, Host, InitialWindow, TcpConfig};
 use tailcut_units::{Duration, HostId};

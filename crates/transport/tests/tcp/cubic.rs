@@ -1,4 +1,4 @@
-//! CUBIC's window against the closed forms of RFC 9438.
+//! Tests of CUBIC's window against the closed forms of RFC 9438.
 
 use tailcut_transport::tcp::congestion::{Ack, Congested, CongestionControl, Cubic, Window};
 use tailcut_units::{Duration, Time};
@@ -7,8 +7,7 @@ const MSS: u64 = 1_460;
 const C: f64 = 0.4;
 const BETA: f64 = 0.7;
 
-/// Connection that is always limited by its window. It receives an ACK per segment, spread evenly over each
-/// round trip.
+/// Connection that its window always limits. It receives one ACK per segment, spread evenly over each round trip.
 struct Flow {
     cubic: Cubic,
     window: Window,
@@ -18,7 +17,7 @@ struct Flow {
 }
 
 impl Flow {
-    /// Creates a flow of `segments` that has its first loss.
+    /// Creates a flow whose first loss occurs at a window of `segments`.
     fn after_loss(segments: u64, round_trip: Duration) -> Self {
         let cwnd = segments * MSS;
         let mut flow = Self {
@@ -94,8 +93,8 @@ fn with_a_long_round_trip_the_window_follows_the_cubic() {
     let round_trip = Duration::from_ms(100);
     let mut flow = Flow::after_loss(1_000, round_trip);
     let k = ((1_000.0 - 700.0) / C).cbrt();
-    // The window aims one round trip ahead and reaches this within a round trip, so it lies between W(t -
-    // RTT) and W(t + RTT).
+    // The target of the window is one round trip ahead, and the window reaches the target within a round trip. So the
+    // window is between W(t - RTT) and W(t + RTT).
     for tenths in (10..150).step_by(5) {
         let seconds = f64::from(tenths) / 10.0;
         flow.run_until(Time::ZERO, seconds);

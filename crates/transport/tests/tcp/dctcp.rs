@@ -1,4 +1,4 @@
-//! DCTCP (RFC 8257): its estimate against the recurrence, its reduction, its receiver, and its equality with
+//! Tests of DCTCP (RFC 8257): its estimate against the recurrence, its reduction, its receiver, and its equality with
 //! NewReno without marks.
 
 use crate::pair;
@@ -18,7 +18,7 @@ fn dctcp() -> TcpConfig {
 
 const MSS: u64 = 1_000;
 
-/// Connection whose window is `window` segments, driven by single ACKs.
+/// Connection with a window of `window` segments. The test passes single ACKs to it.
 struct Acks {
     dctcp: Dctcp,
     window: Window,
@@ -26,12 +26,12 @@ struct Acks {
 }
 
 impl Acks {
-    /// Sends ACKs for `segments` segments without marks, with the same number in flight.
+    /// Sends ACKs without marks for `segments` segments. The same number of segments is in flight.
     fn window(&mut self, segments: u32) {
         self.in_flight(u64::from(segments), segments, 0);
     }
 
-    /// Sends `acks` ACKs, the first `marked` of them with marks, with `segments` in flight after each.
+    /// Sends `acks` ACKs. The first `marked` of them have marks. `segments` segments are in flight after each ACK.
     fn in_flight(&mut self, segments: u64, acks: u32, marked: u32) {
         for segment in 0..acks {
             self.una += MSS;
@@ -69,7 +69,7 @@ fn alpha_follows_its_recurrence_once_a_window() {
     acks.in_flight(10, 1, 0);
     let mut expected = 1.0 - gain;
     assert!((acks.dctcp.alpha() - expected).abs() < 1e-12);
-    // A window ends with the first ACK above everything sent at its beginning. Here this is one segment more:
+    // A window ends with the first ACK above all data sent at the start of the window. Here this is one segment more:
     // eleven ACKs for ten segments in flight.
     for marked in [11, 11, 0, 5, 1, 0, 0, 11] {
         acks.in_flight(10, 11, marked);
@@ -165,7 +165,7 @@ fn a_loss_halves_the_window_whatever_alpha_is() {
     );
 }
 
-/// Returns the segments and their times, without the fields of ECN.
+/// Returns the segments and their times, without the ECN fields.
 fn without_ecn(pair: &Pair<Host>) -> Vec<(Time, usize, u64, u32, u64, bool)> {
     let plain = |sent: &pair::Sent| {
         let header = sent.header();
@@ -247,7 +247,7 @@ fn a_peer_that_does_not_answer_in_kind_switches_ecn_off() {
     assert!(pair.completed(0).is_some());
 }
 
-/// Marks the data segments at `marked`, in segments.
+/// Returns a pair whose network marks the data segments with the numbers `marked`.
 fn marking(config: &TcpConfig, marked: &'static [u64]) -> Pair<Host> {
     tcp(config).with_fault(move |passage| {
         if passage.is_data() && marked.contains(&(passage.header.offset / MSS)) {
@@ -302,8 +302,8 @@ fn one_window_is_cut_once_however_many_marks_it_has() {
         endpoint.window(id).expect("a live connection")
     };
     let once = cwnd_after(&[0]);
-    // Alpha is 15/16 + 1/16 = 1, because the very first ACK is marked and ends the first window. So the
-    // window of ten is halved.
+    // Alpha is 15/16 + 1/16 = 1, because the first ACK of the connection is marked and ends the first window. So the
+    // mark halves the window of ten segments.
     assert_eq!(once.ssthresh, 5_000);
     assert_eq!(cwnd_after(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]).ssthresh, 5_000);
 }

@@ -1,4 +1,4 @@
-//! Delayed ACKs: RFC 1122, 4.2.3.2; RFC 5681, 4.2.
+//! Tests of delayed ACKs: RFC 1122, 4.2.3.2; RFC 5681, 4.2.
 
 use crate::pair::{B, Fate, Pair, lose_once, plain_config, tcp};
 use tailcut_transport::tcp::{DelayedAck, Host, TcpConfig};
@@ -44,7 +44,7 @@ fn switched_off_every_segment_is_acknowledged() {
 
 #[test]
 fn a_lone_segment_waits_for_the_delay_and_no_longer() {
-    // The window has one segment, so no second segment releases the ACK early.
+    // The window has one segment, so no second segment causes an earlier ACK.
     let config = TcpConfig {
         initial_window: tailcut_transport::tcp::InitialWindow::Segments(1),
         ..delayed(2)

@@ -1,4 +1,5 @@
-//! Endpoint as layers above TCP use it: many connections, both directions, names of ended connections.
+//! Tests of the endpoint's interface for layers above TCP: many connections, both directions, identifiers of ended
+//! connections.
 
 use tailcut_transport::tcp::{
     ConnectError, ConnectionEvent, ConnectionId, Endpoint, Host, Role, TcpConfig, TcpFlags,
@@ -44,7 +45,7 @@ impl Wire {
             .expect("free")
     }
 
-    /// Passes segments until both are idle, without timers.
+    /// Passes segments until both endpoints are idle. Timers do not run.
     fn settle(&mut self) {
         loop {
             let mut sent = Vec::new();

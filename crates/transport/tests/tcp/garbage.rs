@@ -1,4 +1,5 @@
-//! An endpoint neither panics nor loops on any input from the network: it counts invalid input and drops it.
+//! Tests of an endpoint with arbitrary input from the network. It never panics or loops: it counts and drops invalid
+//! input.
 
 use proptest::prelude::*;
 use tailcut_transport::tcp::{
@@ -7,7 +8,7 @@ use tailcut_transport::tcp::{
 use tailcut_transport::{Condition, Ecn, Header, PathPin, Segment};
 use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Time};
 
-/// Offsets near valid offsets of a connection, and far away from them.
+/// Draws an offset that is near a valid offset of a connection or far from it.
 fn offset() -> impl Strategy<Value = u64> {
     prop_oneof![
         4 => 0u64..60_000,
@@ -34,8 +35,8 @@ fn header() -> impl Strategy<Value = TcpHeader> {
     )
 }
 
-/// Draws a segment of the connection between port 40,000 of host 0 and port 80 of host 1, in either direction. Or draws
-/// a segment of no connection.
+/// Draws a segment of the connection between port 40,000 of host 0 and port 80 of host 1, in either direction, or a
+/// segment of no connection.
 fn segment() -> impl Strategy<Value = (usize, Segment)> {
     let payload = prop_oneof![2 => Just(0u32), 4 => 1u32..5_000, 1 => any::<u32>()];
     let ecn = prop_oneof![Just(Ecn::NotCapable), Just(Ecn::Capable), Just(Ecn::Marked)];
@@ -88,7 +89,7 @@ proptest! {
         let id = ends[0].connect(now, tuple, FlowId(0), PathPin::NONE).expect("free");
         ends[0].write(now, id, 50_000);
         for (to, segment) in segments {
-            // First a part of the valid exchange, then the invalid input.
+            // The test runs a part of the valid exchange first, and then passes the invalid input.
             for _ in 0..3 {
                 now += Duration::from_us(100);
                 for from in [0, 1] {
@@ -116,7 +117,7 @@ proptest! {
                 }
             }
         }
-        // Windows and the input limit the number of segments that are ready to leave.
+        // The windows and the number of input segments limit the number of segments that are ready to leave.
         for end in &mut ends {
             let left = core::iter::from_fn(|| end.poll_transmit(now)).take(10_000).count();
             prop_assert!(left < 10_000, "an endless stream");

@@ -1,5 +1,6 @@
-//! Behaviour of TCP under loss and distance, as a table under version control: every change of behaviour is a
-//! readable difference. `UPDATE_GOLDEN=1 cargo test -p tailcut-transport --test tcp golden` updates it.
+//! Table of TCP's behaviour at several loss rates and distances. The table is under version control, so every change of
+//! behaviour is a readable difference. `UPDATE_GOLDEN=1 cargo test -p tailcut-transport --test tcp golden` updates the
+//! table.
 
 use crate::pair::{Fate, tcp};
 use std::fmt::Write;
@@ -8,7 +9,7 @@ use tailcut_units::{Duration, Time, mix64, reduce};
 
 const BYTES: u64 = 1_000_000;
 
-/// Timers of a data centre, so that timeouts do not dominate the table.
+/// Returns a configuration with timers for a data centre, so that timeouts do not dominate the table.
 fn config(congestion: Congestion, sack: bool, loss_recovery: LossRecovery) -> TcpConfig {
     let by_time = loss_recovery == LossRecovery::Rack;
     TcpConfig {
@@ -30,7 +31,7 @@ fn config(congestion: Congestion, sack: bool, loss_recovery: LossRecovery) -> Tc
     }
 }
 
-/// Returns one of 10,000 equally likely numbers for each data segment of host A, the same in every run.
+/// Returns a pseudo-random number below 10,000 for each data segment of host A. The numbers are the same in every run.
 fn draw(count: u64) -> u32 {
     reduce((mix64(count) >> 32) as u32, 10_000)
 }

@@ -1,4 +1,4 @@
-//! Opening of connections: the order of segments, and lost first segments.
+//! Tests of the opening of connections: the order of segments, and lost first segments.
 
 use crate::pair::{A, B, Fate, Pair, plain_config, tcp};
 use tailcut_transport::tcp::{Host, TcpConfig, TcpFlags};

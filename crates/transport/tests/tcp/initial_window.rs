@@ -1,10 +1,10 @@
-//! Initial window in segments or bytes (RFC 6928).
+//! Tests of the initial window in segments or bytes (RFC 6928).
 
 use crate::pair::{plain_config, tcp};
 use tailcut_transport::tcp::{InitialWindow, TcpConfig};
 use tailcut_units::{Duration, Time};
 
-/// Returns the payload sizes that leave before the first ACK of data is back.
+/// Returns the payload sizes of the segments that leave before the first ACK of data arrives.
 fn first_window(initial_window: InitialWindow) -> Vec<u32> {
     let mut pair = tcp(&TcpConfig {
         initial_window,

@@ -1,11 +1,12 @@
-//! Lost first segments of connections: the window and the timeouts after them, as measured with Linux 6.18.
+//! Tests of lost first segments of connections: the window and the timeouts after them, as measured with Linux 6.18.
 
 use crate::pair::plain_config;
 use crate::script::Script;
 use tailcut_transport::tcp::TcpConfig;
 use tailcut_units::Duration;
 
-/// Opens a connection whose SYN is lost `lost` times. Returns the times that it waited, and its first flight.
+/// Opens a connection whose SYN is lost `lost` times. Returns the times for which it waited, and the number of segments
+/// in its first flight.
 fn after(lost: usize, config: &TcpConfig) -> (Vec<Duration>, usize) {
     let mut script = Script::connect(config);
     let mut waits = Vec::new();

@@ -1,10 +1,10 @@
-//! Large sends: bursts of segments back to back, which a NIC makes from one large buffer.
+//! Tests of large sends: bursts of segments back to back, which a NIC makes from one large buffer.
 
 use crate::pair::{A, B, Pair, lose_once, plain_config, tcp};
 use tailcut_transport::tcp::{Host, InitialWindow, TcpConfig};
 use tailcut_units::{Duration, Time};
 
-/// Returns the lengths of the runs of back-to-back data segments in the first 5 ms of two flows.
+/// Returns the length of each run of back-to-back data segments in the first 5 ms of two flows.
 fn bursts(lso_bytes: u32) -> Vec<usize> {
     let config = TcpConfig {
         lso_bytes,
@@ -49,7 +49,7 @@ fn without_it_flows_take_turns() {
 fn with_it_a_flow_waits_for_a_third_of_its_window_and_sends_it_at_once() {
     let runs = bursts(65_536);
     let (first, later) = runs.split_at(2);
-    // The whole window is open at first, and one burst takes at most 65,536 B of it.
+    // At first the whole window is free, and one burst uses at most 65,536 B of it.
     assert_eq!(first, [65, 65]);
     let whole = later.iter().filter(|run| **run >= 31).count();
     assert!(whole * 10 >= later.len() * 8, "{runs:?}");
@@ -87,7 +87,7 @@ fn duplicate_acks_in_a_burst_do_not_open_the_window() {
         lso_bytes: 65_536,
         ..plain_config()
     };
-    // Recovery ends in a timeout. The retransmissions after it cause duplicate ACKs that show no loss.
+    // The recovery ends with a timeout. The retransmissions after it cause duplicate ACKs that show no loss.
     let lost: Vec<u64> = (60..86).step_by(2).collect();
     let mut pair = tcp(&config)
         .with_one_way(Duration::from_ms(10))
@@ -112,6 +112,6 @@ fn duplicate_acks_in_a_burst_do_not_open_the_window() {
         }
     }
     assert!(pair.completed(0).is_some() && pair.hosts[B].endpoint().is_empty());
-    // After a reduction of the window, older segments are still in flight: here at most 200.
+    // After a reduction of the window, earlier segments are still in flight, here at most 200.
     assert!(largest <= 200_000, "{largest} B beyond the window");
 }

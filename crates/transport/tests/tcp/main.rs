@@ -1,4 +1,4 @@
-//! TCP endpoints, and the NICs between them and their links.
+//! Tests of TCP endpoints, and of the NICs between endpoints and links.
 
 mod by_time;
 mod cases;

@@ -1,4 +1,4 @@
-//! Reactions to marks: how often and by how much a window shrinks (RFC 3168, 6.1.2; RFC 8257).
+//! Tests of reactions to marks: how often and by how much a window shrinks (RFC 3168, 6.1.2; RFC 8257).
 
 use crate::pair::{Fate, plain_config, tcp};
 use crate::script::{MSS, Script, Sending};
@@ -21,7 +21,7 @@ fn dctcp() -> TcpConfig {
     }
 }
 
-/// Sends ten segments of 100.
+/// Returns a connection that has written 100 segments and has ten of them in flight.
 fn in_flight(config: &TcpConfig) -> Script {
     let mut script = Script::open(config);
     script.write(100);
@@ -137,7 +137,7 @@ fn linux_makes_every_segment_of_dctcp_ecn_capable() {
 
 #[test]
 fn an_overtaken_ack_still_reports_what_arrived() {
-    // The ACK of segment 3 overtakes two older ACKs, whose blocks show the loss of segment 4.
+    // The ACK of segment 3 overtakes two older ACKs. The SACK blocks of the older ACKs show the loss of segment 4.
     let mut script = in_flight(&TcpConfig {
         sack: true,
         ..plain_config()

@@ -1,4 +1,4 @@
-//! Answers of the endpoint to the cases of `tests/cases`.
+//! Tests of the endpoint's answers to the cases of `tests/cases`.
 
 mod known_differences;
 mod simulated;
@@ -9,12 +9,12 @@ use known_differences::KNOWN_DIFFERENCES;
 use simulated::Simulated;
 use std::collections::BTreeMap;
 
-/// Cases measured on Linux.
+/// Cases that were measured on Linux.
 const LINUX: &str = include_str!("../cases/linux.txt");
-/// Cases from RFC 8257.
+/// Cases that follow from RFC 8257.
 const DCTCP: &str = include_str!("../cases/dctcp.txt");
 
-/// Case and its deviations.
+/// Case and its differences from the expected answers.
 type Played = (Case, Vec<String>);
 
 fn played(text: &str) -> Vec<Played> {
@@ -26,7 +26,7 @@ fn played(text: &str) -> Vec<Played> {
     played.collect()
 }
 
-/// Prints the number of agreeing cases by mechanism, and all deviations.
+/// Prints the number of cases that agree, for each mechanism, and all differences.
 fn report(played: &[Played]) {
     let mut counts: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     for (case, deviations) in played {

@@ -1,4 +1,4 @@
-//! Receive interrupt coalescing, and the bursts that it causes.
+//! Tests of receive interrupt coalescing, and of the bursts that it causes.
 
 use crate::pair;
 
@@ -32,8 +32,8 @@ fn frames_wait_for_others_until_there_are_enough_or_the_first_has_waited_long_en
     let mut pair = coalesced(4, timeout, &TcpConfig::default());
     pair.submit(0, 1_000);
     pair.run();
-    // The SYN, the SYN-ACK and the data with the FIN arrive alone and wait. The one-way delay is a little
-    // more than 100 us.
+    // The SYN, the SYN-ACK, and the data with the FIN each arrive as a single frame that waits for others. The one-way
+    // delay is slightly more than 100 us.
     let completed = pair.completed(0).expect("complete");
     let way = |payload: u64| {
         Duration::from_us(100) + Rate::from_gbps(10).serialisation(payload + 78) + timeout
@@ -71,7 +71,7 @@ fn one_frame_an_interrupt_changes_nothing() {
     assert_eq!(plain.events, pair.events);
 }
 
-/// Returns the mean burst, in bytes on the wire, of a flow that takes a third of a 10 Gb/s link.
+/// Returns the mean burst, in bytes on the wire, of a flow that uses a third of a 10 Gb/s link.
 fn mean_burst(frames: u32) -> f64 {
     let config = TcpConfig {
         max_cwnd: 64_000,
@@ -100,7 +100,7 @@ fn the_more_frames_an_interrupt_the_longer_the_bursts() {
     assert!(table.is_sorted_by(|a, b| a < b), "{table:?}");
 }
 
-/// Sixteen frames per interrupt, merged before TCP sees them.
+/// Sixteen frames per interrupt. The stack merges them before TCP receives them.
 const MERGING: Coalescing = Coalescing {
     frames: 16,
     timeout: Duration::from_us(50),

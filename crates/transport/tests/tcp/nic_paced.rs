@@ -1,4 +1,4 @@
-//! HULL's pacer between a DCTCP host and its link. Large flows leave in large-send bursts.
+//! Tests of HULL's pacer between a DCTCP host and its link. Large flows leave in large-send bursts.
 
 use crate::pair::{A, Fate, Pair, Passage, Sent};
 use tailcut_transport::nic::{Paced, PacedConfig, PacerConfig};
@@ -30,15 +30,16 @@ fn paced(id: u32, pacer: PacerConfig) -> Paced<Host> {
     Paced::new(tcp(id), config).expect("a valid configuration")
 }
 
-/// Returns two hosts at 1 Gb/s with a one-way delay of 2 ms, so that a window of 200 KB takes less than half the link.
+/// Returns two hosts at 1 Gb/s with a one-way delay of 2 ms. A window of 200 KB then uses less than half of the link.
 fn hull(pacer: PacerConfig) -> Pair<Paced<Host>> {
     let mut pair = Pair::new(paced(0, pacer), paced(1, pacer)).with_one_way(Duration::from_ms(2));
     pair.rates = [LINE; 2];
     pair
 }
 
-/// With the paper's gain, a burst of 64 KB leaves the pacer long before the next burst, which comes after a
-/// round trip of 4 ms here. So these tests use a smaller gain in the same proportion.
+/// Returns a pacer that paces every flow after its first mark. Its gain is smaller than the gain of the paper, in
+/// proportion to the longer round trip of 4 ms. With the paper's gain, a burst of 64 KB would leave the pacer long
+/// before the next burst.
 fn always() -> PacerConfig {
     PacerConfig {
         association_probability: 1.0,
@@ -48,7 +49,8 @@ fn always() -> PacerConfig {
     }
 }
 
-/// Returns a pacer whose associations last. So few marks keep a flow associated, and they hardly reduce its window.
+/// Returns a pacer whose associations last long. A few marks then keep a flow associated, and they hardly reduce its
+/// window.
 fn lasting() -> PacerConfig {
     PacerConfig {
         association_expiry: Some(Duration::from_ms(10_000)),
@@ -56,7 +58,7 @@ fn lasting() -> PacerConfig {
     }
 }
 
-/// Marks one data segment in `n`.
+/// Returns a fault that marks one of `n` data segments.
 fn mark_one_in(n: u32) -> impl FnMut(&Passage) -> Fate + 'static {
     let mut count = 0;
     move |passage| {
@@ -142,7 +144,7 @@ fn the_pacer_finds_the_rate_of_its_flow() {
         .sum();
     let carried = carried as f64 * 8.0;
     let mean = rates / f64::from(samples);
-    // The rate is at least the rate of the traffic. The excess drains the backlog.
+    // The rate of the pacer is at least the rate of the traffic. The excess drains the backlog.
     assert!(mean >= carried * 0.99, "{mean} against {carried}");
     assert!(mean <= carried * 1.3, "{mean} against {carried}");
     assert!(pair.hosts[A].backlog_bytes() < 200_000);
@@ -163,7 +165,7 @@ fn mice_pass_by_while_an_elephant_waits_in_the_pacer() {
     pair.run_until(start + Duration::from_ms(50));
     let took = pair.completed(1).expect("complete").since(start);
     // The mouse needs a handshake and a one-way delay of 2 ms each. Before each of its two transmissions, at most one
-    // large send is on its way into the pacer. This is less than half of the time that the pacer needs for its backlog.
+    // large send is entering the pacer. This takes less than half of the time that the pacer needs for its backlog.
     let alone = Duration::from_ms(6) + LINE.serialisation(78 + 78 + 1_078);
     let large_sends = LINE.serialisation(2 * 45 * FULL);
     assert!(
@@ -201,7 +203,7 @@ fn the_association_expires_when_marks_cease_and_nothing_is_reordered() {
         .map(|sent| sent.segment.tuple)
         .expect("it sends");
     assert!(pair.hosts[A].is_associated(pair.now, &tuple));
-    // The last marks are echoed within a round trip, the backlog leaves, and T_i passes.
+    // The receiver echoes the last marks within a round trip, the backlog leaves, and T_i passes.
     pair.run_until(cease + Duration::from_ms(60));
     assert!(!pair.hosts[A].is_associated(pair.now, &tuple));
     let before = pair.hosts[A].segments();

@@ -1,4 +1,4 @@
-//! FIFO of a host between transport and link.
+//! Tests of the FIFO queue of a host between transport and link.
 
 use crate::pair::{A, Pair, tcp};
 use core::num::NonZeroU32;
@@ -36,7 +36,7 @@ fn a_small_flow_waits_behind_what_a_large_one_of_its_host_has_queued() {
     fair.rates = [LINE; 2];
     let fair = mouse_beside_an_elephant(fair);
     let queued = mouse_beside_an_elephant(behind(100));
-    // The SYN and the data each find 100 full packets of the large flow in the queue.
+    // The SYN and the data each meet 100 full packets of the large flow in the queue.
     let queues = LINE.serialisation(2 * 100 * FULL);
     assert!(fair < Duration::from_ms(1), "{fair}");
     assert!(

@@ -1,4 +1,4 @@
-//! Samples of the round-trip time that a controller of the user receives.
+//! Tests of the round-trip samples that a controller of the user receives.
 
 use crate::pair;
 
@@ -10,7 +10,7 @@ use tailcut_units::Duration;
 
 type Samples = Arc<Mutex<Vec<Option<Duration>>>>;
 
-/// Controller that notes the sample of each ACK and keeps its window.
+/// Controller that records the sample of each ACK and never changes its window.
 #[derive(Debug)]
 struct Noting(Samples);
 
@@ -22,7 +22,7 @@ impl CongestionControl for Noting {
     fn on_timeout(&mut self, _window: &mut Window, _congested: &Congested) {}
 }
 
-/// Returns a pair whose first host notes the samples, with `window` segments in flight.
+/// Returns a pair whose first host records the samples, with `window` segments in flight.
 fn noting(window: u32) -> (Pair<Host>, Samples) {
     let samples = Samples::default();
     let noted = Arc::clone(&samples);

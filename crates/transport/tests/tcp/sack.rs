@@ -1,4 +1,4 @@
-//! Selective acknowledgment: RFC 2018 at the receiver, RFC 6675 at the sender.
+//! Tests of selective acknowledgment: RFC 2018 at the receiver, RFC 6675 at the sender.
 
 use crate::pair::{A, B, Fate, Pair, lose_once, plain_config, tcp};
 use tailcut_transport::tcp::{Congestion, Host, TcpConfig};
@@ -61,7 +61,7 @@ fn several_losses_of_a_window_come_back_in_one_round_trip() {
         let times = lost.map(|segment| pair.sendings(segment * 1_000)[1]);
         times[3] - times[1]
     };
-    // When the pipe has room (half a window has left it), the other three leave together.
+    // When half a window has left the network, the other three retransmissions leave together.
     assert!(spread(true) < Duration::from_ms(1));
     // NewReno needs a round trip of 20 ms for each further loss.
     assert!(spread(false) > Duration::from_ms(40));
@@ -69,9 +69,9 @@ fn several_losses_of_a_window_come_back_in_one_round_trip() {
 
 #[test]
 fn only_what_was_lost_is_sent_again_even_after_a_timeout() {
-    // The retransmission of 4 is lost too. No ACK can show this, so the timer must expire. Ranges that the
-    // peer has reported are skipped. The third retransmission is the rescue (RFC 6675, NextSeg, rule 4) of
-    // the last segment, which was still in flight.
+    // The retransmission of 4 is lost too. No ACK can show this, so the timer must expire. The sender skips ranges that
+    // the peer has reported. The third retransmission is the rescue (RFC 6675, NextSeg, rule 4) of the last segment,
+    // which was still in flight.
     let mut pair = pair(true, &[4, 4]);
     pair.submit(0, 30_000);
     pair.run();
@@ -84,8 +84,8 @@ fn only_what_was_lost_is_sent_again_even_after_a_timeout() {
 
 #[test]
 fn a_lost_tail_is_rescued_during_recovery() {
-    // 4 and the last segment are lost. No segment above the last one is reported, so only the rescue
-    // retransmission (NextSeg, rule 4) repairs it without a timeout.
+    // 4 and the last segment are lost. No segment above the last is reported, so only the rescue retransmission
+    // (NextSeg, rule 4) repairs its loss without a timeout.
     let mut pair = pair(true, &[4, 9]);
     pair.submit(0, 10_000);
     pair.run();
@@ -95,9 +95,8 @@ fn a_lost_tail_is_rescued_during_recovery() {
 
 #[test]
 fn every_episode_of_loss_reduces_the_window_whatever_governs_it() {
-    // 40 ends slow start. The losses of 87 to 89 are only noticed when new data has passed them. So this
-    // recovery ends with much more data in flight than the window of that time. And then the next segment,
-    // 93, is lost.
+    // 40 ends slow start. The sender detects the losses of 87 to 89 only when new data has passed them. So the recovery
+    // ends with much more data in flight than the window at that time. Then the next segment, 93, is lost.
     for congestion in [Congestion::NewReno, Congestion::Cubic, Congestion::DCTCP] {
         let config = TcpConfig {
             sack: true,
@@ -126,8 +125,8 @@ fn every_episode_of_loss_reduces_the_window_whatever_governs_it() {
 
 #[test]
 fn an_ack_that_advances_and_reports_is_a_duplicate_too() {
-    // RFC 6675, section 2. 6 is lost, 4 arrives after all others, and B's ACKs in between are lost. The ACK
-    // for 4 advances to 6, and is the only ACK that reports 7 and later segments.
+    // RFC 6675, section 2: 6 is lost, 4 arrives after all others, and B's ACKs in between are lost. The ACK for 4
+    // advances to 6. It is the only ACK that reports 7 and later segments.
     let mut lose = lose_once(&[6]);
     let mut pair = pair(true, &[]).with_fault(move |passage| {
         let header = passage.header;

@@ -1,4 +1,4 @@
-//! One endpoint whose peer the test plays, segment by segment. Data is counted in segments of 1,000 B.
+//! One endpoint with a peer that the test plays segment by segment. Data is counted in segments of 1,000 B.
 
 use tailcut_transport::tcp::congestion::Window;
 use tailcut_transport::tcp::{ConnectionId, Endpoint, SackBlock, TcpConfig, TcpFlags, TcpHeader};
@@ -7,15 +7,15 @@ use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Time};
 
 pub const MSS: u64 = 1_000;
 
-/// ECN field, flags, first segment of the data, and payload of a segment.
+/// Segment as a tuple: ECN field, flags, first segment of the data, and payload.
 pub type Sending = (Ecn, TcpFlags, u64, u32);
 
-/// Endpoint, one connection, and the clock.
+/// Endpoint with one connection, and a clock.
 pub struct Script {
     pub end: Endpoint,
     pub id: ConnectionId,
     pub now: Time,
-    /// Addresses and ports of the endpoint's own segments.
+    /// Addresses and ports of the segments that the endpoint sends.
     tuple: FiveTuple,
 }
 
@@ -29,7 +29,7 @@ impl Script {
         script
     }
 
-    /// Begins to open a connection.
+    /// Starts to open a connection. The SYN is not answered yet.
     pub fn connect(config: &TcpConfig) -> Self {
         let mut end = Endpoint::new(HostId(0), config.clone()).expect("a valid configuration");
         let tuple = FiveTuple {
@@ -62,7 +62,7 @@ impl Script {
         assert_eq!(self.sent().len(), 1);
     }
 
-    /// Lets time pass, with all timers.
+    /// Lets time pass, and runs all timers that are due.
     pub fn wait(&mut self, ms: u64) {
         let until = self.now + Duration::from_ms(ms);
         while let Some(at) = self.end.next_timeout().filter(|at| *at <= until) {
@@ -102,7 +102,7 @@ impl Script {
         fields.collect()
     }
 
-    /// Returns the first segments of the data that may leave now.
+    /// Returns, for each data segment that may leave now, its number.
     pub fn data(&mut self) -> Vec<u64> {
         let data = self.sent().into_iter().filter(|sent| sent.3 > 0);
         data.map(|(_, _, first, _)| first).collect()
@@ -115,7 +115,8 @@ impl Script {
         self.end.on_segment(self.now, &segment);
     }
 
-    /// The peer acknowledges `segments`, with a SACK block of absolute segments, and with ECN-Echo if `marked`.
+    /// The peer acknowledges `segments`. The ACK contains the SACK block `sack`, in absolute segments, and ECN-Echo if
+    /// `marked`.
     pub fn ack_with(&mut self, segments: u64, sack: Option<(u64, u64)>, marked: bool) {
         let mut flags = TcpFlags::ACK;
         if marked {

@@ -1,4 +1,4 @@
-//! Size of a segment: it is copied at every hop and must stay small.
+//! Test of the size of a segment. Segments are copied at every hop and must stay small.
 
 use tailcut_transport::Segment;
 

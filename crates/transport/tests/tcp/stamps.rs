@@ -1,4 +1,4 @@
-//! TCP time stamps.
+//! Tests of TCP time stamps.
 
 use tailcut_transport::tcp::Stamp;
 use tailcut_units::Time;

@@ -1,5 +1,5 @@
-//! Growth of the window: bytes that an ACK counts in slow start, use of the window that growth requires, and the
-//! restart after an idle time. Public packetdrill scripts have the same figures for Linux.
+//! Tests of the growth of the window: bytes that an ACK counts in slow start, use of the window that growth requires,
+//! and the restart after an idle time. Public packetdrill scripts contain the same figures for Linux.
 
 use crate::pair::plain_config;
 use crate::script::{MSS, Script};
@@ -43,7 +43,7 @@ fn without_a_limit_slow_start_does_not_pass_its_threshold() {
     }
 }
 
-/// Returns the window after a flight of `flight` segments out of a window of ten.
+/// Returns the window after `flight` segments in flight of a window of ten.
 fn after_flight(flight: u64, window_use: WindowUse) -> u64 {
     let mut script = with(|config| config.window_use = window_use);
     script.write(flight);
@@ -60,7 +60,7 @@ fn a_window_grows_if_the_part_of_it_that_was_used_is_large_enough() {
     use WindowUse::{Full, Half};
     assert_eq!(after_flight(6, Full), 10);
     assert_eq!(after_flight(5, Half), 10);
-    // It grows until the flight is half of it.
+    // The window grows until the segments in flight are half of it.
     assert_eq!(after_flight(6, Half), 12);
     assert_eq!(after_flight(9, Half), 18);
 }
@@ -95,7 +95,7 @@ fn the_largest_flight_of_a_round_trip_counts_and_later_ones_replace_it() {
     assert_eq!(script.cwnd(), 12);
 }
 
-/// Returns the window, grown to 20 segments, when data leaves after `idle` ms without any.
+/// Returns the window, grown to 20 segments, when data leaves after `idle` ms without data.
 fn after_idle(idle: u64, restart_after_idle: bool) -> (usize, u64) {
     let mut script = with(|config| {
         config.slow_start_limit = None;
@@ -117,7 +117,7 @@ fn after_idle(idle: u64, restart_after_idle: bool) -> (usize, u64) {
 
 #[test]
 fn an_idle_window_halves_for_each_timeout_down_to_the_initial_window() {
-    // Round trips of 100 ms: the timeout is 100 ms and four times the variation, at least 200 ms.
+    // The round trip is 100 ms. The timeout is 100 ms and four times the variation, at least 200 ms.
     assert_eq!(after_idle(50, true).0, 20);
     assert_eq!(after_idle(3_000, true).0, 10);
     assert_eq!(after_idle(3_000, false).0, 20);

@@ -1,4 +1,4 @@
-//! Wrapper that checks a controller: invariants of every reduction, whatever the state of the sender.
+//! Wrapper that checks a controller: every reduction must satisfy invariants in any state of the sender.
 
 use std::sync::Arc;
 use tailcut_transport::tcp::Congestion;
@@ -6,8 +6,8 @@ use tailcut_transport::tcp::congestion::{
     Ack, Congested, CongestionControl, Controller, Cubic, Dctcp, EcnUse, NewReno, Window,
 };
 
-/// Controller that must answer every loss and timeout with a smaller window, down to two segments, and a mark
-/// with a window that is not larger.
+/// Controller with checks. A loss and a timeout must reduce the window, down to two segments, and a mark must not raise
+/// it.
 #[derive(Debug)]
 struct Watched(Controller);
 
@@ -47,7 +47,7 @@ impl CongestionControl for Watched {
     }
 }
 
-/// Returns the controller of a configuration with these checks.
+/// Returns the controller of `congestion` with these checks.
 pub fn watched(congestion: Congestion) -> Congestion {
     Congestion::Custom(Arc::new(move || {
         Box::new(Watched(match congestion {

@@ -4,7 +4,7 @@ use alloc::string::String;
 
 /// Kind of quantities, such as times or rates.
 pub trait Quantity: Copy + PartialOrd {
-    /// Largest value. Error texts do not contain an upper bound that equals this value.
+    /// Largest value. An error text does not mention an upper bound that equals this value.
     const MOST: Self;
     /// Noun for error texts, with the units.
     const KIND: &'static str;

@@ -7,8 +7,8 @@
 //! - Prefixes: `k`, `M`, `G`, `T` are powers of 1,000, and `Ki`, `Mi`, `Gi`, `Ti` are powers of 1,024. Upper and lower
 //!   case are equal, except that mega is always `M`, because `m` is a minute.
 //! - Sizes: a prefix, then `B` or nothing.
-//! - Rates: a prefix, then `bps`, `b/s` or `bit/s` for bits, or `B/s` or `Bps` for bytes. A prefix without a unit
-//!   counts bits.
+//! - Rates: a prefix, then `bps`, `b/s` or `bit/s` for bits, or `B/s` or `Bps` for bytes. A prefix without a unit means
+//!   bits per second.
 //! - Times: `ps`, `ns`, `us` or `µs`, `ms`, `s`, `m` or `min`, `h`, `d`.
 //! - Shares: a number, or a percentage such as `50%`.
 //! - Counts: a whole number, with or without a prefix.

@@ -1,4 +1,4 @@
-//! Text of quantities. A function that reads the text returns the same value.
+//! Quantities as text. If this text is read again, the result is the same quantity.
 
 use super::kind::Quantity;
 use crate::{Bytes, Duration, Rate};
@@ -26,15 +26,15 @@ pub(super) const DECIMAL: [(&str, u64); 5] = [
     ("TB", 1_000_000_000_000),
 ];
 
-/// Returns a value in the largest unit in which it is a whole number. `units` are ascending. The value 0 is in the
-/// smallest unit.
+/// Returns a value as text, in the largest of `units` that gives a whole number. `units` must be in ascending order.
+/// The value 0 has the smallest unit.
 pub(super) fn in_largest(value: u64, units: &[(&str, u64)]) -> String {
     let is_whole = |(_, scale): &&(&str, u64)| value >= *scale && value.is_multiple_of(*scale);
     let (unit, scale) = units.iter().rfind(is_whole).unwrap_or(&units[0]);
     format!("{}{unit}", value / scale)
 }
 
-/// Returns a time in the largest unit, up to seconds, in which it is a whole number.
+/// Returns a time as text, in the largest unit up to seconds that gives a whole number.
 pub fn written_duration(span: Duration) -> String {
     match span {
         Duration::ZERO => "0s".to_string(),
@@ -52,8 +52,8 @@ pub fn written_rate(rate: Rate) -> String {
     }
 }
 
-/// Returns bytes in the largest decimal unit in which they are a whole number. Above 1,000 bytes, the text has no unit
-/// if this unit is the byte.
+/// Returns a size as text, in the largest decimal unit that gives a whole number, such as `64KB`. A size above 1,000
+/// bytes that is not a whole number of kilobytes has no unit, such as `1500`.
 pub fn written_bytes(Bytes(bytes): Bytes) -> String {
     let text = in_largest(bytes, &DECIMAL);
     let has_unit = text.ends_with('B') || bytes > 1_000;

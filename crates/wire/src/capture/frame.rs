@@ -20,7 +20,7 @@ const TCP_BYTES: usize = 20;
 /// Largest shift of a window (RFC 7323, section 2.3).
 const WINDOW_SHIFT: u8 = 14;
 
-/// Properties of a TCP connection that exist on the wire and not in the simulator.
+/// Properties of a TCP connection that its segments have on the wire but not in the simulator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Connection {
     /// Initial sequence number of the segment's sender.
@@ -34,8 +34,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Creates a connection. Its initial sequence numbers depend on the addresses, the ports and
-    /// the seed.
+    /// Creates a connection. The addresses, the ports and the seed determine its initial sequence numbers.
     pub const fn drawn(tuple: &FiveTuple, seed: u64, mss: u16, sack: bool) -> Self {
         Self {
             own: initial(tuple, seed),
@@ -50,7 +49,7 @@ const fn initial(tuple: &FiveTuple, seed: u64) -> u32 {
     (mix64(seed ^ mix64(tuple.hash() as u64)) >> 32) as u32
 }
 
-/// Frame of a capture. The capture may contain only its first bytes.
+/// Frame of a capture. The capture may contain only the first bytes of the frame.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Frame {
     /// Captured bytes, starting with the Ethernet header, without FCS.
@@ -68,10 +67,10 @@ pub enum FrameError {
         .found.group_number().unwrap_or(.found.0)
     )]
     Address {
-        /// Address.
+        /// Address of the host or group.
         found: HostId,
     },
-    /// The packet is longer than an IPv4 packet can be. A receiver's stack may have merged several
+    /// The packet is longer than an IPv4 packet can be. This happens if a receiver's network stack has merged several
     /// packets.
     #[error("IPv4 packet: found {found} bytes; allowed: up to 65,535")]
     Length {
@@ -83,8 +82,8 @@ pub enum FrameError {
     Header(EncodeError),
 }
 
-/// Returns the IPv4 address of a host, 10.x.y.z, or of a multicast group, 239.x.y.z. x.y.z is the
-/// number of the host or group.
+/// Returns the IPv4 address of a host (10.x.y.z) or of a multicast group (239.x.y.z). x.y.z is the number of the host
+/// or group.
 ///
 /// # Errors
 /// The number has more than 24 bits.
@@ -99,8 +98,8 @@ pub const fn address(host: HostId) -> Result<Ipv4Addr, FrameError> {
     }
 }
 
-/// Returns the Ethernet address of a host or group. A host has 02:00:00 and its number. A group has the address of
-/// RFC 1112, section 6.4.
+/// Returns the Ethernet address of a host or group. The address of a host is 02:00:00 followed by the host's number. A
+/// group has the address of RFC 1112, section 6.4.
 fn ethernet_address(host: HostId, address: Ipv4Addr) -> [u8; 6] {
     let [_, x, y, z] = address.octets();
     match host.is_group() {
@@ -109,11 +108,11 @@ fn ethernet_address(host: HostId, address: Ipv4Addr) -> [u8; 6] {
     }
 }
 
-/// Returns the frame of a segment: Ethernet, IPv4, TCP or UDP, and the tailcut header. The payload consists of zeros.
-/// The result contains at most `snap` bytes of the frame. Its checksums and lengths are correct for the whole frame.
+/// Returns the first `snap` bytes of a segment's frame: Ethernet, IPv4, TCP or UDP, and the tailcut header. The payload
+/// consists of zeros. Checksums and lengths are correct for the whole frame.
 ///
-/// The DSCP is the segment's priority class. For a trimmed segment, the frame is the frame of the whole segment, but
-/// the result ends before the payload. So its lengths show the original length. `connection` is used only for TCP.
+/// The DSCP is the segment's priority class. If a switch has trimmed the segment, the result ends before the payload,
+/// but its lengths include the payload. `connection` is used only for TCP.
 ///
 /// # Errors
 /// An address or a length is too large for IPv4, or the header cannot be encoded.
@@ -151,7 +150,7 @@ pub fn frame(segment: &Segment, connection: &Connection, snap: usize) -> Result<
             _ => *byte,
         });
     }
-    // Zeros of the payload follow, up to `snap` bytes. A smaller `snap` also cuts the headers.
+    // Add the zeros of the payload, up to `snap` bytes. If `snap` is smaller than the headers, cut the headers too.
     bytes.resize(there.min(snap.max(bytes.len())), 0);
     bytes.truncate(snap);
     Ok(Frame {
@@ -160,7 +159,7 @@ pub fn frame(segment: &Segment, connection: &Connection, snap: usize) -> Result<
     })
 }
 
-/// TCP header, or UDP header with the tailcut header. The checksum is not set yet.
+/// TCP header, or UDP header with the tailcut header. The checksum field is still zero.
 struct Transport {
     bytes: Vec<u8>,
     protocol: u8,
@@ -173,7 +172,7 @@ fn total_checksum(transport: &Transport, addresses: [Ipv4Addr; 2], carried: usiz
     let pseudo = add(add(0, &src), &dst) + u64::from(transport.protocol) + carried as u64;
     let checksum = finish(add(pseudo, &transport.bytes));
     match (transport.protocol, checksum) {
-        // In UDP, zero means that there is no checksum.
+        // A UDP checksum of zero would mean that there is no checksum (RFC 768).
         (UDP, 0) => 0xffff,
         _ => checksum,
     }
@@ -187,7 +186,7 @@ fn ipv4(segment: &Segment, addresses: [Ipv4Addr; 2], total: u16, protocol: u8) -
     let [d0, d1, d2, d3] = addresses[1].octets();
     let [total_high, total_low] = total.to_be_bytes();
     let traffic_class = (segment.priority.min(63) << 2) | segment.ecn as u8;
-    // The don't-fragment flag is set, so the identification may be zero (RFC 6864). The TTL is 64.
+    // The packet must not be fragmented (0x40), so its identification may be zero (RFC 6864). The TTL is 64.
     let with_checksum = |[high, low]: [u8; 2]| {
         [
             0x45,
@@ -234,8 +233,8 @@ fn udp(segment: &Segment) -> Result<Transport, FrameError> {
     })
 }
 
-/// Returns a TCP header. The SYN occupies one sequence number, so the stream starts one above the
-/// initial number. The window is the largest possible one.
+/// Returns a TCP header. The SYN occupies one sequence number, so the first byte of the stream has the initial sequence
+/// number plus one. The window is the largest possible one.
 fn tcp(tuple: &FiveTuple, header: &TcpHeader, connection: &Connection) -> Transport {
     let flags = header.flags;
     let in_stream = |initial: u32, offset: u64| initial.wrapping_add(1).wrapping_add(offset as u32);
@@ -261,7 +260,7 @@ fn tcp(tuple: &FiveTuple, header: &TcpHeader, connection: &Connection) -> Transp
     bytes.extend(acknowledged.to_be_bytes());
     bytes.extend([(length as u8 / 4) << 4, flags.0]);
     bytes.extend(u16::MAX.to_be_bytes());
-    // Checksum and urgent pointer.
+    // The checksum is set later, and the urgent pointer is zero.
     bytes.extend([0; 4]);
     bytes.extend(options);
     Transport {

@@ -1,4 +1,4 @@
-//! pcapng files (draft-ietf-opsawg-pcapng). A file has one section with interfaces and enhanced packet blocks.
+//! pcapng files (draft-ietf-opsawg-pcapng). Each file has one section with interfaces and enhanced packet blocks.
 
 use super::frame::Frame;
 use alloc::vec::Vec;
@@ -10,7 +10,7 @@ const SECTION: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;
 /// Type of an enhanced packet block.
 const ENHANCED_PACKET: u32 = 6;
-/// Magic number that shows the byte order of the file, which is little-endian here.
+/// Magic number that shows the byte order of a file. All files are little-endian.
 const BYTE_ORDER: u32 = 0x1a2b_3c4d;
 /// Link type of Ethernet.
 const ETHERNET: u16 = 1;
@@ -34,25 +34,25 @@ pub struct Interface(u32);
 /// Direction of a frame at its interface.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Direction {
-    /// Received.
+    /// The interface received the frame.
     In = 1,
-    /// Sent.
+    /// The interface sent the frame.
     Out = 2,
 }
 
 /// Optional data about a frame.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Note<'a> {
-    /// Comment, such as the reason of a drop. Empty: no comment.
+    /// Comment, such as the reason of a drop. An empty text means no comment.
     pub comment: &'a str,
-    /// Direction of the frame.
+    /// Direction of the frame at its interface, if known.
     pub direction: Option<Direction>,
     /// Number of frames that the interface dropped between the previous frame and this one.
     pub drops: u64,
 }
 
-/// Builder of a capture file. [`take`](Self::take) returns the file in pieces, which the caller writes in order. The
-/// caller need not keep the pieces.
+/// Builder of a capture file. [`take`](Self::take) returns the next piece of the file. The caller writes the pieces in
+/// order and need not keep them.
 #[derive(Clone, Debug)]
 pub struct PcapNg {
     out: Vec<u8>,
@@ -60,7 +60,7 @@ pub struct PcapNg {
 }
 
 impl PcapNg {
-    /// Creates a file of the program `application`.
+    /// Creates a file. `application` is the name of the program that writes it.
     pub fn new(application: &str) -> Self {
         let mut file = Self {
             out: Vec::new(),
@@ -68,7 +68,7 @@ impl PcapNg {
         };
         file.block(SECTION, |out| {
             out.extend(BYTE_ORDER.to_le_bytes());
-            // Version 1.0, of unknown length.
+            // The section has version 1.0 and an unknown length.
             out.extend(1u16.to_le_bytes());
             out.extend(0u16.to_le_bytes());
             out.extend(u64::MAX.to_le_bytes());
@@ -78,7 +78,7 @@ impl PcapNg {
         file
     }
 
-    /// Adds an interface with its rate in bit/s. Its frames are cut at `snap` bytes.
+    /// Adds an interface. `speed` is its rate in bit/s. Its frames are cut to `snap` bytes.
     pub fn interface(&mut self, name: &str, snap: u32, speed: Option<u64>) -> Interface {
         self.block(INTERFACE, |out| {
             out.extend(ETHERNET.to_le_bytes());
@@ -95,7 +95,7 @@ impl PcapNg {
         Interface(self.interfaces - 1)
     }
 
-    /// Adds a frame. `at` is rounded down to a nanosecond.
+    /// Adds a frame. The time `at` is rounded down to a nanosecond.
     pub fn packet(&mut self, interface: Interface, at: Time, frame: &Frame, note: &Note<'_>) {
         let stamp = at.as_ns();
         self.block(ENHANCED_PACKET, |out| {
@@ -106,7 +106,7 @@ impl PcapNg {
             out.extend(frame.length.to_le_bytes());
             out.extend(&frame.bytes);
             pad(out, frame.bytes.len());
-            // A block without options needs no end of options.
+            // A block without options does not need the option that ends a list of options.
             let is_silent = *note == Note::default();
             if !note.comment.is_empty() {
                 option(out, COMMENT, note.comment.as_bytes());
@@ -150,7 +150,7 @@ impl PcapNg {
     }
 }
 
-/// Adds an option: number, length, and value with padding. Values are cut at 65,535 bytes.
+/// Adds an option: number, length, and value with padding. A value is cut to at most 65,535 bytes.
 fn option(out: &mut Vec<u8>, number: u16, value: &[u8]) {
     let length = u16::try_from(value.len()).unwrap_or(u16::MAX);
     out.extend(number.to_le_bytes());
@@ -159,7 +159,7 @@ fn option(out: &mut Vec<u8>, number: u16, value: &[u8]) {
     pad(out, length.into());
 }
 
-/// Adds zeros up to a multiple of four.
+/// Adds zeros, so that a value of `length` bytes ends at a multiple of four.
 fn pad(out: &mut Vec<u8>, length: usize) {
     out.extend(core::iter::repeat_n(0u8, length.wrapping_neg() % 4));
 }

@@ -1,4 +1,4 @@
-//! Messages about members of multicast groups: IGMP (RFC 2236, RFC 9776) and MLD (RFC 2710, RFC 9777).
+//! Messages about the members of multicast groups: IGMP (RFC 2236, RFC 9776) and MLD (RFC 2710, RFC 9777).
 
 use crate::codec::Reader;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -16,19 +16,19 @@ const MLD_REPORT_V2: u8 = 143;
 /// IGMP or MLD message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Membership<'a> {
-    /// Request of a router for the members of groups.
+    /// Query: a router requests reports about the members of groups.
     Query {
-        /// Group. `None`: all groups.
+        /// Group that the query is about. `None` means all groups.
         group: Option<IpAddr>,
     },
-    /// Report of a host about its memberships.
+    /// Report: a host reports its memberships.
     Report(Records<'a>),
 }
 
-/// Record of a report, about one group.
+/// Record about one group in a report.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Record {
-    /// Group.
+    /// Multicast group.
     pub group: IpAddr,
     /// Change of the membership.
     pub change: Change,
@@ -37,7 +37,7 @@ pub struct Record {
 /// Change of a membership in a group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Change {
-    /// The host is a member. It may accept only some sources.
+    /// The host is a member. It may receive packets from only some senders.
     Join,
     /// The host is not a member any more.
     Leave,
@@ -45,7 +45,7 @@ pub enum Change {
     Neither,
 }
 
-/// Records of a report. The iterator ends at a record that is too short.
+/// Records of a report. The iterator stops at a record that is cut short.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Records<'a> {
     first: Option<Record>,
@@ -94,8 +94,9 @@ fn read_record(bytes: &[u8], is_ipv6: bool) -> Option<(Record, &[u8])> {
     let length = 4 + address * (1 + usize::from(sources)) + 4 * usize::from(auxiliary);
     let rest = bytes.get(length..)?;
     let change = match (kind, sources) {
-        // Kinds 2 and 4: the host receives from all sources except a list. Kinds 1 and 3: it receives only from a
-        // list of sources, and an empty list ends the membership. Kind 5: it also receives from new sources.
+        // Kinds 2 and 4: the host receives from all senders except the listed ones. Kinds 1 and 3: it receives only
+        // from the listed senders, so an empty list ends the membership. Kind 5: it also receives from additional
+        // senders.
         (2 | 4, _) => Change::Join,
         (1 | 3 | 5, 1..) => Change::Join,
         (1 | 3, 0) => Change::Leave,
@@ -104,7 +105,7 @@ fn read_record(bytes: &[u8], is_ipv6: bool) -> Option<(Record, &[u8])> {
     Some((Record { group, change }, rest))
 }
 
-/// Decodes an IGMP message. Returns `None` for an unknown type or a message that is too short.
+/// Decodes an IGMP message. Returns `None` if the type is unknown or the message is too short.
 pub(super) fn igmp(message: &[u8]) -> Option<Membership<'_>> {
     let mut reader = Reader::new(message);
     let kind = reader.u8().ok()?;
@@ -128,8 +129,7 @@ pub(super) fn igmp(message: &[u8]) -> Option<Membership<'_>> {
     })
 }
 
-/// Decodes an MLD message. Returns `None` for other ICMPv6 messages and for a message that is too
-/// short.
+/// Decodes an MLD message. Returns `None` for any other ICMPv6 message, or if the message is too short.
 pub(super) fn mld(message: &[u8]) -> Option<Membership<'_>> {
     let mut reader = Reader::new(message);
     let kind = reader.u8().ok()?;

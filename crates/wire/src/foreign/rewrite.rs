@@ -1,4 +1,4 @@
-//! Changes that switches make in a frame. The frame is changed in place, and its checksums are updated.
+//! Changes that switches make in a frame. Functions change the frame in place and update its checksums.
 
 use crate::checksum::{add, finish, update};
 use crate::codec::DecodeError;
@@ -12,16 +12,15 @@ pub enum RewriteError {
     /// The frame contains no IP packet, or a malformed IP packet.
     #[error("the frame has no valid IP header")]
     NoIp,
-    /// The frame contains no complete UDP datagram: another protocol, a fragment, or inconsistent
-    /// lengths.
+    /// The frame contains no complete UDP datagram. It contains another protocol, a fragment, or inconsistent lengths.
     #[error("the frame has no complete UDP datagram")]
     NoDatagram,
     /// The datagram has less payload than the caller wants to keep.
     #[error("payload: found {found} bytes, but {kept} bytes should be kept")]
     TooShort {
-        /// Bytes to keep.
+        /// Bytes of payload that the caller wants to keep.
         kept: usize,
-        /// Bytes of payload.
+        /// Bytes of payload in the datagram.
         found: usize,
     },
     /// The datagram's payload does not start with a tailcut header.
@@ -60,7 +59,7 @@ fn set_word(frame: &mut [u8], at: usize, value: u16) -> Option<()> {
     Some(())
 }
 
-/// Sets a word of an IPv4 header and updates the header's checksum.
+/// Sets a word of an IPv4 header and updates the checksum of the header.
 fn set_ipv4_word(frame: &mut [u8], header: usize, at: usize, value: u16) -> Option<()> {
     let old = word(frame, header + at)?;
     let checksum = word(frame, header + 10)?;
@@ -68,7 +67,7 @@ fn set_ipv4_word(frame: &mut [u8], header: usize, at: usize, value: u16) -> Opti
     set_word(frame, header + 10, update(checksum, old, value))
 }
 
-/// Sets the bits of `mask` in the byte with DSCP and ECN.
+/// Sets the bits of `mask` in the traffic class, which contains DSCP and ECN.
 fn set_traffic_class(frame: &mut [u8], mask: u8, bits: u8) -> Result<(), RewriteError> {
     let at = LaxSlicedPacket::from_ethernet(frame)
         .ok()
@@ -80,7 +79,8 @@ fn set_traffic_class(frame: &mut [u8], mask: u8, bits: u8) -> Result<(), Rewrite
             let value = (first & !mask) | (u16::from(bits) & mask);
             set_ipv4_word(frame, header, 0, value)
         }),
-        // The traffic class crosses the boundary of the first two bytes. No checksum covers it.
+        // The traffic class is in the last four bits of the first byte and the first four bits of the second. IPv6 has
+        // no header checksum.
         IpAt::V6(header) => word(frame, header).and_then(|first| {
             let mask = u16::from(mask) << 4;
             let value = (first & !mask) | ((u16::from(bits) << 4) & mask);
@@ -90,27 +90,27 @@ fn set_traffic_class(frame: &mut [u8], mask: u8, bits: u8) -> Result<(), Rewrite
     done.ok_or(RewriteError::NoIp)
 }
 
-/// Sets the ECN field. The checksum of an IPv4 header is updated and not recomputed, so a wrong
-/// checksum remains wrong.
+/// Sets the ECN field. The checksum of an IPv4 header is updated, not computed again, so a wrong checksum remains
+/// wrong.
 ///
 /// # Errors
-/// There is no IP header. The frame is not changed.
+/// The frame has no IP header. It is not changed.
 pub fn set_ecn(frame: &mut [u8], ecn: Ecn) -> Result<(), RewriteError> {
     set_traffic_class(frame, 0x03, ecn as u8)
 }
 
-/// Sets the DSCP, the lower six bits of `dscp`. Updates the checksum as [`set_ecn`] does.
+/// Sets the DSCP to the lower six bits of `dscp`. Updates the checksum like [`set_ecn`].
 ///
 /// # Errors
-/// There is no IP header. The frame is not changed.
+/// The frame has no IP header. It is not changed.
 pub fn set_dscp(frame: &mut [u8], dscp: u8) -> Result<(), RewriteError> {
     set_traffic_class(frame, 0xfc, dscp << 2)
 }
 
-/// Sets the TTL of an IPv4 packet. Updates the checksum as [`set_ecn`] does (RFC 1624).
+/// Sets the TTL of an IPv4 packet. Updates the checksum like [`set_ecn`] (RFC 1624).
 ///
 /// # Errors
-/// There is no IPv4 header. The frame is not changed.
+/// The frame has no IPv4 header. It is not changed.
 pub fn set_ttl(frame: &mut [u8], ttl: u8) -> Result<(), RewriteError> {
     let at = LaxSlicedPacket::from_ethernet(frame)
         .ok()
@@ -118,7 +118,7 @@ pub fn set_ttl(frame: &mut [u8], ttl: u8) -> Result<(), RewriteError> {
     let Some(IpAt::V4(header)) = at else {
         return Err(RewriteError::NoIp);
     };
-    // The checksum covers words of 16 bits. The TTL and the protocol number are in one word.
+    // The checksum covers words of 16 bits. One word contains the TTL and the protocol number.
     let [_, protocol] = word(frame, header + 8)
         .ok_or(RewriteError::NoIp)?
         .to_be_bytes();
@@ -133,7 +133,7 @@ struct Datagram {
     udp: usize,
     /// Bytes of payload.
     payload: usize,
-    /// Sum of the pseudo-header without the length.
+    /// Sum of the words of the pseudo-header, without the length.
     pseudo: u64,
 }
 
@@ -154,7 +154,7 @@ impl Datagram {
         let addresses = match net {
             LaxNetSlice::Ipv4(ip) => {
                 let header = ip.header();
-                // A length of zero means a packet that the NIC will split.
+                // A length of zero means that a NIC will split the packet and set the lengths.
                 if header.total_len() == 0 {
                     return Err(error);
                 }
@@ -162,7 +162,7 @@ impl Datagram {
             }
             LaxNetSlice::Ipv6(ip) => {
                 let header = ip.header();
-                // A length of zero means a jumbogram.
+                // A length of zero means that the packet is a jumbogram, whose length is in an extension header.
                 if header.payload_length() == 0 {
                     return Err(error);
                 }
@@ -199,7 +199,7 @@ impl Datagram {
         if !is_unused {
             set_word(frame, self.udp + 6, 0)?;
             let sum = add(self.pseudo + length as u64, frame.get(self.udp..end)?);
-            // Zero means that there is no checksum. Its complement represents the same sum.
+            // A UDP checksum of zero would mean that there is no checksum. Its complement stands for the same sum.
             let checksum = match finish(sum) {
                 0 => 0xffff,
                 checksum => checksum,
@@ -210,12 +210,12 @@ impl Datagram {
     }
 }
 
-/// Shortens the payload of a UDP datagram to its first `kept` bytes: sets the lengths and checksums of IP and UDP.
-/// Returns the new length of the frame. The caller must cut the frame to this length. A UDP checksum that is not used
-/// (zero, IPv4) remains zero.
+/// Shortens the payload of a UDP datagram to its first `kept` bytes. Sets the lengths and checksums of IP and UDP.
+/// Returns the new length of the frame, and the caller must cut the frame to this length. An unused UDP checksum (zero,
+/// in IPv4) remains zero.
 ///
 /// # Errors
-/// There is no complete datagram, or it has less payload. The frame is not changed.
+/// There is no complete datagram, or its payload has fewer bytes than `kept`. The frame is not changed.
 pub fn shorten(frame: &mut [u8], kept: usize) -> Result<usize, RewriteError> {
     let datagram = Datagram::find(frame)?;
     let found = datagram.payload;
@@ -227,9 +227,8 @@ pub fn shorten(frame: &mut [u8], kept: usize) -> Result<usize, RewriteError> {
         .ok_or(RewriteError::NoDatagram)
 }
 
-/// Removes the payload after the tailcut header, and records the condition in the header. Returns the new length of
-/// the frame, as [`shorten`] does. The header of a symbol of SCDP in credit mode can record only
-/// [`Condition::Trimmed`].
+/// Removes the payload after the tailcut header, and records `condition` in the header. Returns the new length of the
+/// frame, like [`shorten`]. The header of a symbol in SCDP's credit mode can record only [`Condition::Trimmed`].
 ///
 /// # Errors
 /// There is no complete datagram with a tailcut header. The frame is not changed.

@@ -1,13 +1,13 @@
-//! Answer of a router to a packet whose TTL has expired: ICMP time exceeded (RFC 792; RFC 1812, 4.3
-//! and 5.3.1; RFC 1122, 3.2.2).
+//! Answer of a router to a packet whose TTL has expired: the ICMP message "time exceeded" (RFC 792; RFC 1812, 4.3 and
+//! 5.3.1; RFC 1122, 3.2.2).
 
 use super::view::{Content, IcmpKind, View};
 use crate::checksum::{add, finish};
 use core::net::{IpAddr, Ipv4Addr};
 use etherparse::LaxSlicedPacket;
 
-/// Length in bytes of the longest frame that [`time_exceeded`] writes: an Ethernet header and a packet of 576 bytes
-/// (RFC 1812, 4.3.2.3).
+/// Length in bytes of the longest frame that [`time_exceeded`] writes. It has an Ethernet header and an IP packet of
+/// 576 bytes (RFC 1812, 4.3.2.3).
 pub const LONGEST_TIME_EXCEEDED: usize = ETHERNET + 576;
 
 const ETHERNET: usize = 14;
@@ -18,19 +18,20 @@ const TRAFFIC_CLASS: u8 = 48 << 2;
 const TTL: u8 = 64;
 const TYPE_TIME_EXCEEDED: u8 = 11;
 
-/// Addresses of a router.
+/// Addresses of a router, which are the sender's addresses in its messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RouterAddress {
-    /// Ethernet address.
+    /// Ethernet address of the router.
     pub mac: [u8; 6],
-    /// IPv4 address.
+    /// IPv4 address of the router.
     pub ipv4: Ipv4Addr,
 }
 
-/// Writes the frame with which a router reports to the sender of `frame` that the TTL has expired (type 11, code 0).
-/// Returns its length. The message quotes at most 548 bytes of the packet. Returns `None` if a router sends no
-/// message: for packets other than IPv4, fragments except the first, packets from or to more than one host, and ICMP
-/// errors. Also returns `None` if `out` is too small.
+/// Writes to `out` the frame with which a router reports an expired TTL (type 11, code 0) to the sender of `frame`.
+/// Returns the length of the written frame. The message quotes at most 548 bytes of the packet.
+///
+/// Returns `None` if a router sends no message: for packets other than IPv4, fragments except the first, packets from
+/// or to more than one host, and ICMP errors. Also returns `None` if `out` is too small.
 pub fn time_exceeded(frame: &[u8], router: RouterAddress, out: &mut [u8]) -> Option<usize> {
     let view = View::read(frame).ok()?;
     let ip = view.ip?;
@@ -49,7 +50,7 @@ pub fn time_exceeded(frame: &[u8], router: RouterAddress, out: &mut [u8]) -> Opt
     if is_error || is_later || !is_of_one(src) || !is_of_one(dst) {
         return None;
     }
-    // The quoted packet starts after the VLAN tags.
+    // The message quotes the packet without the Ethernet header and the VLAN tags.
     let carried = LaxSlicedPacket::from_ethernet(frame).ok()?;
     let quoted = carried.ether_payload()?.payload;
     let quoted = quoted.get(..quoted.len().min(576 - IPV4 - ICMP))?;

@@ -1,23 +1,22 @@
-//! Datagrams that a switch may trim, and their bytes that remain after trimming.
+//! Datagrams that a switch may trim, and the number of their bytes that remain.
 
 use crate::scdp::credit;
 use crate::segment::decode;
 use tailcut_transport::{Condition, Ecn};
 use tailcut_units::FiveTuple;
 
-/// Data of a datagram that a switch needs to trim it.
+/// Properties of a datagram that a switch may trim.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Trimmable {
-    /// Number of bytes of the UDP payload that remain: the tailcut header.
+    /// Number of bytes of the UDP payload that remain after trimming: the tailcut header.
     pub kept: usize,
     /// Priority class in the header. 0 is the highest.
     pub class: u8,
 }
 
 impl Trimmable {
-    /// Decodes the payload of a UDP datagram: a symbol of SCDP in credit mode, or a packet of NDP or
-    /// SCDP whose header allows trimming. Returns `None` if there is nothing to remove or no
-    /// tailcut header.
+    /// Decodes the payload of a UDP datagram. A switch may trim a symbol of SCDP in credit mode, and a packet of NDP or
+    /// SCDP whose header allows it. Returns `None` if the payload has no tailcut header, or if no bytes can be removed.
     pub fn of(payload: &[u8]) -> Option<Self> {
         if let Some(class) = credit::class_of_symbol(payload) {
             let kept = credit::SYMBOL_BYTES;

@@ -1,4 +1,4 @@
-//! Decoder of frames.
+//! Decoder of Ethernet frames.
 
 use super::membership::{Membership, igmp, mld};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -13,24 +13,24 @@ use tailcut_units::mix64;
 /// Decoded frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct View<'a> {
-    /// Length of the frame as it was received, in bytes. It does not include the preamble. A frame from a TAP does
-    /// not include the FCS either.
+    /// Length of the frame as it was received, in bytes, without the preamble. A frame from a TAP device is also
+    /// without the FCS.
     pub size: usize,
     /// Ethernet address of the sender.
     pub source: [u8; 6],
     /// Ethernet address of the receiver.
     pub destination: [u8; 6],
-    /// Outermost VLAN, if there is one.
+    /// Number of the outermost VLAN, or `None` without a VLAN tag.
     pub vlan: Option<u16>,
     /// EtherType after all VLAN tags.
     pub ether_type: u16,
-    /// IP header, if there is one.
+    /// Fields of the IP header, or `None` without an IP header.
     pub ip: Option<Ip>,
-    /// Content of the frame.
+    /// Content of the frame after the Ethernet and IP headers.
     pub content: Content<'a>,
 }
 
-/// Fields of an IP header that switches use, and the ports after the header.
+/// Fields of an IP header that switches use, and the ports of TCP or UDP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ip {
     /// Address of the sender.
@@ -39,29 +39,29 @@ pub struct Ip {
     pub dst: IpAddr,
     /// Protocol number (IANA) after all extension headers.
     pub protocol: u8,
-    /// Source and destination port of TCP or UDP. `None` for fragments. Only the first fragment contains ports, but
-    /// all fragments of a datagram should take one path.
+    /// Source and destination port of TCP or UDP. `None` for fragments: only the first fragment contains ports, but all
+    /// fragments of a datagram should take the same path.
     pub ports: Option<[u16; 2]>,
     /// Differentiated services code point.
     pub dscp: u8,
     /// ECN field.
     pub ecn: Ecn,
-    /// TTL or hop limit.
+    /// TTL (IPv4) or hop limit (IPv6).
     pub ttl: u8,
-    /// Fragment, if the packet is one.
+    /// Position of the packet in its datagram if the packet is a fragment, or `None`.
     pub fragment: Option<Fragment>,
-    /// Whether the frame ends before the packet does, according to the IP header's length.
+    /// Whether the frame ends before the end of the packet. The IP header contains the packet's length.
     pub is_cut: bool,
 }
 
 impl Ip {
-    /// Returns the hash of the five-tuple. Missing ports count as zeros.
+    /// Returns the hash of the five-tuple. If there are no ports, zeros replace them.
     pub fn hash(&self) -> u32 {
         let [src_port, dst_port] = self.ports.unwrap_or_default();
         hash([self.src, self.dst], [src_port, dst_port], self.protocol)
     }
 
-    /// Returns the hash of packets in the opposite direction.
+    /// Returns the hash of the packets that go in the opposite direction.
     pub fn reversed_hash(&self) -> u32 {
         let [src_port, dst_port] = self.ports.unwrap_or_default();
         hash([self.dst, self.src], [dst_port, src_port], self.protocol)
@@ -85,11 +85,11 @@ fn hash(addresses: [IpAddr; 2], ports: [u16; 2], protocol: u8) -> u32 {
 /// Position of a fragment in its datagram.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fragment {
-    /// Identification of the datagram. `None`: the IPv6 fragment header is malformed.
+    /// Identification of the datagram. `None` if the IPv6 fragment header is malformed.
     pub id: Option<u32>,
-    /// Position of the first byte in the datagram.
+    /// Position in the datagram of the fragment's first byte.
     pub offset: u32,
-    /// Whether further fragments follow.
+    /// Whether more fragments of the datagram follow this one.
     pub more: bool,
 }
 
@@ -98,31 +98,31 @@ pub struct Fragment {
 pub enum Content<'a> {
     /// TCP segment.
     Tcp {
-        /// Flags.
+        /// Flags of the segment.
         flags: TcpFlags,
-        /// Sequence number of the SYN or of the first byte of payload.
+        /// Sequence number of the segment: of the SYN, or of the first byte of payload.
         sequence: u32,
-        /// Number of the next byte that the sender of the segment expects. It is valid if the ACK flag is set.
+        /// Sequence number of the next byte that the sender of this segment expects. Valid if the ACK flag is set.
         acknowledged: u32,
         /// Bytes of payload in the frame.
         payload: usize,
     },
     /// UDP datagram.
     Udp {
-        /// Payload, as far as it is in the frame.
+        /// Part of the payload that is in the frame.
         payload: &'a [u8],
     },
     /// ICMP message of IPv4 or IPv6.
     Icmp(IcmpKind),
-    /// ARP, or neighbour discovery.
+    /// ARP or neighbour discovery message.
     Neighbour(Neighbour),
-    /// IGMP, or MLD.
+    /// IGMP or MLD message.
     Membership(Membership<'a>),
-    /// Fragment of an IP packet, which is not decoded further.
+    /// Fragment of an IP packet. Fragments are not decoded further.
     Fragment,
-    /// Other content, which may be valid.
+    /// Content of any other kind. It may be valid.
     Other,
-    /// The headers are inconsistent or end too early.
+    /// Headers that are inconsistent or end too early.
     Malformed,
 }
 
@@ -144,34 +144,34 @@ impl Content<'_> {
     }
 }
 
-/// Kind of an ICMP message, common to IPv4 and IPv6.
+/// Kind of an ICMP message. IPv4 and IPv6 have common kinds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum IcmpKind {
-    /// Ping.
+    /// Ping: the request for an echo.
     EchoRequest,
     /// Answer to a ping.
     EchoReply,
-    /// Destination unreachable, with the reason in the code.
+    /// Destination unreachable. `code` contains the reason.
     Unreachable {
         /// Code, which differs between the versions of IP.
         code: u8,
     },
-    /// The packet did not fit a link.
+    /// The packet is too large for a link.
     TooBig {
         /// Largest packet that fits, in bytes.
         mtu: u32,
     },
     /// The TTL or the reassembly time has expired.
     TimeExceeded,
-    /// There is a better router.
+    /// The sender should use another router.
     Redirect,
-    /// A header is malformed.
+    /// A header of the packet is malformed.
     ParameterProblem,
-    /// Other type.
+    /// Message of any other type.
     Other {
-        /// Type.
+        /// Type of the message.
         kind: u8,
-        /// Code.
+        /// Code of the message.
         code: u8,
     },
 }
@@ -186,27 +186,27 @@ pub enum Neighbour {
     },
     /// Answer of the owner of an address (ARP reply, neighbour advertisement).
     Reply {
-        /// Address.
+        /// Address that the answer is about.
         target: IpAddr,
     },
-    /// Router solicitation.
+    /// Router solicitation: a host searches for routers.
     RouterSolicitation,
-    /// Router advertisement.
+    /// Router advertisement: a router announces itself.
     RouterAdvertisement,
-    /// ARP message of another kind, or of another protocol than IPv4 over Ethernet.
+    /// ARP message of any other kind, or ARP for another protocol than IPv4 over Ethernet.
     Other,
 }
 
-/// Error: the bytes are too few for an Ethernet frame.
+/// Error of bytes that are too short to be an Ethernet frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("an Ethernet frame: found {found} bytes, but its header has 14")]
 pub struct TooShort {
-    /// Number of bytes.
+    /// Number of bytes found.
     pub found: usize,
 }
 
 impl<'a> View<'a> {
-    /// Decodes a frame. Every frame with a complete Ethernet header has a view.
+    /// Decodes a frame. A frame with a complete Ethernet header never causes an error.
     ///
     /// # Errors
     /// The frame is shorter than an Ethernet header.

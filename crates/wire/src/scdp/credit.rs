@@ -1,6 +1,6 @@
-//! SCDP over UDP sockets, version 2 of SCDP's header: `docs/wire/scdp.md`. In it, receivers grant credits. A session
-//! between real hosts needs more than the fields of the transport: a session identifier that is independent of
-//! addresses, tokens, and probes of the path's MTU.
+//! SCDP over UDP sockets: version 2 of SCDP's header, `docs/wire/scdp.md`. Receivers grant credits. A session between
+//! real hosts needs fields that the transport does not have: a session identifier that is independent of addresses,
+//! tokens, and probes of the path's MTU.
 
 mod check;
 
@@ -14,45 +14,45 @@ use tailcut_transport::scdp::{CreditHeader, MAX_ESI, ScdpHeader, ScdpKind, WANTS
 
 /// Version of this layout, in the upper four bits of the first byte.
 pub const VERSION: u8 = 2;
-/// Length in bytes of the common start of all packets.
+/// Length in bytes of the envelope, the common start of all packets.
 pub const PREFIX_BYTES: usize = 12;
-/// Length in bytes of the header before a symbol. Trimming leaves only this header.
+/// Length in bytes of the header before a symbol. Only this header remains after trimming.
 pub const SYMBOL_BYTES: usize = 32;
-/// Bytes of an offer without token and padding.
+/// Length in bytes of an offer without token and padding.
 pub const OFFER_BYTES: usize = 48;
-/// Bytes of a token.
+/// Length in bytes of a token.
 pub const TOKEN_BYTES: usize = 32;
-/// Length of a retry in bytes. A retry is shorter than any packet that it answers.
+/// Length in bytes of a retry. A retry is shorter than any packet to which it is an answer.
 pub const RETRY_BYTES: usize = PREFIX_BYTES + TOKEN_BYTES;
-/// Length in bytes of a status, and of a done.
+/// Length in bytes of a status message, and of a done message.
 pub const STATUS_BYTES: usize = 20;
-/// Length in bytes of a close, and of a probe without padding.
+/// Length in bytes of a close message, and of a probe without padding.
 pub const CLOSE_BYTES: usize = 16;
-/// Bytes of a pull without its list of wants.
+/// Length in bytes of a pull without its list of wants.
 pub const PULL_BYTES: usize = 28;
-/// Bytes of a want: the number of symbols that the receiver requests for a block.
+/// Length in bytes of a want: the number of symbols of one block that the receiver requests.
 pub const WANT_BYTES: usize = 4;
-/// Bytes of a proof.
+/// Length in bytes of a proof.
 pub const PROOF_BYTES: usize = PREFIX_BYTES + 32;
-/// Smallest length in bytes of an offer that requests an answer, so that no answer is longer than its offer.
+/// Smallest length in bytes of an offer that requests an answer. With this length, no answer is longer than its offer.
 pub const LEAST_OFFER: u16 = 1_200;
 
-/// Flag of packets that are encrypted under a key.
+/// Flag of an encrypted packet.
 pub const SEALED: u8 = 0x80;
-/// Flag of a symbol whose bytes a switch has removed.
+/// Flag of a symbol whose payload a switch has removed.
 const TRIMMED: u8 = 0x01;
 
-/// Checksum of a symbol's header, over its first 28 bytes. The header needs this checksum, because after trimming
-/// the UDP checksum of the packet is no longer valid.
+/// Checksum over the first 28 bytes of a symbol's header. After trimming, the UDP checksum is no longer valid, so the
+/// header needs its own checksum.
 #[cfg(not(feature = "std"))]
 const CHECKSUM: Crc<u32, Table<1>> = Crc::<u32, Table<1>>::new(&CRC_32_ISCSI);
 
 /// Common start of all packets.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Envelope {
-    /// Session: a random number of the sender of the offer. Addresses and ports may change during a session.
+    /// Session: a random number, chosen by the sender of the offer. Addresses and ports may change during a session.
     pub session: u64,
-    /// Number of one of the object's senders: the packet comes from this sender, or goes to it.
+    /// Number of one of the object's senders. The packet is from this sender or to this sender.
     pub share: u16,
 }
 
@@ -63,13 +63,14 @@ pub struct Symbol {
     pub number: u32,
     /// Number of the source block.
     pub block: u32,
-    /// Encoding symbol identifier, below 2^24.
+    /// Encoding symbol identifier (ESI), below 2^24.
     pub esi: u32,
     /// Priority class. 0 is the highest.
     pub class: u8,
     /// Clock of the sender in units of 100 ns, modulo 2^32.
     pub stamp: u32,
-    /// Whether a switch that knows this header has recorded that it removed the symbol's bytes.
+    /// Whether a switch has recorded here that it removed the symbol's bytes. Switches that do not know this header
+    /// remove the bytes without a record.
     pub trimmed: bool,
 }
 
@@ -82,19 +83,19 @@ pub struct Offer {
     pub blocks: u32,
     /// Size of a symbol in bytes.
     pub symbol: u16,
-    /// Number of hosts that send symbols of the object.
+    /// Number of hosts that send symbols of this object.
     pub senders: u16,
     /// Number of symbols that this sender sends without credits.
     pub pushed: u16,
-    /// Number of the object in its transfer.
+    /// Number of this object in its transfer.
     pub slab: u32,
     /// Clock of the sender in units of 100 ns, modulo 2^32.
     pub stamp: u32,
     /// First eight bytes of the hash of the whole transfer.
     pub root: u64,
-    /// Token from the receiver's retry.
+    /// Token from the retry that the receiver sent. `None` if the sender has no token.
     pub token: Option<[u8; TOKEN_BYTES]>,
-    /// Size of the packet in bytes, including padding with zeros. 0: no padding.
+    /// Size of the packet in bytes, including padding with zeros. 0 means no padding.
     pub padded: u16,
 }
 
@@ -103,34 +104,34 @@ pub struct Offer {
 pub enum Message {
     /// Symbol of an object.
     Symbol(Symbol),
-    /// Pull: grants credits to the sender.
+    /// Pull: the receiver grants credits to the sender.
     Pull(CreditHeader),
     /// Offer of an object.
     Offer(Offer),
-    /// Request to repeat the offer with this token.
+    /// Retry: the receiver requests that the sender repeats its offer with this token.
     Retry([u8; TOKEN_BYTES]),
-    /// Report of the sender about used credits.
+    /// Status: the sender reports the credits that it has used.
     Status {
         /// Number of used credits.
         used: u32,
         /// Clock of the sender in units of 100 ns, modulo 2^32.
         stamp: u32,
-        /// Whether the sender waits for a message of the receiver.
+        /// Whether the sender waits for a message from the receiver.
         asks: bool,
     },
-    /// The receiver has the whole object.
+    /// Done: the receiver has the whole object.
     Done {
         /// First eight bytes of the hash of the received object.
         hash: u64,
     },
-    /// The session is refused or given up.
+    /// Close: an end refuses the session or gives it up.
     Close {
-        /// Number of the reason, which the application defines.
+        /// Number of the reason. The application defines these numbers.
         reason: u16,
     },
-    /// Probe. It tests whether a packet of this size arrives.
+    /// Probe: it tests whether a packet of this size arrives.
     Probe {
-        /// Size of the packet in bytes, at least 16.
+        /// Size of the probe in bytes, at least 16.
         size: u16,
         /// Number of the probe.
         number: u16,
@@ -142,17 +143,17 @@ pub enum Message {
         /// Number of the probe.
         number: u16,
     },
-    /// Proof that the sender of an object has the key. It answers a challenge of the receiver.
+    /// Proof that the sender of an object has the key. It is the answer to a challenge of the receiver.
     Proof([u8; 32]),
-    /// Check. It tests whether an endpoint answers.
+    /// Check: a request to an endpoint to answer.
     Check(Check),
-    /// Answer to a check.
+    /// Echo: the answer to a check.
     Echo(Echo),
 }
 
 impl Message {
     /// Converts a header of the transport to a message. Returns `None` if this version has no such message. Fields that
-    /// only sockets need get their default values.
+    /// the transport does not have get their default values.
     pub fn of(header: &Header, class: u8) -> Option<Self> {
         let header = match header {
             Header::Scdp(header) => header,
@@ -186,8 +187,8 @@ impl Message {
         })
     }
 
-    /// Converts the message to a header of the transport, for the share `share`. Returns `None` if the message is not
-    /// for the transport.
+    /// Converts the message to a header of the transport. `share` is the number of the object's sender. Returns `None`
+    /// if the message is not for the transport.
     pub fn header(&self, share: u16) -> Option<Header> {
         let header = match *self {
             Self::Pull(header) => return Some(Header::Credit(header)),
@@ -251,7 +252,7 @@ impl Message {
         }
     }
 
-    /// Returns the length of the packet in bytes, without the bytes of a symbol.
+    /// Returns the length of the packet in bytes, without the payload of a symbol.
     fn length(&self) -> usize {
         match self {
             Self::Symbol(_) => SYMBOL_BYTES,
@@ -284,14 +285,14 @@ impl Message {
     }
 }
 
-/// Returns the wants in a pull.
+/// Returns the wants that a pull contains.
 fn wants(pull: &CreditHeader) -> impl Iterator<Item = &Want> {
     pull.wants
         .iter()
         .filter(|want| want.ahead != Want::NONE.ahead)
 }
 
-/// Encodes a packet at the start of `buffer`. Of a symbol, only the header is encoded. Returns the number of bytes.
+/// Encodes a packet at the start of `buffer`, but not the payload of a symbol. Returns the number of bytes written.
 ///
 /// # Errors
 /// The buffer is too small, or a symbol's identifier has more than 24 bits.
@@ -362,7 +363,7 @@ pub fn encode(
         Message::Check(check) => check.write(&mut writer)?,
         Message::Echo(echo) => echo.write(&mut writer)?,
     }
-    // The rest of the packet is padding.
+    // Zeros fill the remaining bytes of the packet as padding.
     let written = writer.written();
     if let Some(rest) = buffer.get_mut(written..length) {
         rest.fill(0);
@@ -370,8 +371,8 @@ pub fn encode(
     Ok(length)
 }
 
-/// Returns the priority class of the symbol in a datagram. The symbol may be encrypted. Returns `None` if the datagram
-/// contains no symbol with a correct checksum, or only a symbol's header.
+/// Returns the priority class of the symbol in a datagram. The symbol may be encrypted. Returns `None` if the header of
+/// a symbol is missing or has a wrong checksum, or if no payload follows the header.
 pub fn class_of_symbol(datagram: &[u8]) -> Option<u8> {
     let (header, payload) = datagram.split_first_chunk::<SYMBOL_BYTES>()?;
     let [first, flags, .., c0, c1, c2, c3] = *header;
@@ -380,7 +381,7 @@ pub fn class_of_symbol(datagram: &[u8]) -> Option<u8> {
     (is_symbol && is_right).then_some(header[23])
 }
 
-/// Records in a symbol's header that a switch has removed the symbol's bytes. Returns the header's length. If the
+/// Records in a symbol's header that a switch has removed the symbol's payload. Returns the header's length. If the
 /// datagram contains no symbol, returns `None` and changes nothing.
 pub(crate) fn set_trimmed(datagram: &mut [u8]) -> Option<usize> {
     class_of_symbol(datagram)?;
@@ -388,10 +389,10 @@ pub(crate) fn set_trimmed(datagram: &mut [u8]) -> Option<usize> {
     Some(SYMBOL_BYTES)
 }
 
-/// Returns the checksum of the symbol's header at the start of `bytes`. It does not cover the flag that a switch sets
-/// and the flag of encryption.
+/// Returns the checksum of the symbol's header at the start of `bytes`. The checksum does not cover the flag that a
+/// switch sets when it trims the symbol, and the flag of encryption.
 fn checksum_of(bytes: &[u8]) -> u32 {
-    /// Bytes with an alignment of eight, which the processor's CRC instructions need.
+    /// Bytes with an alignment of eight. The processor's CRC instructions need this alignment.
     #[repr(align(8))]
     struct Checked([u8; SYMBOL_BYTES - 4]);
     let mut checked = Checked([0; SYMBOL_BYTES - 4]);
@@ -410,7 +411,8 @@ fn crc32c(bytes: &[u8]) -> u32 {
     CHECKSUM.checksum(bytes)
 }
 
-/// Decodes a packet. Also returns the length of its header. The bytes of a symbol or padding follow the header.
+/// Decodes a packet. Returns its envelope, its message, and the length of its header. The payload of a symbol or
+/// padding follows the header.
 ///
 /// # Errors
 /// The bytes are not a packet of this version.
@@ -521,7 +523,7 @@ fn read_pull(
         lost: reader.u32()?,
         wants: [Want::NONE; WANTS],
     };
-    // The reads above would have failed for a shorter packet.
+    // A packet shorter than `PULL_BYTES` has already caused an error above.
     let rest = length - PULL_BYTES;
     if !rest.is_multiple_of(WANT_BYTES) || rest > WANTS * WANT_BYTES {
         return Err(DecodeError::Length {

@@ -7,11 +7,11 @@ use crate::prefix::{
 };
 use tailcut_transport::scdp::{MAX_ESI, ScdpHeader, ScdpKind};
 
-/// Length in bytes of the header of a symbol that does not open a session.
+/// Length in bytes of the header before a symbol that does not open a session.
 pub const SYMBOL_BYTES: usize = PREFIX_BYTES + 8;
-/// Length in bytes of the header of a symbol that may open a session.
+/// Length in bytes of the header before a symbol that may open a session.
 pub const SYN_BYTES: usize = SYMBOL_BYTES + 24;
-/// Length in bytes of a pull, and of the message that the object is complete.
+/// Length in bytes of a pull, and of the message which reports that the object is complete.
 pub const PULL_BYTES: usize = PREFIX_BYTES + 16;
 
 const fn length_of(kind: ScdpKind, syn: bool) -> usize {
@@ -23,7 +23,7 @@ const fn length_of(kind: ScdpKind, syn: bool) -> usize {
     }
 }
 
-/// Returns a copy of the header in which all fields that its kind does not contain have default values.
+/// Returns a copy of a header. Fields that this kind of header does not contain have their default values.
 fn carried(header: &ScdpHeader) -> ScdpHeader {
     let named = ScdpHeader {
         kind: header.kind,
@@ -45,7 +45,7 @@ fn carried(header: &ScdpHeader) -> ScdpHeader {
             blocks: header.blocks,
             ..named
         },
-        // Packets of these kinds belong to version 2 (`credit`).
+        // Only credit mode (version 2) has packets of these kinds.
         ScdpKind::Credited | ScdpKind::Offer | ScdpKind::Status => *header,
     }
 }

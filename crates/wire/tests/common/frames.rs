@@ -1,11 +1,12 @@
-//! Frames as other programs send them. They are built byte by byte. Their checksums are computed over the whole frame.
+//! Frames as other programs send them. The tests build each frame byte by byte, and compute its checksums over the
+//! whole frame.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 pub const MAC_A: [u8; 6] = [2, 0, 0, 0, 0, 1];
 pub const MAC_B: [u8; 6] = [2, 0, 0, 0, 0, 2];
 
-/// Returns the checksum of RFC 1071, as defined in its section 4.1.
+/// Returns the Internet checksum as section 4.1 of RFC 1071 computes it.
 pub fn checksum(bytes: &[u8]) -> u16 {
     let mut sum: u32 = 0;
     for pair in bytes.chunks(2) {
@@ -41,9 +42,9 @@ pub struct V4 {
     pub traffic_class: u8,
     pub ttl: u8,
     pub id: u16,
-    /// Flags and fragment offset, as in the header.
+    /// Flags and fragment offset, in the bits of the IPv4 header.
     pub fragment: u16,
-    /// Words of options.
+    /// Options of the IPv4 header, in words of four bytes.
     pub options: Vec<[u8; 4]>,
 }
 
@@ -83,7 +84,7 @@ impl V4 {
         ethernet(0x0800, &self.packet(protocol, payload))
     }
 
-    /// Returns a TCP segment with its checksum.
+    /// Returns a frame with a TCP segment and its correct checksum.
     pub fn tcp(&self, ports: [u16; 2], flags: u8, payload: &[u8]) -> Vec<u8> {
         let mut segment = tcp(ports, flags, payload);
         let mut summed = self.src.octets().to_vec();

@@ -72,7 +72,7 @@ pub fn pfabric() -> impl Strategy<Value = PFabricHeader> {
     })
 }
 
-/// Generates headers of all kinds, with the fields that each kind contains.
+/// Generates SCDP headers of all kinds. Each header has only the fields that its kind contains.
 pub fn scdp() -> impl Strategy<Value = ScdpHeader> {
     let kinds = vec![ScdpKind::Symbol, ScdpKind::Pull, ScdpKind::Done];
     let kind = prop::sample::select(kinds);

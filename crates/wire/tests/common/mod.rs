@@ -1,9 +1,9 @@
-//! Files of golden vectors.
+//! Reader of the files with golden vectors.
 
 use std::fs;
 use std::path::Path;
 
-/// Returns the lines of a file of vectors: a name and the text after it.
+/// Returns the lines of a file with vectors. Each line has a name, and the text after the name.
 pub fn lines(file: &str) -> Vec<(String, String)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/vectors")
@@ -17,7 +17,7 @@ pub fn lines(file: &str) -> Vec<(String, String)> {
     lines.map(split).collect()
 }
 
-/// Decodes hex digits. Blanks are ignored.
+/// Decodes hexadecimal digits. Spaces are ignored.
 pub fn bytes(hex: &str) -> Vec<u8> {
     let digits: Vec<u32> = hex
         .chars()
@@ -29,7 +29,7 @@ pub fn bytes(hex: &str) -> Vec<u8> {
     pairs.map(|pair| (pair[0] * 16 + pair[1]) as u8).collect()
 }
 
-/// Returns the vectors of one protocol.
+/// Returns the names and bytes of a protocol's vectors.
 pub fn vectors(protocol: &str) -> Vec<(String, Vec<u8>)> {
     let lines = lines(&format!("{protocol}.txt")).into_iter();
     lines.map(|(name, hex)| (name, bytes(&hex))).collect()

@@ -1,12 +1,12 @@
-//! Decoding of test files by tshark.
+//! Decoding of test files by the program tshark.
 
 use std::path::Path;
 use std::process::Command;
 
-/// Decodes a file of frames with tshark. Returns the requested fields of each frame. If a field
-/// occurs several times in a frame, its values are joined by commas.
+/// Decodes a file of frames with tshark. Returns the requested fields of each frame. If a frame contains a field
+/// several times, commas separate its values.
 ///
-/// Checksums are verified. The environment variable `TSHARK` may contain the path of tshark.
+/// tshark verifies checksums. The environment variable `TSHARK` may contain the path of tshark.
 pub fn read(file: &[u8], arguments: &[&str], fields: &[&str]) -> Vec<Vec<String>> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("capture.pcapng");
@@ -21,7 +21,7 @@ pub fn read(file: &[u8], arguments: &[&str], fields: &[&str]) -> Vec<Vec<String>
     for field in fields {
         command.args(["-e", field]);
     }
-    // The user's settings would change the result.
+    // A separate home folder hides the user's settings, which could change the result.
     command.env("HOME", folder.path());
     command.env("WIRESHARK_CONFIG_DIR", folder.path());
     let output = command.output().unwrap_or_else(|error| {
@@ -39,9 +39,9 @@ pub fn read(file: &[u8], arguments: &[&str], fields: &[&str]) -> Vec<Vec<String>
     rows.collect()
 }
 
-/// Returns the option that loads the dissector of tailcut's headers.
+/// Returns the tshark option that loads the dissector of tailcut's headers.
 pub fn dissector() -> String {
-    // Another crate's tests include this file, so the path starts at the folder of any crate.
+    // Tests of other crates also include this file, so the path starts at the folder of the crate under test.
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../wire/wireshark/tailcut.lua");
     format!("lua_script:{}", path.display())
 }

@@ -1,5 +1,5 @@
-//! Bytes of sessions. This module stores the bytes that senders have written, puts them into packets, and stores the
-//! bytes that have arrived.
+//! Bytes of sessions. This module stores the bytes that senders write, and puts them into packets. It also stores the
+//! bytes that arrive.
 
 use crate::code;
 use std::collections::BTreeMap;
@@ -10,39 +10,41 @@ use tailcut_transport::{Condition, Ecn, Header, Segment};
 use tailcut_units::FiveTuple;
 use tailcut_wire::{MAX_HEADER_BYTES, decode, encode};
 
-/// Packet in flight. A TCP packet contains its header as a value, because this crate does not encode TCP headers.
+/// Packet in flight. A TCP packet contains its segment as a value, because this crate does not encode TCP headers for
+/// sockets.
 pub enum Carried {
     Segment(Segment, Vec<u8>),
     Datagram(FiveTuple, Ecn, Vec<u8>),
 }
 
-/// Sender of bytes: the host, the copy, and whether the bytes are a cancellation of the copy.
+/// Sender of bytes: number of the host, number of the copy, and whether the bytes are the message that cancels the
+/// copy.
 type Sender = (usize, u32, bool);
 
-/// Bytes of a session that have arrived.
+/// Bytes of one session that have arrived.
 #[derive(Default)]
 struct Arrived {
-    /// Bytes by their position.
+    /// Bytes by their position in the session. `None` for bytes that have not arrived.
     bytes: Vec<Option<u8>>,
     object: Option<Object>,
-    /// Symbols by block and identifier.
+    /// Symbols by the number of their block, and by their identifier.
     symbols: BTreeMap<u32, BTreeMap<u32, Vec<u8>>>,
 }
 
 #[derive(Default)]
 pub struct Sessions {
-    /// Messages of each sender. The message of a connection or of an answer grows.
+    /// Messages of each sender. A sender appends bytes to the message of a connection or of an answer.
     written: BTreeMap<Sender, Vec<Vec<u8>>>,
-    /// Sessions of each sender, in the order of its messages.
+    /// Sessions in which each sender has sent, in the order of its messages.
     leaving: BTreeMap<Sender, Vec<FiveTuple>>,
-    /// Objects of SCDP by session. Not all symbols contain the object's parameters.
+    /// SCDP objects by session. They are stored, because not every symbol contains the object's parameters.
     objects: BTreeMap<FiveTuple, Object>,
-    /// Sessions of each receiver, in the order of its messages.
+    /// Sessions that have arrived from each sender, in the order of its messages.
     coming: BTreeMap<Sender, Vec<FiveTuple>>,
     arrived: BTreeMap<FiveTuple, Arrived>,
 }
 
-/// Returns the sender of the bytes in a segment from host `from`.
+/// Returns the sender whose bytes a segment from host `from` contains.
 fn sender(from: usize, segment: &Segment) -> Option<Sender> {
     let number = copy_of_flow(segment.flow)?;
     let is_word = segment.flow != flow_of_copy(number);
@@ -74,7 +76,7 @@ fn object_of(header: &ScdpHeader) -> Option<Object> {
 }
 
 impl Sessions {
-    /// Appends bytes to the last message of a sender.
+    /// Appends bytes to the last message of a sender, or starts its first message.
     pub fn write(&mut self, from: usize, number: u32, bytes: &[u8]) {
         let messages = self.written.entry((from, number, false)).or_default();
         match messages.last_mut() {
@@ -83,13 +85,13 @@ impl Sessions {
         }
     }
 
-    /// Starts a message of a sender.
+    /// Starts a new message of a sender.
     pub fn begin(&mut self, from: usize, number: u32, is_word: bool, bytes: &[u8]) {
         let messages = self.written.entry((from, number, is_word)).or_default();
         messages.push(bytes.to_vec());
     }
 
-    /// Packs a segment that leaves its host, with its payload.
+    /// Adds the payload to a segment that leaves its host, and encodes the packet.
     pub fn packed(&mut self, from: usize, segment: &Segment) -> Carried {
         let payload = match sender(from, segment).filter(|_| is_data(segment)) {
             Some(sender) => self.payload(sender, segment),
@@ -127,7 +129,7 @@ impl Sessions {
         code::payload(object, header.block, header.esi, message)
     }
 
-    /// Unpacks a segment that arrives at a host, and keeps its payload.
+    /// Decodes a packet that arrives at a host, and stores its payload.
     pub fn unpacked(&mut self, carried: Carried) -> Segment {
         let (segment, payload) = match carried {
             Carried::Segment(segment, payload) => (segment, payload),
@@ -170,8 +172,8 @@ impl Sessions {
         }
     }
 
-    /// Returns the bytes of a session that have arrived. `total` is the number of bytes that the host has reported
-    /// (`None`: all bytes). `place` is the index of the session among the copy's sessions from host `from`.
+    /// Returns the bytes of a session that have arrived: the first `total` bytes, which the host has reported, or all
+    /// bytes with `None`. `place` is the index of the session among all sessions of the copy from host `from`.
     pub fn arrived(
         &mut self,
         from: usize,
@@ -203,7 +205,7 @@ impl Sessions {
         bytes.collect()
     }
 
-    /// Returns the bytes of the cancellations that have arrived, with their copies.
+    /// Returns the messages that cancel copies and have arrived, each with the number of its copy.
     pub fn words(&mut self) -> Vec<(u32, Vec<u8>)> {
         let words = self.coming.iter().filter(|((_, _, is_word), _)| *is_word);
         let words: Vec<(u32, FiveTuple)> = words

@@ -1,16 +1,15 @@
-//! Erasure code in which any K symbols of a block are enough to decode it. The symbols of a block are values of one
-//! polynomial over GF(2^16). The code replaces RaptorQ in tests with real bytes, because it never needs more than K
-//! symbols.
+//! Erasure code for tests with real bytes. Any K symbols of a block are enough to decode the block, which RaptorQ
+//! cannot promise. The symbols of a block are values of one polynomial over GF(2^16).
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use tailcut_transport::scdp::Object;
 
-/// x^16 + x^12 + x^3 + x + 1. Its root x is a primitive element.
+/// The polynomial x^16 + x^12 + x^3 + x + 1. Its root x is a primitive element of GF(2^16).
 const POLYNOMIAL: u32 = 0x1_100b;
 const ORDER: usize = 0xffff;
 
-/// Table of the powers of x, which repeats once, and table of logarithms.
+/// Powers of x, twice in a row, and logarithms to the base x.
 static TABLES: LazyLock<(Vec<u16>, Vec<u16>)> = LazyLock::new(|| {
     let (mut powers, mut logarithms) = (vec![0; 2 * ORDER], vec![0; ORDER + 1]);
     let mut power = 1u32;
@@ -43,7 +42,7 @@ fn over(a: u16, b: u16) -> u16 {
     times(a, inverse)
 }
 
-/// Returns symbol `at` of a block. `known` contains K symbols of the block, all with the same length.
+/// Returns symbol `at` of a block. `known` contains any K symbols of the block, all with the same length.
 fn symbol_at(at: u32, known: &BTreeMap<u32, Vec<u8>>) -> Vec<u8> {
     let length = known.values().map(Vec::len).max().unwrap_or(0);
     let mut words = vec![0u16; length.div_ceil(2)];
@@ -62,7 +61,7 @@ fn symbol_at(at: u32, known: &BTreeMap<u32, Vec<u8>>) -> Vec<u8> {
     bytes
 }
 
-/// Returns a source symbol, padded with zeros.
+/// Returns a source symbol of a block. Zeros fill it to the size of all symbols, an even number of bytes.
 fn source(object: &Object, block: u32, esi: u32, bytes: &[u8]) -> Vec<u8> {
     let size = object.symbol() as usize;
     let from = (object.first_index(block) as usize + esi as usize) * size;
@@ -72,7 +71,7 @@ fn source(object: &Object, block: u32, esi: u32, bytes: &[u8]) -> Vec<u8> {
     symbol
 }
 
-/// Returns the payload of a symbol of an object. `bytes` must contain its block.
+/// Returns the payload of symbol `esi` of a block. `bytes` must contain all bytes of this block.
 pub fn payload(object: &Object, block: u32, esi: u32, bytes: &[u8]) -> Vec<u8> {
     let count = object.source_symbols(block);
     let mut symbol = match esi < count {
@@ -86,7 +85,7 @@ pub fn payload(object: &Object, block: u32, esi: u32, bytes: &[u8]) -> Vec<u8> {
     symbol
 }
 
-/// Returns the bytes of a block from the symbols that have arrived.
+/// Returns the bytes of a block, decoded from the symbols in `arrived`.
 pub fn decoded(object: &Object, block: u32, arrived: &BTreeMap<u32, Vec<u8>>) -> Vec<u8> {
     let count = object.source_symbols(block);
     assert!(arrived.len() >= count as usize, "too few symbols");

@@ -1,7 +1,6 @@
-//! Comparison of two runs. In the first run, clients and servers exchange only bytes. In the second run,
-//! their headers are passed
-//! separately from segments without payload. Both must behave in the same way at the same times. So the bytes
-//! contain everything that clients and servers need.
+//! Comparison of two runs. In the first run, clients and servers exchange only bytes. In the second run, segments have
+//! no payload, and RANS headers are passed separately from them. All events must be equal in both runs, at the same
+//! times. This shows that the bytes contain all data that clients and servers need.
 
 mod bytes;
 mod code;
@@ -35,7 +34,7 @@ fn ndp_messenger(id: HostId) -> CopyingHost<Messenger<ndp::Host>> {
     CopyingHost::new(Messenger::new(host))
 }
 
-/// Creates a host with a code in which any K symbols are enough to decode a block.
+/// Creates a host whose model of a code decodes a block from any K symbols.
 fn scdp_messenger(id: HostId) -> CopyingHost<Messenger<scdp::Host<ModelCodec>>> {
     let config = ScdpConfig {
         block_symbols: 8,
@@ -46,8 +45,7 @@ fn scdp_messenger(id: HostId) -> CopyingHost<Messenger<scdp::Host<ModelCodec>>> 
     CopyingHost::new(Messenger::new(host))
 }
 
-/// Runs a scenario with headers next to segments and with bytes, and compares all events. Returns
-/// the run with bytes.
+/// Runs a scenario once with separate headers and once with bytes, and compares all events. Returns the run with bytes.
 fn compare<T: Transport>(
     host: impl Fn(HostId) -> T,
     has_messages: bool,
@@ -75,8 +73,8 @@ fn faults() -> impl Strategy<Value = Faults> {
     })
 }
 
-/// Returns policies with low-priority duplicates that may be reordered, with bytes of two or three
-/// copies that count, and with hedges.
+/// Returns policies of several kinds: low-priority duplicates that may be reordered, answers that combine the bytes of
+/// two or three copies, and hedges.
 fn policies() -> Vec<Policy> {
     vec![
         Policy::SINGLE,

@@ -1,18 +1,18 @@
-//! Objects of servers. A byte of an answer has a position in its object.
+//! Objects of servers, and the position of each byte of an answer in its object.
 
 use tailcut_requests::{ByteRange, Order, RequestHeader};
 use tailcut_units::mix64;
 
-/// Returns the byte at a position of a request's object.
+/// Returns the byte at position `place` of the object of a request.
 pub fn byte_at(request: u32, place: u64) -> u8 {
     mix64(u64::from(request) << 40 ^ place) as u8
 }
 
-/// Requested ranges of a copy, in order.
+/// Requested ranges of a copy, in the order of the requests.
 #[derive(Default)]
 pub struct Asked {
     ranges: Vec<(ByteRange, Order)>,
-    /// Bytes of the answer that have been read.
+    /// Number of bytes of the answer that have been read.
     read: u64,
 }
 
@@ -21,7 +21,7 @@ impl Asked {
         self.ranges.push((header.range, header.order));
     }
 
-    /// Returns the positions in the object of the answer's next `bytes` bytes.
+    /// Returns, for each of the next `bytes` bytes of the answer, its position in the object.
     pub fn places(&mut self, bytes: u64) -> Vec<u64> {
         let from = self.read;
         self.read += bytes;

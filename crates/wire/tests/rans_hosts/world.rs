@@ -1,5 +1,5 @@
-//! Clients, servers and a network between them. Either headers are passed separately from segments, or segments
-//! contain all bytes.
+//! Clients, servers and a network between them. The network passes RANS headers separately from segments, or it passes
+//! only bytes.
 
 use crate::bytes::{Carried, Sessions};
 use crate::object::{Asked, byte_at};
@@ -13,19 +13,19 @@ use tailcut_transport::{Condition, Event, Segment, Transport};
 use tailcut_units::{Duration, HostId, Rate, Time, mix64};
 use tailcut_wire::rans::{MAX_BYTES, RansHeader, Unread, decode, encode};
 
-/// Number of servers, and also of clients. The host numbers of clients follow the host numbers of servers.
+/// Number of servers, and number of clients. Hosts 0 to `SERVERS - 1` are servers, and the next hosts are clients.
 pub const SERVERS: usize = 3;
 pub const CLIENTS: usize = 2;
-/// One-way delay.
+/// Time from the sending host to the receiving host.
 const DELAY: Duration = Duration::from_us(5);
-/// Time between the packets of one host.
+/// Time between two packets of one host.
 const GAP: Duration = Duration::from_ns(1_230);
-/// Bytes of a request after its header.
+/// Bytes of the application's request, which follow the header of an ask.
 const REQUEST: u64 = 100;
-/// Bytes of a part of an answer, and of one read from the disk.
+/// Largest number of bytes in one part of an answer, and in one read from the disk.
 const PART: u64 = 10_000;
 
-/// Faults of the network, as a number of packets in a hundred. Each fault is drawn at random.
+/// Faults of the network: how many of 100 packets have each fault, on average. The packets are chosen at random.
 #[derive(Clone, Copy, Debug)]
 pub struct Faults {
     pub seed: u64,
@@ -34,34 +34,34 @@ pub struct Faults {
     pub doubled: u64,
 }
 
-/// Scenario: the clients' policy and requests.
+/// Scenario of a test: the policy of the clients, and their requests.
 #[derive(Clone, Debug)]
 pub struct Story {
     pub policy: Policy,
-    /// Start time of each request in microseconds, and bytes of its object.
+    /// Start time of each request in microseconds, and the size of its object in bytes.
     pub requests: Vec<(u64, u64)>,
 }
 
-/// Event at an end of a copy.
+/// Event at the client or the server of a copy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Note {
     /// A server has received a message.
     Asked(RequestHeader),
-    /// A client has this number of bytes of an answer's stream.
+    /// A client has received this number of bytes of an answer's stream.
     Answered(CopyId, u64),
     /// A request is complete.
     Done(Completion),
 }
 
-/// Transport of headers from one end of a copy to the other.
+/// Way in which the headers of a copy get from one end to the other.
 enum Way {
     Beside(SideChannel<RequestHeader>, SideChannel<AnswerHeader>),
     Bytes {
         messages: Unread<RequestHeader>,
         answers: Unread<AnswerHeader>,
-        /// Messages that have been read, if each message is a session.
+        /// Number of messages that have been read, if each message is a session.
         heard: usize,
-        /// Bytes that were reported to the readers.
+        /// Number of bytes that have been reported to the reader of messages and to the reader of answers.
         told: [u64; 2],
     },
 }
@@ -73,7 +73,7 @@ struct Copy {
     client_end: ClientEnd,
     server_end: Option<ServerEnd>,
     way: Way,
-    /// Ranges that the client has asked for, and ranges that the server has received.
+    /// Ranges that the client has requested, and ranges that the server has received.
     asked: [Asked; 2],
     /// Header of the message that cancels the copy.
     cancel: Option<RequestHeader>,
@@ -91,14 +91,14 @@ pub struct World<T> {
     sessions: Sessions,
     copies: Vec<Copy>,
     numbers: BTreeMap<CopyId, u32>,
-    /// For each object, the bytes that its client has.
+    /// For each object and each of its bytes, whether the client has received the byte.
     objects: BTreeMap<RequestId, Vec<bool>>,
     on_the_way: BTreeMap<(Time, u64), (usize, Carried)>,
     free: Vec<Time>,
     packets: u64,
     started: usize,
     now: Time,
-    /// Segments that hosts sent and events, with the times.
+    /// Segments that hosts have sent, each with its time and host.
     pub sent: Vec<(Time, usize, Segment)>,
     pub notes: Vec<(Time, usize, Note)>,
 }
@@ -152,7 +152,7 @@ impl<T: Transport> World<T> {
         }
     }
 
-    /// Runs until there is nothing left to do.
+    /// Runs until no host has work to do and no packet is in flight.
     pub fn run(&mut self) {
         loop {
             for at in 0..self.hosts.len() {
@@ -318,7 +318,7 @@ impl<T: Transport> World<T> {
         }
     }
 
-    /// Stops the server's work for a copy.
+    /// Stops the work of a copy's server.
     fn stop(&mut self, number: u32) {
         let copy = &mut self.copies[number as usize];
         let ask = copy.server_end.take().and_then(|end| end.ask());
@@ -333,8 +333,7 @@ impl<T: Transport> World<T> {
         }
     }
 
-    /// Delivers the first `total` bytes of the client's messages to the server. `None`: one more
-    /// message.
+    /// Delivers the first `total` bytes of the client's messages to the server. With `None`, delivers one more message.
     fn hear_messages(&mut self, number: u32, total: Option<u64>) {
         let copy = &mut self.copies[number as usize];
         let end = copy.server_end.as_mut().expect("it was accepted");
@@ -390,7 +389,7 @@ impl<T: Transport> World<T> {
         }
     }
 
-    /// Delivers the first `total` bytes of the answer to the client. `None`: all bytes.
+    /// Delivers the first `total` bytes of the answer to the client. With `None`, delivers all bytes.
     fn hear_answer(&mut self, number: u32, total: Option<u64>) {
         let copy = &mut self.copies[number as usize];
         let machine = &mut self.clients[copy.client - SERVERS];
@@ -423,7 +422,7 @@ impl<T: Transport> World<T> {
         self.note(at, Note::Answered(id, total));
     }
 
-    /// Writes as much of an answer as is available and fits.
+    /// Sends the parts of an answer that are available and that fit into the send buffer.
     fn write_answer(&mut self, number: u32) {
         let copy = &mut self.copies[number as usize];
         let (at, client) = (copy.server, HostId(copy.client as u32));
@@ -465,7 +464,7 @@ impl<T: Transport> World<T> {
         }
     }
 
-    /// Processes the output of a host's client or server after an input.
+    /// Processes the output of the client or server at host `at`.
     fn settle(&mut self, at: usize) {
         let Some(client) = at.checked_sub(SERVERS) else {
             while let Some(response) = self.servers[at].poll_transmit() {
@@ -491,7 +490,7 @@ impl<T: Transport> World<T> {
         }
     }
 
-    /// Sends a message of a client to a server.
+    /// Sends a message from a client to a server.
     fn say(&mut self, at: usize, server: HostId, header: RequestHeader) {
         let header = RequestHeader {
             body: if header.purpose == Purpose::Ask {
@@ -556,7 +555,7 @@ impl<T: Transport> World<T> {
         }
     }
 
-    /// Returns the number of messages with this purpose that servers have received.
+    /// Returns the number of messages with the purpose `purpose` that servers have received.
     pub fn heard(&self, purpose: Purpose) -> usize {
         let purposes = self.notes.iter().filter_map(|(_, _, note)| match note {
             Note::Asked(header) => Some(header.purpose),

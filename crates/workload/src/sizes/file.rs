@@ -1,4 +1,4 @@
-//! Parser of tables of flow sizes. The number of values in a row determines the layout of a table.
+//! Parser for tables of flow sizes. The number of values in a row determines the layout of a table.
 //!
 //! | layout | row | sizes | between two rows |
 //! |---|---|---|---|
@@ -7,7 +7,7 @@
 //! | ns-2, as in pFabric's scripts | `packets count cumulative` | packets of 1,460 bytes | linear |
 //! | Homa's simulator | `bytes cumulative`, after a row with the mean size | bytes | none: each size is an atom |
 //!
-//! HPCC's last row is 100, the others' is 1. A cumulative probability can also be in per cent, such as `50%`.
+//! Cumulative probabilities end at 1, or at 100 in the layout of HPCC. A value such as `50%` is also allowed.
 
 use super::parse::LARGEST;
 use super::{Point, SizeDistribution};
@@ -22,17 +22,17 @@ use tailcut_units::quantity;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Layout {
     Csv,
-    /// Two columns without a comma: HPCC's, or shares of 1.
+    /// Two columns without a comma: the table of HPCC in per cent, or a table of shares up to 1.
     Columns,
     Ns2,
     Homa,
 }
 
-/// Payload of a packet in the tables of ns-2, in bytes.
+/// Bytes in a packet of the ns-2 tables.
 const NS2_PACKET: u64 = 1_460;
 
 impl Layout {
-    /// Returns the layout of a table with this first row.
+    /// Returns the layout of a table whose first row is `row`.
     fn of(row: &str) -> Option<Self> {
         match row.split_ascii_whitespace().count() {
             _ if row.contains(',') => Some(Self::Csv),
@@ -43,7 +43,7 @@ impl Layout {
         }
     }
 
-    /// Returns the size and the cumulative probability in a row.
+    /// Returns the texts of the size and of the cumulative probability in a row.
     fn split(self, row: &str) -> Option<(&str, &str)> {
         if self == Self::Csv {
             let (bytes, cumulative) = row.split_once(',')?;
@@ -69,24 +69,26 @@ impl Layout {
 
 /// Row of a table.
 struct Row<'a> {
-    /// Line, from 1.
+    /// Number of the line in the file, from 1.
     line: usize,
     /// Size in the units of the table.
     size: u64,
-    /// Cumulative probability, or per cent in [`Layout::Columns`].
+    /// Cumulative probability from 0 to 1, or a number up to 100 in a table in per cent.
     cumulative: f64,
     text: &'a str,
 }
 
 impl SizeDistribution {
-    /// Returns the distribution of a table in text. `unit` is the number of bytes in a unit of its sizes. `None`: a
-    /// byte, or 1,460 bytes in a table of ns-2. The rows are in ascending order. The cumulative probability of the last
-    /// row is 1, or 100 in a table in per cent. Empty rows and comments after `#` are ignored. A table in CSV may begin
-    /// with the header `bytes,cumulative`. If the first point has a probability above zero, it is an atom at this size.
-    /// A table without an atom starts with `0,0`.
+    /// Returns the distribution of a table in text. `unit` is the number of bytes in a unit of the table's sizes. With
+    /// `None`, a unit is one byte, or 1,460 bytes in a table of ns-2.
     ///
-    /// In a table of Homa's simulator, a probability below the one of the previous row counts as equal to it, because
-    /// the published table of web search contains such rows.
+    /// - The rows are in ascending order. Empty rows and comments after `#` are ignored. A table in CSV may begin with
+    ///   the header `bytes,cumulative`.
+    /// - The cumulative probability of the last row is 1, or 100 in a table in per cent.
+    /// - A first point with a probability above zero is an atom at its size. A table without an atom starts with `0,0`.
+    ///
+    /// In a table of Homa's simulator, a probability may be lower than the probability of the previous row. It is then
+    /// replaced by the previous one, because the published table of web search contains such rows.
     ///
     /// # Errors
     /// [`Error::Text`] with the line, the text that was found, and the allowed text.
@@ -140,7 +142,7 @@ impl SizeDistribution {
     }
 }
 
-/// Returns the rows of a table without comments, with their lines.
+/// Returns the rows of a table with their line numbers. Comments are removed.
 fn rows(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines = (1..).zip(text.lines());
     let rows = lines.map(|(line, text)| {

@@ -1,5 +1,5 @@
-//! Distributions of flow sizes: tables from the literature, and tables from files. All are piecewise linear, with
-//! atoms.
+//! Distributions of flow sizes: tables from the literature, and tables from files. All distributions are piecewise
+//! linear and may have atoms.
 
 mod file;
 mod parse;
@@ -17,12 +17,12 @@ use alloc::vec::Vec;
 
 /// Distribution of flow sizes. It is linear between the points of its cumulative distribution.
 ///
-/// If the first point has a cumulative probability above zero, this probability belongs to exactly that size (an
-/// *atom*). A table that rises from size zero starts with the point `0, 0`. Two points of one size are an atom with the
-/// difference of their probabilities.
+/// A first point with a cumulative probability above zero is an *atom*: this probability belongs to exactly the point's
+/// size. A table that rises from size zero starts with the point `0, 0`. Two points of the same size are also an atom,
+/// with the difference of their probabilities.
 ///
-/// A drawn size is rounded to the nearest whole byte and is at least one byte. Between points at whole bytes, rounding
-/// does not change the mean. The minimum of one byte can increase the mean by at most half a byte, multiplied by the
+/// A drawn size is rounded to the nearest whole byte and is at least one byte. Rounding does not change the mean if all
+/// points are at whole bytes. The minimum of one byte can increase the mean by at most half a byte multiplied by the
 /// probability of the first segment. [`SizeDistribution::mean`] ignores this increase.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SizeDistribution {
@@ -38,7 +38,7 @@ impl SizeDistribution {
     ///
     /// # Errors
     /// [`Error::OutOfRange`] if the number of points is not 1 to [`Self::MOST_POINTS`], if sizes or cumulative
-    /// probabilities fall, if the last cumulative probability is not one, or if all sizes are zero.
+    /// probabilities decrease, if the last cumulative probability is not one, or if all sizes are zero.
     pub fn new(points: Vec<Point>) -> Result<Self, Error> {
         let wrong = |found, allowed| {
             Err(Error::OutOfRange {
@@ -82,7 +82,7 @@ impl SizeDistribution {
         Ok(distribution)
     }
 
-    /// Creates a distribution in which every flow has `bytes` bytes. Zero counts as one.
+    /// Creates a distribution in which every flow has `bytes` bytes. A flow has at least one byte, so zero means one.
     pub fn fixed(bytes: u64) -> Self {
         let point = Point {
             bytes: bytes.max(1),
@@ -107,18 +107,18 @@ impl SizeDistribution {
         }
     }
 
-    /// Returns the points, as given.
+    /// Returns the points of the cumulative distribution, as the caller gave them.
     pub fn points(&self) -> &[Point] {
         &self.points
     }
 
-    /// Draws a size. It uses one random number, and inverts the cumulative distribution.
+    /// Draws a size with one random number, by inversion of the cumulative distribution.
     pub fn sample(&self, stream: &mut Stream) -> u64 {
         self.quantile(stream.uniform())
     }
 
-    /// Returns the quantile for `probability` (0 to 1), in whole bytes, at least one. This share of all flows is
-    /// smaller.
+    /// Returns the quantile for `probability` (0 to 1), in whole bytes, at least one. A share `probability` of all
+    /// flows is smaller than this size.
     pub fn quantile(&self, probability: f64) -> u64 {
         let above = self
             .points
@@ -162,18 +162,19 @@ impl SizeDistribution {
         self.moment(2)
     }
 
-    /// Returns `E[S^k]`, exact for the interpolated distribution: over a segment from a to b, the mean of x^k is (a^k +
+    /// Returns `E[S^k]`, exact for the interpolated distribution. In a segment from a to b, the mean of x^k is (a^k +
     /// a^(k-1) b + ... + b^k) / (k + 1).
     pub fn moment(&self, k: u32) -> f64 {
         self.partial_moment(k, f64::INFINITY)
     }
 
-    /// Returns the share of all *bytes* that belong to flows smaller than `limit` bytes.
+    /// Returns the share of all *bytes* that are in flows smaller than `limit` bytes.
     pub fn byte_share_below(&self, limit: u64) -> f64 {
         self.partial_moment(1, limit as f64) / self.mean()
     }
 
-    /// Returns the share of all *flows* that are smaller than `limit` bytes. An atom at `limit` is not included.
+    /// Returns the share of all *flows* that are smaller than `limit` bytes. A flow of exactly `limit` bytes does not
+    /// count.
     pub fn flow_share_below(&self, limit: u64) -> f64 {
         self.partial_moment(0, limit as f64)
     }
@@ -183,14 +184,14 @@ impl SizeDistribution {
         self.points.last().map_or(1, |point| point.bytes.max(1))
     }
 
-    /// Returns the mean number of packets of a flow, with at most `payload` bytes per packet (zero counts as one). It
-    /// is exact for drawn sizes, which are whole bytes. It is the sum over k >= 0 of P(S > k `payload`). The terms of
-    /// the sum in one segment are an arithmetic series.
+    /// Returns the mean number of packets of a flow, with at most `payload` bytes per packet (zero means one). The
+    /// result is exact for drawn sizes, which are whole bytes. It is the sum over k >= 0 of P(S > k `payload`). Within
+    /// a segment, the terms of the sum are an arithmetic series.
     pub fn mean_packets(&self, payload: u32) -> f64 {
         let payload = f64::from(payload.max(1));
-        // A rounded size exceeds the whole number n if the size before rounding exceeds n + 1/2. A flow therefore needs
-        // packet k + 1 if its size exceeds k payload + 1/2. All flows need the packets up to the first point, and the
-        // first packet (k = 0). `next` is the next k that is counted.
+        // A rounded size exceeds a whole number n if the size before rounding exceeds n + 1/2. A flow therefore needs
+        // packet k + 1 if its size before rounding exceeds k payload + 1/2. Every flow needs the first packet (k = 0),
+        // and all packets up to the first point. `next` is the next k to count.
         let places_before = |bytes: f64| libm::ceil((bytes - 0.5) / payload);
         let mut next = places_before(self.points[0].bytes as f64).max(1.0);
         let mut packets = next;
@@ -207,7 +208,8 @@ impl SizeDistribution {
         packets
     }
 
-    /// Returns `E[S^k; S < limit]`.
+    /// Returns the mean of the `k`-th power of the size over all flows, where flows of `limit` bytes or more count as
+    /// zero.
     fn partial_moment(&self, k: u32, limit: f64) -> f64 {
         let first = self.points[0];
         let mut sum = 0.0;

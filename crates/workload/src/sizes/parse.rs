@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use tailcut_units::{Bytes, quantity};
 
 impl Named {
-    /// Returns the distribution. The load of a run is computed from its mean.
+    /// Returns the distribution of flow sizes in this table.
     pub fn distribution(&self) -> SizeDistribution {
         SizeDistribution {
             points: self.points(),
@@ -53,7 +53,7 @@ impl SizeDistribution {
     }
 }
 
-/// Largest flow of a table or a name: 1 TB. It is small enough that sums of bytes do not overflow.
+/// Largest flow size in a table or a name: 1 TB. With this limit, sums of bytes do not overflow.
 pub(super) const LARGEST: u64 = 1_000_000_000_000;
 
 fn byte_count(text: &str) -> Option<u64> {
@@ -64,7 +64,7 @@ fn byte_count(text: &str) -> Option<u64> {
 /// Returns the names that are similar to `found`, the nearest first. A name is similar if the number of edits is at
 /// most a third of its length, or if it begins with `found`.
 fn alike(found: &str) -> Vec<&'static str> {
-    // The limit bounds the time for a very long text.
+    // Only the first 64 characters are compared, because a long text would take too much time.
     let found: Vec<char> = found.chars().take(64).collect();
     let mut near: Vec<(usize, &'static str)> = NAMES
         .iter()

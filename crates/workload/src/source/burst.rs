@@ -1,4 +1,4 @@
-//! Bursts: all sources start one flow at almost the same time. They model incasts, permutations, and shuffles in
+//! Bursts: all sources start one flow at almost the same time. A burst models an incast, a permutation, or a shuffle in
 //! rounds.
 
 use super::interface::{Numbering, Source};
@@ -17,7 +17,7 @@ use tailcut_units::{Duration, FlowId, Time};
 pub struct BurstSpec {
     /// Seed of the run.
     pub seed: u64,
-    /// Number of the workload. Each workload of a run has its own random streams.
+    /// Number of the workload. Workloads with different numbers have different random streams.
     pub label: u64,
     /// Traffic matrix. Use [`Matrix::incast`] for N senders to one receiver.
     pub matrix: Matrix,
@@ -25,20 +25,20 @@ pub struct BurstSpec {
     pub sizes: SizeDistribution,
     /// Start of the first round.
     pub start: Time,
-    /// Jitter: each flow starts at a random time within this span after the start of its round. With zero, all flows of
-    /// a round start at the same time.
+    /// Jitter: each flow starts at a random time within this span after the start of its round. With a jitter of zero,
+    /// all flows of a round start at the same time.
     pub jitter: Duration,
     /// Number of rounds.
     pub rounds: u32,
-    /// Span between the starts of two rounds, at least the jitter.
+    /// Time from the start of a round to the start of the next one, at least the jitter.
     pub interval: Duration,
     /// Role of the flows in the experiment.
     pub class: Class,
-    /// Path of the flows.
+    /// Number of the equal-cost path of the flows. With `None`, the network chooses the path.
     pub path: Option<u16>,
 }
 
-/// Flows of a [`BurstSpec`]. The rounds do not wait for each other.
+/// Flows of a [`BurstSpec`]. A round starts at its time, even if flows of the previous round have not ended.
 #[derive(Clone, Debug)]
 pub struct Burst {
     spec: BurstSpec,
@@ -60,7 +60,7 @@ impl Burst {
     /// Creates the flows of `spec`.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if there are several rounds and the jitter is longer than their interval.
+    /// [`Error::OutOfRange`] if there are several rounds and the jitter is longer than the interval between rounds.
     pub fn new(spec: BurstSpec) -> Result<Self, Error> {
         if spec.rounds > 1 && spec.jitter > spec.interval {
             return Err(Error::OutOfRange {

@@ -15,14 +15,14 @@ use tailcut_units::{Duration, FlowId, Time};
 /// Think time: the time from the completion of a flow to the start of the source's next flow.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ThinkTime {
-    /// Constant span. With zero, the next flow starts immediately.
+    /// Constant think time. With zero, the next flow starts immediately.
     Fixed(Duration),
-    /// Exponential distribution with this mean.
+    /// Exponential distribution with this mean think time.
     Exponential(Duration),
 }
 
 impl ThinkTime {
-    /// Returns the mean.
+    /// Returns the mean think time.
     pub const fn mean(self) -> Duration {
         match self {
             Self::Fixed(span) | Self::Exponential(span) => span,
@@ -44,13 +44,13 @@ impl ThinkTime {
 pub struct ClosedLoopSpec {
     /// Seed of the run.
     pub seed: u64,
-    /// Number of the workload. Each workload of a run has its own random streams.
+    /// Number of the workload. Workloads with different numbers have different random streams.
     pub label: u64,
     /// Traffic matrix.
     pub matrix: Matrix,
     /// Sizes of the flows.
     pub sizes: SizeDistribution,
-    /// Number of outstanding flows per source, including flows in their think time. At least one.
+    /// Number of outstanding flows per source, at least one. A flow in its think time is also outstanding.
     pub outstanding: u32,
     /// Think time between two flows.
     pub think: ThinkTime,
@@ -64,7 +64,7 @@ pub struct ClosedLoopSpec {
     pub flows_at_most: Option<u64>,
     /// Role of the flows in the experiment.
     pub class: Class,
-    /// Path of the flows.
+    /// Number of the equal-cost path of the flows. With `None`, the network chooses the path.
     pub path: Option<u16>,
 }
 
@@ -73,7 +73,7 @@ pub struct ClosedLoopSpec {
 pub struct ClosedLoop {
     spec: ClosedLoopSpec,
     streams: Vec<HostStreams>,
-    /// Scheduled starts. Equal times are in the order of the sources.
+    /// Scheduled starts of flows. Starts at the same time are in the order of the sources.
     due: BinaryHeap<Reverse<(Time, u32)>>,
     /// Source of each flow that has not completed.
     running: BTreeMap<FlowId, u32>,
@@ -92,7 +92,7 @@ impl ClosedLoop {
     /// Creates the flows of `spec`.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if no flow may be outstanding, or more than 65,536 per source.
+    /// [`Error::OutOfRange`] if the number of outstanding flows per source is not 1 to 65,536.
     pub fn new(spec: ClosedLoopSpec) -> Result<Self, Error> {
         if !(1..=65_536).contains(&spec.outstanding) {
             return Err(Error::OutOfRange {

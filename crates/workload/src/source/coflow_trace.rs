@@ -1,4 +1,4 @@
-//! Coflows of a file, in the format of the Coflow-Benchmark, which Varys and Sincronia read:
+//! Coflows of a file in the format of the Coflow-Benchmark, which Varys and Sincronia also read:
 //!
 //! ```text
 //! 150 526
@@ -6,10 +6,12 @@
 //! 2 10833 2 104 132 1 140:48.0
 //! ```
 //!
-//! The first line has the numbers of locations and of coflows. A line of a coflow has its name, its arrival in ms, the
-//! number of mappers and their locations, and the number of reducers, each with its location and the MB (2^20 bytes)
-//! that it receives. All mappers send the same share to a reducer. Location n is host n. Data for a reducer at the
-//! location of its mapper does not enter the network, and a coflow of only such data is left out.
+//! The first line has the number of locations and the number of coflows. Each further line is a coflow. It has its
+//! name, its arrival in ms, the number of mappers and their locations, and the number of reducers. Each reducer has its
+//! location and the MB (2^20 bytes) that it receives.
+//!
+//! All mappers of a coflow send the same share to a reducer. Location n is host n. If a mapper and a reducer have the
+//! same location, their data does not enter the network. A coflow is left out if all its data is of this kind.
 
 use super::interface::{Numbering, Source};
 use crate::coflow::{Coflow, CoflowKind, Coflows};
@@ -26,7 +28,7 @@ use tailcut_units::{FlowId, HostId, Time};
 #[derive(Clone, PartialEq, Debug)]
 struct Listed {
     start: Time,
-    /// Source, destination and bytes of each flow, at least one.
+    /// Source, destination and bytes of each flow. There is at least one flow.
     flows: Vec<(HostId, HostId, u64)>,
 }
 
@@ -36,14 +38,14 @@ pub struct CoflowTrace {
     coflows: Vec<Listed>,
 }
 
-/// Bytes of a megabyte in the file.
+/// Bytes in a megabyte of the file.
 const MEGABYTE: f64 = 1_048_576.0;
-/// Largest amount of data of a reducer, in MB: 1 TB.
+/// Largest amount of data that a reducer receives, in MB: 1 TB.
 const MOST_MEGABYTES: f64 = 1e6;
 /// Largest number of flows of a coflow.
 const MOST_FLOWS: usize = 1_000_000;
 
-/// Values of one line, taken one after the other.
+/// Reader of the values of one line.
 struct Fields<'a> {
     line: usize,
     fields: core::str::SplitAsciiWhitespace<'a>,
@@ -73,7 +75,8 @@ impl<'a> Fields<'a> {
 }
 
 impl CoflowTrace {
-    /// Reads the coflows of a network with `hosts` hosts. All sizes are multiplied by `scale`, which is above zero.
+    /// Reads the coflows of a network with `hosts` hosts. All sizes are multiplied by `scale`, which must be above
+    /// zero.
     ///
     /// # Errors
     /// The first error, with its line and the name of the value.
@@ -110,7 +113,7 @@ impl CoflowTrace {
         Ok(Self { coflows })
     }
 
-    /// Returns the trace with only the coflows that arrive before `until`, and at most the first `most` of these.
+    /// Returns the trace with only the first `most` of the coflows that arrive before `until`.
     #[must_use]
     pub fn until(mut self, until: Time, most: usize) -> Self {
         let before = self.coflows.partition_point(|coflow| coflow.start < until);
@@ -203,12 +206,12 @@ fn coflow(line: usize, text: &str, hosts: u32, scale: f64) -> Result<Listed, Tex
     })
 }
 
-/// Source of the flows of a [`CoflowTrace`]. All flows of a coflow start at its arrival.
+/// Source of the flows of a [`CoflowTrace`]. All flows of a coflow start when the coflow arrives.
 #[derive(Debug)]
 pub struct CoflowSource {
     trace: Arc<CoflowTrace>,
     class: Class,
-    /// Index of the next flow: its coflow, and its place in it.
+    /// Indices of the next flow: of its coflow in the trace, and of the flow in its coflow.
     next: (usize, usize),
     /// Coflow of each flow that has not ended.
     running: BTreeMap<FlowId, u32>,

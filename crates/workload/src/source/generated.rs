@@ -13,14 +13,14 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use tailcut_units::{FlowId, HostId, Time};
 
-/// Fan-in: an N-to-1 incast for each mouse of an open loop, as in RepNet's evaluation. When a mouse arrives, `degree -
-/// 1` further flows of the same size start at the same time. They come from other hosts, all different, and go to the
-/// same destination.
+/// Fan-in: an N-to-1 incast for each mouse of an open loop, as in RepNet's evaluation. When a mouse arrives,
+/// `degree - 1` additional flows of the same size start at the same time. Each of them has a different sender, and the
+/// same destination as the mouse.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct FanIn {
-    /// Number of flows that converge, including the mouse itself: 11 for 11-to-1.
+    /// Number of flows that send to one destination, including the mouse itself: 11 for 11-to-1.
     pub degree: u32,
-    /// Limit in bytes. Flows below it are mice.
+    /// Upper limit of the size of mice, in bytes. A flow is a mouse if it is smaller.
     pub below: u64,
 }
 
@@ -33,13 +33,13 @@ impl FanIn {
     }
 }
 
-/// Specification of an open loop. Each source of the matrix has its own arrival process. Its rate is proportional to
-/// the source's weight. The further senders of a fan-in are drawn evenly.
+/// Specification of an open loop. Each source of the matrix has its own arrival process, with a rate that is
+/// proportional to the source's weight. All senders have the same probability to be additional senders of a fan-in.
 #[derive(Clone, Debug)]
 pub struct GeneratedSpec {
     /// Seed of the run.
     pub seed: u64,
-    /// Number of the workload. Each workload of a run has its own random streams.
+    /// Number of the workload. Workloads with different numbers have different random streams.
     pub label: u64,
     /// Traffic matrix.
     pub matrix: Matrix,
@@ -53,13 +53,13 @@ pub struct GeneratedSpec {
     pub start: Time,
     /// End of the workload. All flows start before it.
     pub until: Time,
-    /// Largest number of arrivals, without the copies of a fan-in. `None` for no limit.
+    /// Largest number of arrivals. The additional flows of a fan-in do not count. `None` for no limit.
     pub arrivals_at_most: Option<u64>,
-    /// N-to-1 incast for each mouse; `None`: no incast.
+    /// N-to-1 incast for each mouse. `None` for no incast.
     pub fan_in: Option<FanIn>,
-    /// Role of the flows in the experiment. Members of a fan-in always are [`Class::Incast`].
+    /// Role of the flows in the experiment. All flows of a fan-in have the role [`Class::Incast`].
     pub class: Class,
-    /// Path of the flows.
+    /// Number of the equal-cost path of the flows. With `None`, the network chooses the path.
     pub path: Option<u16>,
 }
 
@@ -67,12 +67,12 @@ pub struct GeneratedSpec {
 #[derive(Clone, Debug)]
 pub struct Generated {
     spec: GeneratedSpec,
-    /// Sending hosts without repetitions. The further senders of a fan-in are drawn from this list.
+    /// Sending hosts without repetitions. The additional senders of a fan-in are drawn from this list.
     senders: Vec<HostId>,
     streams: Vec<HostStreams>,
-    /// Next arrival of each source. Equal times are in the order of the sources.
+    /// Next arrival of each source. Arrivals at the same time are in the order of the sources.
     next_arrivals: BinaryHeap<Reverse<(Time, u32)>>,
-    /// Remaining flows of a fan-in that has started.
+    /// Flows of a fan-in that has started, which the driver has not taken yet.
     converging: VecDeque<Flow>,
     arrivals_left: u64,
     numbering: Numbering,
@@ -90,8 +90,8 @@ impl Generated {
     /// Creates the flows of `spec`.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if the rate is not a finite number above zero, or if a fan-in has fewer than two flows or
-    /// more than there are sources without the destination.
+    /// [`Error::OutOfRange`] if the rate is not a finite number above zero, if a fan-in has fewer than two flows, or if
+    /// a fan-in needs more senders than there are sources other than the destination.
     pub fn new(spec: GeneratedSpec) -> Result<Self, Error> {
         let rate_of = |index| spec.matrix.part_of_source(index, spec.flows_per_second);
         let is_rate = |rate: f64| rate > 0.0 && rate.is_finite();
@@ -145,7 +145,7 @@ impl Generated {
         })
     }
 
-    /// Draws the flow of the source at `index` that arrives at `start`, and the further flows of its fan-in.
+    /// Draws the flow that starts at `start` from the source at `index`. Also draws the additional flows of its fan-in.
     fn arrive(&mut self, start: Time, index: usize) -> Flow {
         let streams = &mut self.streams[index];
         let sources = self.spec.matrix.sources();

@@ -1,4 +1,4 @@
-//! Interface of all sources of flows, and numbers for flows.
+//! Interface of all sources of flows, and a generator of flow numbers.
 
 use crate::coflow::Coflow;
 use crate::flow::Flow;
@@ -7,27 +7,27 @@ use tailcut_units::{FlowId, Time};
 
 /// Source of flows. It returns its flows one after the other, in the order of their starts.
 ///
-/// A driver calls [`Source::peek`] to get the time of the next flow, and [`Source::next`] to take a flow that is due.
-/// After a flow has ended, it calls [`Source::completed`] *before it takes any flow that starts later*. The times of
+/// A driver calls [`Source::peek`] for the time of the next flow, and [`Source::next`] to take a flow that is due. When
+/// a flow has ended, the driver calls [`Source::completed`] *before it takes any flow that starts later*. The times of
 /// these calls never decrease.
 pub trait Source: Send {
-    /// Returns the start of the next flow that is known. `None` if no flow is known. A later completion may add a flow,
-    /// also with an earlier start.
+    /// Returns the start of the next known flow, or `None` if no flow is known. After a later completion, the source
+    /// may know a new flow, which may start earlier.
     fn peek(&self) -> Option<Time>;
 
     /// Returns the next flow. It starts at the time that [`Source::peek`] returned.
     fn next(&mut self) -> Option<Flow>;
 
-    /// Records that the source's flow with this number ended at `now`. Open loops ignore this call. All sources ignore
-    /// numbers of flows that are not running.
+    /// Records that a flow of this source ended at `now`. Open loops ignore this call. All sources ignore the numbers
+    /// of flows that are not running.
     fn completed(&mut self, now: Time, flow: FlowId);
 
-    /// Records that the source's flow with this number failed at `now`. Most sources handle it like an end.
+    /// Records that a flow of this source failed at `now`. Most sources handle a failure like an end.
     fn failed(&mut self, now: Time, flow: FlowId) {
         self.completed(now, flow);
     }
 
-    /// Returns the coflows that have begun, in the order of their starts. Most sources have none.
+    /// Returns the coflows that have begun, in the order of their starts. Most sources have no coflows.
     fn coflows(&self) -> Vec<Coflow> {
         Vec::new()
     }

@@ -9,11 +9,11 @@ use alloc::vec::Vec;
 use tailcut_units::{FlowId, Time};
 
 /// Source that combines several sources, such as foreground and background. The flows get new numbers from zero, in the
-/// order of their starts. If flows start at the same time, the source that is first in the list comes first.
+/// order of their starts. Flows with the same start are in the order of the list of sources.
 pub struct Merge {
     sources: Vec<Box<dyn Source>>,
     numbering: Numbering,
-    /// Index of the source of each running flow, and the number of the flow in this source.
+    /// For each running flow, the index of its source and its number in this source.
     running: BTreeMap<FlowId, (usize, FlowId)>,
 }
 

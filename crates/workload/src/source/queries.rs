@@ -1,4 +1,5 @@
-//! Queries: an aggregator asks several workers, and all of them answer. Its next query starts after the last answer.
+//! Queries: an aggregator asks several workers, and all of them answer. The aggregator starts its next query after the
+//! last answer.
 
 use super::closed_loop::ThinkTime;
 use super::interface::{Numbering, Source};
@@ -18,22 +19,23 @@ use tailcut_units::{FlowId, HostId, Time};
 pub struct QueriesSpec {
     /// Seed of the run.
     pub seed: u64,
-    /// Number of the workload. Each workload of a run has its own random streams.
+    /// Number of the workload. Workloads with different numbers have different random streams.
     pub label: u64,
-    /// Hosts that ask.
+    /// Hosts that start queries.
     pub aggregators: Vec<HostId>,
-    /// Hosts that answer. A query draws its workers evenly from these hosts without its aggregator.
+    /// Hosts that answer. For each query, all of them except the aggregator itself are workers with the same
+    /// probability.
     pub workers: Vec<HostId>,
     /// Number of workers of a query, at least 1.
     pub fan_out: u32,
     /// Sizes of the answers.
     pub sizes: SizeDistribution,
-    /// Size of the question to each worker, in bytes. The answer starts when the worker has the question. `None`: no
-    /// question, and all answers start with the query.
+    /// Size of the question to each worker, in bytes. A worker starts its answer when it has the whole question. With
+    /// `None`, there are no questions, and all answers start with the query.
     pub question: Option<u64>,
-    /// Number of outstanding queries per aggregator, including queries in their think time. At least one.
+    /// Number of outstanding queries per aggregator, at least one. A query in its think time is also outstanding.
     pub outstanding: u32,
-    /// Time from the last answer of a query to the start of the next one.
+    /// Think time: the time from the last answer of a query to the start of the next query.
     pub think: ThinkTime,
     /// Start of the first queries.
     pub start: Time,
@@ -43,7 +45,7 @@ pub struct QueriesSpec {
     pub queries_at_most: Option<u64>,
     /// Role of the flows in the experiment.
     pub class: Class,
-    /// Path of the flows.
+    /// Number of the equal-cost path of the flows. With `None`, the network chooses the path.
     pub path: Option<u16>,
 }
 
@@ -52,25 +54,25 @@ pub struct QueriesSpec {
 pub struct Queries {
     spec: QueriesSpec,
     streams: Vec<AggregatorStreams>,
-    /// Scheduled starts of queries. Equal times are in the order of the aggregators.
+    /// Scheduled starts of queries. Starts at the same time are in the order of the aggregators.
     due: BinaryHeap<Reverse<(Time, u32)>>,
-    /// Flows that have started and were not taken, in the order of their starts.
+    /// Flows that are ready to start and that the driver has not taken, in the order of their starts.
     ready: VecDeque<(Flow, Part)>,
-    /// Part of each flow that has not ended.
+    /// Each flow that has not ended, and its role in its query.
     running: BTreeMap<FlowId, (Flow, Part)>,
-    /// Aggregator of each query, as an index.
+    /// Index of the aggregator of each query.
     aggregators: Vec<u32>,
     coflows: Coflows,
     queries_left: u64,
     numbering: Numbering,
 }
 
-/// Part of a flow in its query.
+/// Role of a flow in its query.
 #[derive(Clone, Copy, Debug)]
 enum Part {
-    /// Question, with the query and the size of the answer.
+    /// Question. The fields are the number of the query, and the size of the answer in bytes.
     Question(u32, u64),
-    /// Answer, with the query.
+    /// Answer. The field is the number of the query.
     Answer(u32),
 }
 
@@ -85,8 +87,8 @@ impl Queries {
     /// Creates the flows of `spec`.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if no query may be outstanding, or more than 65,536 per aggregator, or if the fan-out is
-    /// not 1 to the number of workers of each aggregator.
+    /// [`Error::OutOfRange`] if the number of outstanding queries per aggregator is not 1 to 65,536, or if the fan-out
+    /// is not 1 to the number of possible workers of each aggregator.
     pub fn new(spec: QueriesSpec) -> Result<Self, Error> {
         let out_of_range = |parameter, found, allowed| {
             Err(Error::OutOfRange {
@@ -139,7 +141,7 @@ impl Queries {
         (self.queries_left > 0 && start < self.spec.until).then_some(start)
     }
 
-    /// Starts the next query: its questions, or its answers if there are no questions.
+    /// Starts the next query. Its first flows are the questions, or the answers if there are no questions.
     fn begin(&mut self) {
         let Some(Reverse((start, index))) = self.due.pop() else {
             return;
@@ -205,11 +207,12 @@ impl Queries {
     }
 }
 
-/// Draws `count` different hosts without `without`, in random order.
+/// Draws `count` different hosts from `hosts` in random order. The host `without` is excluded.
 fn draw(hosts: &[HostId], without: HostId, count: u32, stream: &mut Stream) -> Vec<HostId> {
     let own = hosts.iter().position(|host| *host == without);
     let others = hosts.len() - usize::from(own.is_some());
-    // Fisher-Yates shuffle of the indices of the others, of which only the moved ones are stored.
+    // The code is a Fisher-Yates shuffle of the indices of the allowed hosts. It stores only the indices that it has
+    // moved.
     let mut moved: BTreeMap<usize, usize> = BTreeMap::new();
     let mut drawn = Vec::with_capacity(count as usize);
     for place in 0..others.min(count as usize) {
@@ -217,7 +220,7 @@ fn draw(hosts: &[HostId], without: HostId, count: u32, stream: &mut Stream) -> V
         let index = moved.get(&chosen).copied().unwrap_or(chosen);
         let first = moved.get(&place).copied().unwrap_or(place);
         moved.insert(chosen, first);
-        // The index counts the hosts without the excluded one.
+        // `index` counts only the allowed hosts, so indices after the excluded host are one too small.
         drawn.push(hosts[index + usize::from(own.is_some_and(|own| index >= own))]);
     }
     drawn

@@ -6,11 +6,11 @@ use crate::trace::Trace;
 use alloc::sync::Arc;
 use tailcut_units::{FlowId, Time};
 
-/// Source with the unchanged flows of a trace. The flows keep their numbers from the trace.
+/// Source that returns the flows of a trace unchanged. The flows keep their numbers.
 #[derive(Debug)]
 pub struct TraceSource {
     trace: Arc<Trace>,
-    /// Number of flows that have been taken.
+    /// Number of flows that the driver has taken.
     taken: usize,
 }
 

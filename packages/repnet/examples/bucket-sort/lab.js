@@ -4,12 +4,12 @@
  * node lab.js [--hosts 12] [--jobs 20] [--numbers 50000] [--rate 1Gbps] [--slowdown 10] [--rounds 1]
  *             [--program PROGRAM] [--full] [--json]
  *
- * The paper's experiment on real Linux hosts of their own, over two racks and three spines: begins a lab
- * (`tailcut lab`), whose network runs SLOWDOWN times slower, runs `node.js` on every host, over `net`,
- * RepFlow and RepSYN, and prints the jobs' completion times by the wall's clock. The three take turns in
- * each of the rounds. PROGRAM takes the place of `node node.js`, with the same arguments: the Rust example
- * `bucket_sort`. --full is the paper's size. --json prints a line for each round of a transport, and one at
- * the end that says whether the lab was punctual. TAILCUT names the program `tailcut`.
+ * The paper's experiment on separate Linux hosts in two racks with three spines. It starts a lab (`tailcut lab`)
+ * whose network runs SLOWDOWN times slower, and runs `node.js` on every host, over `net`, RepFlow and RepSYN. It
+ * prints the jobs' completion times in wall-clock time. Each round runs the three transports in turn. PROGRAM
+ * replaces `node node.js` and gets the same arguments, such as the Rust example `bucket_sort`. --full uses the
+ * paper's size. --json prints a line for each round of a transport, and a last line that says whether the lab was
+ * punctual. The variable TAILCUT contains the path of the program `tailcut`.
  */
 const { spawn, execFileSync } = require('node:child_process');
 const { once } = require('node:events');
@@ -47,7 +47,7 @@ const jobs = values.full ? '1000' : values.jobs;
 const nodes = Array.from({ length: hosts }, (_, host) => `10.0.0.${host + 1}`).join(',');
 const program = values.program === undefined ? [process.execPath, path.join(__dirname, 'node.js')] : [path.resolve(values.program)];
 
-/** Starts one node on its host. Resolves with the process and its jobs' times when its jobs are complete. */
+/** Starts one node on its host. Resolves with the process and the times of its jobs when the jobs are complete. */
 async function runNode(transport, own) {
   const command = ['lab', 'exec', '--lab', lab, `h${own}`, '--', ...program];
   const settings = ['--nodes', nodes, '--own', String(own), '--jobs', jobs, '--numbers', numbers];
@@ -66,20 +66,20 @@ async function runNode(transport, own) {
 
 async function run(transport) {
   const all = await Promise.all(Array.from({ length: hosts }, (_, own) => runNode(transport, own)));
-  // The nodes get no further requests.
+  // The nodes get no further requests, so they end.
   for (const { child } of all) child.stdin.end();
   await Promise.all(all.map(({ child }) => child.exitCode ?? once(child, 'exit')));
   return all.flatMap(({ times }) => times).sort((a, b) => a - b);
 }
 
-/** Ticks in which the machine's processors were busy, and all ticks, so far. */
+/** Returns the ticks in which the machine's processors were busy, and all ticks, since the start of the machine. */
 function processors() {
   const ticks = readFileSync('/proc/stat', 'utf8').split('\n', 1)[0].trim().split(/\s+/).slice(1, 9).map(Number);
   const all = ticks.reduce((sum, some) => sum + some, 0);
   return { busy: all - ticks[3] - ticks[4], all };
 }
 
-/** Returns a quantile if at least ten jobs are above it. */
+/** Returns a quantile of the times, if at least ten times are above it. */
 function at(times, share) {
   const beyond = Math.round(times.length * (1 - share));
   return beyond < 10 ? `too few (${times.length} jobs)` : times[times.length - 1 - beyond].toFixed(0);
@@ -87,7 +87,7 @@ function at(times, share) {
 
 const transports = ['net', 'repflow', 'repsyn'];
 
-/** Runs one round of one transport, and measures how busy the machine was. */
+/** Runs one round of a transport, and measures how busy the machine was. */
 async function timed(transport) {
   const before = processors();
   const milliseconds = await run(transport);
@@ -95,7 +95,7 @@ async function timed(transport) {
   return { transport, milliseconds, busy: (after.busy - before.busy) / (after.all - before.all) };
 }
 
-/** Runs all rounds. Each round begins with another transport. */
+/** Runs all rounds. Each round starts with another transport. */
 async function measure() {
   const all = [];
   for (let round = 0; round < rounds; round += 1) {
@@ -127,7 +127,7 @@ async function main() {
   const topology = `leaf-spine:hosts=${hosts / 2},leaves=2,spines=3,rate=${values.rate}`;
   const network = ['--topology', topology, '--design', 'cubic', '--slowdown', values.slowdown];
   execFileSync(tailcut, ['lab', 'up', '--detach', '--name', lab, ...network], { stdio: ['ignore', 2, 2] });
-  // The lab has its own session, so it would continue after this process.
+  // The lab has its own session, so it would continue to run after this process.
   for (const signal of ['SIGINT', 'SIGTERM']) {
     process.once(signal, () => {
       down();

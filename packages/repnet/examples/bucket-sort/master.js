@@ -5,7 +5,7 @@ const { randomUUID } = require('node:crypto');
 const { connectMouse } = require('./transport.js');
 
 const VALUES = 65536;
-/** Number of integers in one short flow, as in the paper. */
+/** Number of integers in one short flow, the same as in the paper. */
 const CHUNK = 20;
 /** Largest number of short flows that are open at the same time. */
 const WINDOW = 64;
@@ -28,7 +28,7 @@ function tell(target, message) {
   });
 }
 
-/** Splits the numbers into the slaves' buckets, and the buckets into chunks, in the order of the array. */
+/** Yields chunks of numbers for the slaves. The numbers keep the order of the array within each slave's bucket. */
 function* chunks(numbers, slaves) {
   const open = slaves.map(() => []);
   for (const number of numbers) {
@@ -44,7 +44,9 @@ function* chunks(numbers, slaves) {
   }
 }
 
-/** Listens for the slaves' buckets: plain TCP, one long flow each. `address` is the address of this host. */
+/**
+ * Listens for the slaves' buckets: one long flow of plain TCP from each slave. `address` is the address of this host.
+ */
 function collect(count, address) {
   return new Promise((ready, fail) => {
     const buckets = new Array(count);
@@ -67,10 +69,10 @@ function collect(count, address) {
 }
 
 /**
- * Sorts by the slaves; resolves with the sorted array and the job's completion time.
+ * Sorts numbers with the help of the slaves. Resolves with the sorted array and the job's completion time.
  * @param {Uint16Array} numbers
  * @param {Array<{host: string, port: number}>} slaves
- * @param {string} address this host's, where the slaves send their buckets
+ * @param {string} address address of this host, to which the slaves send their buckets
  */
 async function sort(numbers, slaves, address = '127.0.0.1') {
   const start = performance.now();

@@ -4,9 +4,10 @@
  * node node.js --nodes 10.0.0.1,10.0.0.2,10.0.0.3 --own 0 [--port 9000] [--jobs 20] [--numbers 50000]
  *              [--jitter 10]
  *
- * One host of the paper's cluster: a master of its own jobs, and a slave in those of all others. Each
- * job reads its numbers from a text file and writes them sorted into another; its time is from the one
- * to the other. Prints a line of JSON for each job, and serves the others until its standard input ends.
+ * One host of the paper's cluster: the master of its own jobs, and a slave in the jobs of all other hosts. A job
+ * reads its numbers from a text file and writes them, sorted, to another file. The time of a job is from the start of
+ * the read to the end of the write. The program prints a line of JSON for each job, and serves the other hosts until
+ * its standard input ends.
  */
 const { readFile, writeFile, mkdtemp, rm } = require('node:fs/promises');
 const net = require('node:net');
@@ -36,7 +37,7 @@ function count(name, least) {
   return number;
 }
 
-/** Returns whether a program listens there. The connection sends nothing, which a slave accepts. */
+/** Returns whether a program listens at the address. The connection sends nothing, which a slave accepts. */
 function listens({ host, port }) {
   return new Promise((resolve) => {
     const probe = net.connect({ host, port });

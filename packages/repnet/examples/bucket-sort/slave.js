@@ -1,12 +1,12 @@
 'use strict';
 
 /**
- * A slave holds one bucket of each job. It takes chunks of numbers, one short flow each, and sorts
- * by counting as they come; when the master says so it sends the bucket back as one long flow.
+ * Slave of the bucket sort. It has one bucket for each job. Each chunk of numbers arrives in a short flow. The slave
+ * sorts by counting while numbers arrive. When the master requests the bucket, the slave sends it as one long flow.
  *
  * A flow carries one line of JSON:
- *   {"job": "...", "numbers": [...]}                       a chunk; answered by "ok"
- *   {"job": "...", "finish": {"host": "...", "port": N}}   send the bucket there; answered by "ok"
+ *   {"job": "...", "numbers": [...]}                       a chunk; the answer is "ok"
+ *   {"job": "...", "finish": {"host": "...", "port": N}}   send the bucket to this address; the answer is "ok"
  */
 const { connectElephant, createServer } = require('./transport.js');
 
@@ -45,7 +45,7 @@ function createSlave() {
       text += piece;
     });
     socket.on('end', () => {
-      // A connection that only checks whether this host listens sends nothing.
+      // A connection without bytes only checks whether this host listens.
       if (text === '') return socket.end();
       receive(text);
       socket.end('ok');

@@ -10,13 +10,13 @@ if (!['net', 'repflow', 'repsyn'].includes(kind)) {
 const net = kind === 'net' ? require('node:net') : require('repnet');
 
 /**
- * Mice: the chunks of numbers. `repnet` is an option that plain net does not know and ignores.
+ * Opens a short flow for a chunk of numbers. The option `repnet` has no effect with plain net.
  * @param {import('node:net').TcpNetConnectOpts} target
  */
 exports.connectMouse = (target) => net.connect({ ...target, repnet: { mode: kind, assumeCapable: true } });
 
 /**
- * Elephants: the sorted buckets. They are never replicated.
+ * Opens a long flow for a sorted bucket. It is never replicated.
  * @param {import('node:net').TcpNetConnectOpts} target
  */
 exports.connectElephant = (target) => net.connect({ ...target, repnet: 'off' });

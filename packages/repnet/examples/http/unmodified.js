@@ -1,6 +1,6 @@
 'use strict';
 
-// This program does not contain repnet. README.md shows how it uses repnet without changes.
+// This program does not import repnet. README.md shows how it still uses repnet.
 fetch(process.argv[2] ?? 'http://127.0.0.1:8080/')
   .then((response) => response.text())
   .then((text) => process.stdout.write(text));

@@ -3,8 +3,8 @@
 /**
  * node client.js [host:port]
  *
- * Requests to a Redis server that does not know of RepNet, through two proxies (see README.md),
- * here started in this process to keep the example in one file.
+ * Requests to a Redis server without RepNet, through two proxies (see README.md). Both proxies run in this process,
+ * so that the example is one file.
  */
 const { Redis } = require('ioredis');
 const { Proxy, parseConfig } = require('repnet/proxy');
@@ -14,18 +14,18 @@ const redisAt = process.argv[2] ?? '127.0.0.1:6379';
 const requests = Number(process.env.REQUESTS ?? 1000);
 
 async function main() {
-  // On the Redis host, in front of Redis.
+  // This proxy runs on the Redis host, in front of Redis.
   const front = new Proxy(parseConfig({ admin: false, routes: [{ name: 'front', listen: '127.0.0.1:0', to: redisAt, replicate: 'in' }] }));
   await front.start();
   const { port: middle } = front.address('front');
 
-  // On the client's host, behind the client.
+  // This proxy runs on the client's host, behind the client.
   const behind = new Proxy(
     parseConfig({ admin: false, routes: [{ name: 'behind', listen: '127.0.0.1:0', to: `127.0.0.1:${middle}`, replicate: 'out' }] }),
   );
   await behind.start();
 
-  // Usual client, which connects to the proxy instead of Redis.
+  // The client is unchanged, but connects to the proxy instead of Redis.
   const redis = new Redis({ host: '127.0.0.1', port: behind.address('behind').port });
   const times = [];
   for (let i = 0; i < requests; i += 1) {

@@ -1,4 +1,4 @@
-/** Health and metrics over HTTP: only `/healthz` and `/metrics`. */
+/** HTTP server for health and metrics. It serves only `/healthz` and `/metrics`. */
 import http from 'node:http';
 
 export interface AdminPages {

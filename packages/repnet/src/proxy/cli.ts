@@ -31,7 +31,7 @@ async function run(invocation: Invocation): Promise<void> {
   let stopping = false;
   const stop = (signal: NodeJS.Signals): void => {
     if (stopping) {
-      // After a second signal, the process ends at once.
+      // A second signal ends the process at once.
       process.exit(1);
     }
     stopping = true;

@@ -9,31 +9,31 @@ import { readFlowSettings } from '../config';
 import { RepnetError } from '../errors';
 import { type FlowSettings, KEYS, parseText } from '../settings';
 
-/** Side of a route that carries replicated flows. The other side is plain TCP. */
+/** Side of a route that uses replicated flows. The other side is plain TCP. */
 export type Side = 'in' | 'out';
 
-/** TCP address. With port 0, which only a listener may have, the kernel chooses the port. */
+/** TCP address. Only a listener may have port 0, for which the kernel chooses a port. */
 export interface Endpoint {
   host: string;
   port: number;
 }
 
 export interface RouteConfig {
-  /** Unique name. It is a label of the metrics. */
+  /** Name of the route. It is unique, and a label of the metrics. */
   name: string;
   /** Address of the listener. With `replicate: 'in'` the route also listens on the replica port. */
   listen: Endpoint;
   /** Address of the target. With `replicate: 'out'` the route also connects to the replica port. */
   to: Endpoint;
-  /** `'out'`: behind a client. `'in'`: in front of a server. */
+  /** Position of the proxy. `'out'`: behind a client. `'in'`: in front of a server. */
   replicate: Side;
-  /** Settings of this route that override those of the process: `mode`, `pairing`, `maxBytes` and others. */
+  /** Settings of this route. They override the settings of the process (`mode`, `pairing`, `maxBytes`...). */
   settings: Partial<FlowSettings>;
 }
 
 export interface ProxyConfig {
   routes: RouteConfig[];
-  /** Address of health and metrics; `false`: they are not served. */
+  /** Address of the admin server for health and metrics; `false`: it does not run. */
   admin: Endpoint | false;
   /** Longest time in milliseconds that open flows may continue after a signal to stop. */
   drainTimeout: number;
@@ -139,7 +139,7 @@ function readJson(file: string): Fields {
   return value;
 }
 
-/** Returns `name=redis,listen=127.0.0.1:6379,...` as a route in the form of the JSON file. */
+/** Returns the route of a flag `name=redis,listen=127.0.0.1:6379,...`, in the form of the JSON file. */
 function routeFromFlag(key: string, text: string): Fields {
   const found: Fields = {};
   for (const part of text.split(',')) {
@@ -154,9 +154,9 @@ function routeFromFlag(key: string, text: string): Fields {
 }
 
 export interface Invocation {
-  /** Action of the command: run, check the configuration, or print a text and end. */
+  /** Action of the command: run, check the configuration, or print a text. */
   action: 'run' | 'check' | 'help' | 'version';
-  /** Present for `run` and `check`. */
+  /** Configuration of the proxy, for `run` and `check` only. */
   config?: ProxyConfig;
 }
 

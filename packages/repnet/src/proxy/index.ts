@@ -1,6 +1,6 @@
 /**
- * `repnet-proxy`: RepNet for programs that do not use Node. A route with `replicate: 'in'` is in front of a server
- * (Redis, memcached, nginx). A route with `replicate: 'out'` is behind a client.
+ * Proxy `repnet-proxy`: RepNet for programs that do not use Node. A route with `replicate: 'in'` is in front of a
+ * server (Redis, memcached, nginx). A route with `replicate: 'out'` is behind a client.
  */
 import { once } from 'node:events';
 import type { Server as HttpServer } from 'node:http';
@@ -43,7 +43,7 @@ class Route {
       ...to,
       allowHalfOpen: true,
       noDelay: true,
-      // The side that is not replicated stays plain TCP, whatever the configuration of the process contains.
+      // With `replicate: 'in'`, connections to the target stay plain TCP, also if the process lists targets.
       repnet: replicate === 'out' ? settings : 'off',
     });
     const flow: Flow = { accepted, target };
@@ -103,7 +103,7 @@ export class Proxy {
     }
   }
 
-  /** Listens on all routes and on the admin address. After an error, all of them are closed again. */
+  /** Listens on all routes and on the admin address. After an error, all listeners are closed again. */
   async start(): Promise<void> {
     try {
       for (const route of this.#routes) await listen(route.server, `route ${route.config.name}`, route.config.listen);
@@ -115,13 +115,13 @@ export class Proxy {
     this.#accepting = true;
   }
 
-  /** Returns the address of a route's listener. It is useful if the configured port was 0. */
+  /** Returns the address of a route's listener. The caller needs it if the configured port was 0. */
   address(name: string): AddressInfo | undefined {
     const route = this.#routes.find((candidate) => candidate.config.name === name);
     return (route?.server.address() as AddressInfo | null) ?? undefined;
   }
 
-  /** Returns the address of health and metrics. */
+  /** Returns the address of the admin server for health and metrics. */
   adminAddress(): AddressInfo | undefined {
     return (this.#admin?.address() as AddressInfo | null) ?? undefined;
   }

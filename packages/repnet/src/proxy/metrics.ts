@@ -7,13 +7,13 @@ export class RouteMetrics {
   flows = 0;
   /** Number of flows that are open now. */
   active = 0;
-  /** Number of bytes from the accepted side, for flows that have ended. */
+  /** Number of bytes from the accepted sockets, for flows that have ended. */
   bytesIn = 0;
   /** Number of bytes from the target, for flows that have ended. */
   bytesOut = 0;
-  /** Number of flows that ended with an error of the accepted side. */
+  /** Number of flows that ended with an error of the accepted socket. */
   acceptedErrors = 0;
-  /** Number of flows that ended with an error of the target, refused connections included. */
+  /** Number of flows that ended with an error of the target, such as a refused connection. */
   targetErrors = 0;
   /** Number of flows that were reset at the end of the drain time. */
   cut = 0;
@@ -70,9 +70,8 @@ function snake(name: string): string {
 }
 
 /**
- * Returns the numbers of a nested snapshot: `{ flows: { live: 1, plain: { budget: 2 } } }` becomes
- * `repnet_flows{kind="live"} 1` and `repnet_flows_plain{kind="budget"} 2`. The entries of a list are named by their
- * index.
+ * Returns the numbers of a nested object as samples: `{ flows: { live: 1, plain: { budget: 2 } } }` becomes
+ * `repnet_flows{kind="live"} 1` and `repnet_flows_plain{kind="budget"} 2`. The index of a list's entry is its name.
  */
 function snapshotSamples(snapshot: object, family = 'repnet'): string[] {
   const lines: string[] = [];
@@ -88,7 +87,7 @@ function snapshotSamples(snapshot: object, family = 'repnet'): string[] {
   return [...lines, ...inner];
 }
 
-/** Returns the whole page. `snapshot` is a result of `repnet.stats()`. */
+/** Returns the page with all metrics. `snapshot` is a result of `repnet.stats()`. */
 export function render(routes: RouteMetrics[], snapshot: object): string {
   const lines: string[] = [];
   for (const family of FAMILIES) {

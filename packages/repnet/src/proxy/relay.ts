@@ -1,6 +1,6 @@
 /**
- * One flow through the proxy: two sockets, with bytes in both directions. A FIN or a reset of one side is forwarded to
- * the other.
+ * Relay of one flow through the proxy: it copies bytes between two sockets in both directions. A FIN or a reset of one
+ * socket is forwarded to the other socket.
  */
 import type { Duplex } from 'node:stream';
 
@@ -14,25 +14,25 @@ export interface Relayed extends Duplex {
 }
 
 export interface RelayEnd {
-  /** Number of bytes from the accepted side. */
+  /** Number of bytes from the accepted socket. */
   bytesIn: number;
   /** Number of bytes from the target. */
   bytesOut: number;
-  /** Code of the first error; `undefined` after two FINs. */
+  /** Code of the first error. `undefined`: both sockets ended with a FIN. */
   error: string | undefined;
-  /** Side that failed. */
+  /** Socket that failed. */
   failed: 'accepted' | 'target' | undefined;
 }
 
 /**
- * Joins both sockets until both are closed. If one fails, the other is reset, so that its peer does not mistake an
- * incomplete stream for a complete one.
+ * Copies bytes in both directions until both sockets are closed. If one socket fails, the other one is reset. Otherwise
+ * its peer would mistake an incomplete stream for a complete one.
  */
 export function relay(accepted: Relayed, target: Relayed, done: (end: RelayEnd) => void): void {
   const end: RelayEnd = { bytesIn: 0, bytesOut: 0, error: undefined, failed: undefined };
   let open = 2;
   const watch = (name: 'accepted' | 'target', socket: Relayed, other: Relayed): void => {
-    // A replicated socket already distinguishes its end from a reset.
+    // A replicated socket already distinguishes a FIN from a reset.
     if (socket instanceof stock.Socket) endsByFin(socket);
     socket.on('error', (error: NodeJS.ErrnoException) => {
       if (end.failed === undefined) {
@@ -42,7 +42,7 @@ export function relay(accepted: Relayed, target: Relayed, done: (end: RelayEnd) 
       if (!other.destroyed) other.resetAndDestroy();
     });
     socket.on('close', () => {
-      // The socket was closed without a FIN from its peer, so the other side must not see a clean end either.
+      // The socket was closed without a FIN from its peer, so the other peer must not receive a FIN either.
       if (!socket.readableEnded && !other.destroyed) other.resetAndDestroy();
       open -= 1;
       if (open === 0) {

@@ -1,4 +1,4 @@
-/** Sources of the configuration, and messages about wrong configurations. */
+/** Tests of the sources of the configuration, and of the messages about wrong configurations. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';

@@ -1,4 +1,4 @@
-/** Rules for every flow, with one test for each, on loopback. The failure matrix (test/matrix) tests broken legs. */
+/** Tests of the rules for every flow, on loopback. The failure matrix (test/matrix) tests connections that fail. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import net from 'node:net';
@@ -25,7 +25,7 @@ both(
     client.uncork();
     client.write('ü☃');
     client.end(new Uint8Array(pattern(1_000)));
-    // Each leg is open alone for a while, so that each leg is ahead at some time.
+    // Each connection is open alone for a while, so that each one is ahead at some time.
     for (let at = 1; at < expected.length; at += 97) {
       const lane = (at % 2 === 1 ? a : b).up;
       lane.allow(arena.head + at);
@@ -126,7 +126,7 @@ both('I9: a consumer that pauses holds back what is new, and gets all of it when
   const served = await arena.flow();
   served.end(pattern(total));
   await once(client, 'readable');
-  // The socket stores its high-water mark and one read of each leg, but not the whole stream.
+  // The socket stores bytes up to its high-water mark and one read of each connection, but not the whole stream.
   assert.ok(client.readableLength <= client.readableHighWaterMark + 2 * 65_536, `${client.readableLength} bytes`);
   const sink = new Sink(client);
   client.resume();
@@ -235,7 +235,7 @@ test('I11: a server that closes waits for its flow, gives both ports back, then 
   }
 });
 
-/** Listener whose port comes directly after a free port. */
+/** Returns a server whose port comes directly after a free port. */
 async function busyAfterFree(): Promise<{ busy: net.Server; port: number }> {
   for (;;) {
     const busy = net.createServer().listen(0, '127.0.0.1');

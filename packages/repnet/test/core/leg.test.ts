@@ -1,4 +1,4 @@
-/** A leg's end of stream is certain: a reset that arrives together with data is not an end of stream. */
+/** Tests of a connection's end of stream: a reset that arrives together with data does not count as an end. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -7,7 +7,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { Leg, resetSocket } from '../../src/leg';
 
-/** Connects while the loop is busy, so that one poll reports all actions of the server. */
+/** Connects while the event loop is busy, so that one poll reports all actions of the server. */
 function outcome(port: number, endFirst: boolean): Promise<string> {
   return new Promise((resolve) => {
     let received = 0;

@@ -1,4 +1,4 @@
-/** Parts without sockets: comparison of the legs, budget, waiting list and tombstones. */
+/** Tests of parts without sockets: comparison of two connections, budget, waiting list and tombstones. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
@@ -83,7 +83,7 @@ test('entries expire in order, and the oldest goes first when there are too many
   assert.equal(queue.size, 0);
 });
 
-/** The queue's timer does not keep the process alive, so this wait has to. */
+/** Keeps the process alive until `done`, because the queue's timer does not. */
 async function keepAlive(done: Promise<unknown>): Promise<void> {
   const alive = setInterval(() => {}, 1_000);
   await done;

@@ -1,4 +1,6 @@
-/** State machine compared with spec/state-machine.json, the table that another implementation is tested with, too. */
+/**
+ * Comparison of the state machine with spec/state-machine.json. Another implementation is tested with the same table.
+ */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';

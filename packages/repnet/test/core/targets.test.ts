@@ -1,4 +1,4 @@
-/** Targets that a rule matches. */
+/** Tests of the targets that a rule matches. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { findRule, parseTarget, type TargetRule } from '../../src/targets';

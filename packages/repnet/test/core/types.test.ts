@@ -1,6 +1,4 @@
-/**
- * Types compared with each supported version of @types/node: tsc compiles them with the `node` types of that version.
- */
+/** Test of the types: tsc compiles `types/assignable.ts` with each supported version of @types/node. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -15,7 +13,7 @@ for (const [version, name] of Object.entries(VERSIONS)) {
     const types = path.join(packageFolder, 'node_modules', name);
     const found = JSON.parse(readFileSync(path.join(types, 'package.json'), 'utf8')) as { version: string };
     assert.equal(found.version.split('.')[0], version);
-    // A separate folder, so that Node finds no other version.
+    // The folder is separate, so that Node finds no other version of @types/node.
     const folder = mkdtempSync(path.join(packageFolder, 'build', 'types-'));
     t.after(() => rmSync(folder, { recursive: true }));
     mkdirSync(path.join(folder, 'types'));

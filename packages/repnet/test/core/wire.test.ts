@@ -1,4 +1,4 @@
-/** Codec of the hello compared with spec/wire-vectors.json. */
+/** Comparison of the hello's codec with spec/wire-vectors.json. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';

@@ -9,18 +9,18 @@ import { headOf, type Mode, type Pairing, published, UNHURRIED } from './replica
 export interface ArenaOptions {
   pairing: Pairing;
   mode: Mode;
-  /** Action for the first leg of the first flow. */
+  /** Action of the path on the first connection of the first flow. */
   a?: Admission;
-  /** Action for the second leg. */
+  /** Action of the path on the second connection of the first flow. */
   b?: Admission;
-  /** Called before any byte is relayed on the first (second) leg of the first flow. */
+  /** Called before any byte is relayed on the first connection of the first flow. `onB`: the same for the second. */
   onA?: (leg: ChaosLeg) => void;
   onB?: (leg: ChaosLeg) => void;
-  /** Settings of the server in addition to the pairing. */
+  /** Additional settings of the server. The pairing is always set. */
   server?: object;
-  /** Settings in the clients' `repnet` option in addition to mode and pairing. */
+  /** Additional settings in the clients' `repnet` option. Mode and pairing are always set. */
   client?: object;
-  /** Settings of the process in addition to `UNHURRIED`. */
+  /** Additional settings of the process. The settings of `UNHURRIED` are always set. */
   process?: object;
   path?: Partial<ChaosPathOptions>;
   onConnection?: (socket: net.Socket) => void;
@@ -65,7 +65,7 @@ export class Arena {
     const arena = new Arena(options, server, path);
     server.on('connection', (socket: net.Socket) => {
       arena.accepted.push(socket);
-      // A test that expects an error checks it with a Sink.
+      // A test that expects an error checks the error with a Sink.
       socket.on('error', () => {});
       options.onConnection?.(socket);
       for (const resume of arena.#watchers.splice(0)) resume();
@@ -78,7 +78,7 @@ export class Arena {
     return arena;
   }
 
-  /** Number of bytes of a leg before the application's bytes. */
+  /** Number of bytes on a connection before the application's bytes. */
   get head(): number {
     return headOf(this.options.pairing);
   }
@@ -97,12 +97,12 @@ export class Arena {
     return socket;
   }
 
-  /** Resolves when the first flow has both legs at both ends. */
+  /** Resolves when the first flow has both connections at both ends. */
   async paired(): Promise<void> {
     await Promise.all(this.#paired);
   }
 
-  /** Returns the server's end of the flow with this number. */
+  /** Returns the server's end of the flow with this index. */
   async flow(index = 0): Promise<net.Socket> {
     for (;;) {
       const socket = this.accepted[index];
@@ -120,7 +120,7 @@ export class Arena {
   }
 }
 
-/** Collects the bytes that a socket delivers. `until(n)` resolves when n bytes have arrived. */
+/** Collector of the bytes that a socket delivers. `until(n)` resolves when n bytes have arrived. */
 export class Sink {
   ended = false;
   error: NodeJS.ErrnoException | undefined;
@@ -181,7 +181,7 @@ export class Sink {
     });
   }
 
-  /** If an unexpected error occurs, the test must not continue to wait. */
+  /** Waits for the condition. An unexpected error ends the wait, so that the test fails at once. */
   #when(condition: () => boolean, what: string): Promise<void> {
     return new Promise((resolve, reject) => {
       const check = (): boolean => {
@@ -199,7 +199,7 @@ export class Sink {
   }
 }
 
-/** Bytes that differ at every offset from a shifted copy of themselves. */
+/** Returns bytes that differ at every offset from a shifted copy of themselves. */
 export function pattern(length: number): Buffer {
   const bytes = Buffer.alloc(length);
   let state = 0x9e3779b9;

@@ -1,6 +1,6 @@
 /**
- * Port that answers no SYN, as behind a filter that drops packets: a listener that never accepts, and whose queue of
- * connections is full. The kernel drops further SYNs (Linux).
+ * Port that answers no SYN, like a port behind a filter that drops packets. A process listens on it but never accepts,
+ * and its queue of connections is full. The kernel then drops further SYNs (Linux).
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,7 +12,7 @@ const WAIT_FOR_EVER = `
     server.on('error', (error) => process.send({ error: error.code }, () => process.exit()));
     server.listen({ host, port, backlog: 1 }, () => {
       process.send({ port: server.address().port }, () => {
-        // From now on this process does nothing, so it accepts no connection.
+        // This process stops here, so it accepts no connection.
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
       });
     });
@@ -37,7 +37,7 @@ export class BlackHole {
     child.send({ host, port });
     const [answer] = (await once(child, 'message')) as [{ port?: number; error?: string }];
     if (answer.port === undefined) throw new Error(`black hole: cannot listen on ${host}:${port} (${answer.error})`);
-    // With a backlog of 1 Linux queues two connections and drops the third SYN.
+    // With a backlog of 1, Linux queues two connections and drops the third SYN.
     const fillers: net.Socket[] = [];
     for (let i = 0; i < 2; i += 1) {
       const filler = net.connect({ host, port: answer.port });

@@ -104,7 +104,7 @@ test('a reset that comes in one go with data stays a reset, also after a FIN in 
   const client = net.connect({ port: path.port, host: path.host, allowHalfOpen: true });
   await once(client.resume(), 'end');
   const leg = await path.leg(0);
-  // The path finds the bytes and the reset together at its next read.
+  // The path receives the bytes and the reset together at its next read.
   client.write('0123456789');
   client.resetAndDestroy();
   await leg.serverGone();

@@ -1,30 +1,30 @@
 /**
- * Network between a client and a server on loopback that a test controls.
+ * Network on loopback between a client and a server that a test controls.
  *
  * A `ChaosPath` listens on two neighbouring ports and relays each connection ("leg") to the same two ports of a server.
- * It never acts by the clock: a test sets how many bytes may pass in each direction, when a leg reaches the server and
- * when it is reset, and waits for the effect. The relay keeps a leg's source port, so that pairing by port works
- * through it.
+ * It never acts by the clock. A test sets how many bytes may pass in each direction, when a connection reaches the
+ * server and when it is reset, and waits for the effect. The relay keeps the source port of a connection, so that
+ * pairing by port works through it.
  */
 
 import { once } from 'node:events';
 import net from 'node:net';
 import { endsByFin } from '../../src/certain-end';
 
-/** Action for a leg that a client opens. */
+/** Action on a connection that a client opens. */
 export type Admission =
-  /** Relay at once. */
+  /** The connection is relayed at once. */
   | 'pass'
-  /** Accept from the client, reach the server only on `ChaosLeg.admit()`. */
+  /** The client's connection is accepted. It reaches the server only after `ChaosLeg.admit()`. */
   | 'hold'
-  /** Reset the client at once. */
+  /** The client's connection is reset at once. */
   | 'reset';
 
 export type Door = 'primary' | 'replica';
 
 /**
- * A reset while a FIN is being sent fails (EINVAL), and leaves the descriptor open forever. So the reset waits for the
- * FIN.
+ * Resets a socket. A reset while a FIN is being sent fails (EINVAL), and leaves the descriptor open forever. So the
+ * reset waits for the FIN.
  */
 function reset(socket: net.Socket): void {
   if (socket.destroyed) return;
@@ -33,11 +33,11 @@ function reset(socket: net.Socket): void {
   else socket.resetAndDestroy();
 }
 
-/** One direction of a leg. Counts are in bytes of the TCP payload, preambles included. */
+/** One direction of a relayed connection. Counts are in bytes of the TCP payload, preambles included. */
 export class Lane {
-  /** Number of bytes passed to the far socket so far. */
+  /** Number of bytes that were passed to the far socket. */
   passed = 0;
-  /** Number of bytes read from the near socket so far. */
+  /** Number of bytes that were read from the near socket. */
   taken = 0;
   /** Whether the near socket's FIN was forwarded. */
   finished = false;
@@ -59,7 +59,7 @@ export class Lane {
     this.#pump();
   }
 
-  /** Stops all further bytes. Bytes that the far side already has stay there. */
+  /** Stops all further bytes. Bytes that the far side already has are not affected. */
   stall(): void {
     this.allow(this.passed);
   }
@@ -70,12 +70,12 @@ export class Lane {
     this.allow(Infinity);
   }
 
-  /** Lets data pass. The FIN waits for `flow()`. */
+  /** Lets data pass. The FIN waits until `flow()` is called. */
   holdFin(): void {
     this.#finHeld = true;
   }
 
-  /** Replaces bytes on their way. The offset counts from the start of the stream. */
+  /** Replaces bytes that pass. The offset counts from the start of the stream. */
   rewrite(change: (byte: number, offset: number) => number): void {
     this.#rewrite = change;
   }
@@ -86,7 +86,7 @@ export class Lane {
     this.#limit = this.passed;
     this.finished = true;
     this.#to?.end();
-    // The relay reads late bytes, so that it receives the end or the reset.
+    // The relay continues to read, so that it receives the end or the reset.
     this.#from?.resume();
     this.#wake();
   }
@@ -117,7 +117,7 @@ export class Lane {
       this.#from = from;
       from.on('data', (chunk) => {
         this.taken += chunk.length;
-        // After a cut, late bytes are dropped.
+        // Bytes that arrive after a cut are dropped.
         if (this.finished) return;
         if (this.start.length < 32) this.start = Buffer.concat([this.start, chunk]).subarray(0, 32);
         this.#queue.push(chunk);
@@ -162,7 +162,7 @@ export class Lane {
       this.finished = true;
       to.end();
     }
-    // At most one chunk waits here: a lane without progress must fill the buffers of its sender's kernel.
+    // At most one chunk waits here. A lane that is stopped must fill the kernel buffers of its sender.
     if (this.#queue.length > 0) this.#from?.pause();
     else this.#from?.resume();
     this.#wake();
@@ -184,19 +184,19 @@ export class Lane {
   }
 }
 
-/** TCP connection of a client that is relayed to the server. */
+/** TCP connection of a client, relayed to the server. */
 export class ChaosLeg {
   /** Direction from client to server. */
   readonly up = new Lane();
   /** Direction from server to client. */
   readonly down = new Lane();
-  /** Relay's socket to the server; `undefined` until the leg is admitted. */
+  /** Relay's socket to the server. `undefined` until the connection is admitted. */
   server: net.Socket | undefined;
 
   readonly #target: net.TcpNetConnectOpts;
   #clientClosed = false;
   #clientFailed = false;
-  /** The path has reset the client, and the server gets no reset. */
+  /** Whether the path has reset only the client. The server then gets no reset. */
   #clientOnly = false;
   #serverClosed = false;
 
@@ -210,14 +210,14 @@ export class ChaosLeg {
     client.on('error', () => {});
     client.on('close', (hadError) => {
       this.#clientClosed = true;
-      // A reset is forwarded at once. After clean FINs, the lanes finish both sides.
+      // A reset is forwarded at once. After clean FINs, the lanes close both sides.
       this.#clientFailed = hadError && !this.#clientOnly;
       if (this.#clientFailed) this.resetServer();
     });
     this.up.join(client, undefined);
   }
 
-  /** Connects to the server, if the leg is not connected yet. Resolves when the server's kernel has the connection. */
+  /** Connects to the server, if not yet connected. Resolves when the server's kernel has the connection. */
   async admit(): Promise<void> {
     if (this.server === undefined) {
       const server = net.connect({ ...this.#target, allowHalfOpen: true });
@@ -232,18 +232,18 @@ export class ChaosLeg {
       this.down.join(server, this.client);
       await once(server, 'connect');
       this.up.join(this.client, server);
-      // The client has given up in the meantime: the server gets its bytes, and then its reset.
+      // If the client has given up in the meantime, the server gets its bytes, and then its reset.
       if (this.#clientFailed) this.resetServer();
     }
   }
 
-  /** Resets the client only. The server gets no reset. */
+  /** Resets only the client's connection. The server gets no reset. */
   resetClient(): void {
     this.#clientOnly = true;
     reset(this.client);
   }
 
-  /** Resets the server only. The client gets no reset. */
+  /** Resets only the server's connection. The client gets no reset. */
   resetServer(): void {
     if (this.server !== undefined) reset(this.server);
   }
@@ -266,23 +266,25 @@ export class ChaosLeg {
 }
 
 export interface ChaosPathOptions {
-  /** Address of the server: `port` and `port + 1`. */
+  /** Address of the server's first port. The second port is `port + 1`. */
   to: { host: string; port: number };
-  /** Action for a leg, by its index in order of arrival at both ports. By default it passes. */
+  /** Returns the action on a connection, by its index in order of arrival at both ports. By default it passes. */
   admit?: (leg: ChaosLeg, index: number) => Admission;
-  /** Called for each leg before any byte is relayed. */
+  /** Called for each connection before any byte is relayed. */
   onLeg?: (leg: ChaosLeg, index: number) => void;
-  /** Other target of a leg instead of `to`: a load balancer that separates the legs of a flow. */
+  /**
+   * Returns another target for a connection instead of `to`, like a load balancer that separates a flow's connections.
+   */
   route?: (index: number) => { host: string; port: number };
-  /** `false`: legs get new source ports at the server, as behind a NAT. */
+  /** Whether connections keep their source port at the server. `false` is like a NAT. */
   keepSourcePort?: boolean;
-  /** `false`: `legs` stays empty, for runs with many thousands of legs. */
+  /** Whether `legs` contains all connections. `false` saves memory in runs with many thousands of connections. */
   retain?: boolean;
   /** Address that clients connect to. */
   host?: string;
   /**
-   * Relay's address at the server, if it keeps source ports. It differs from the clients' address, so that a leg's port
-   * is free on it.
+   * Relay's address at the server, if source ports are kept. It differs from the clients' address, so that a
+   * connection's source port is free at this address.
    */
   source?: string;
 }
@@ -290,10 +292,10 @@ export interface ChaosPathOptions {
 export class ChaosPath {
   /** Address for clients. */
   readonly host: string;
-  /** All legs in order of arrival. */
+  /** All connections in order of arrival. */
   readonly legs: ChaosLeg[] = [];
 
-  /** Legs that are open on either side. A leg that is stopped does not notice the end of its peers. */
+  /** Connections that are open on either side. A connection that is stopped does not notice the end of its peers. */
   readonly #open = new Set<ChaosLeg>();
   readonly #doors: Record<Door, net.Server>;
   readonly #options: ChaosPathOptions;
@@ -316,7 +318,7 @@ export class ChaosPath {
         await once(replica, 'listening');
         return path;
       } catch (error) {
-        // The next port is in use, or above 65535.
+        // The next port is in use, or above 65535, so another pair of ports is tried.
         primary.close();
         const { code } = error as NodeJS.ErrnoException;
         if (code !== 'EADDRINUSE' && code !== 'ERR_SOCKET_BAD_PORT') throw error;
@@ -329,7 +331,7 @@ export class ChaosPath {
     return (this.#doors.primary.address() as net.AddressInfo).port;
   }
 
-  /** Resolves with the leg of this index when a client has opened it. */
+  /** Resolves with the connection of this index when a client has opened it. */
   async leg(index: number): Promise<ChaosLeg> {
     for (;;) {
       const leg = this.legs[index];
@@ -338,7 +340,7 @@ export class ChaosPath {
     }
   }
 
-  /** Resolves with the first leg through this port. */
+  /** Resolves with the first connection through this port. */
   async legThrough(door: Door): Promise<ChaosLeg> {
     for (;;) {
       const leg = this.legs.find((candidate) => candidate.door === door);
@@ -347,7 +349,7 @@ export class ChaosPath {
     }
   }
 
-  /** From now on the kernel refuses connections to this port. */
+  /** Closes this port, so that the kernel refuses connections to it. */
   async refuse(door: Door): Promise<void> {
     const server = this.#doors[door];
     const closed = once(server, 'close');
@@ -356,7 +358,7 @@ export class ChaosPath {
     await closed;
   }
 
-  /** Ends all legs by a reset. */
+  /** Closes both ports, and resets all connections. */
   async close(): Promise<void> {
     const doors = [this.#doors.primary, this.#doors.replica].filter((door) => door.listening);
     const closed = doors.map((door) => once(door, 'close'));
@@ -368,7 +370,7 @@ export class ChaosPath {
   #door(door: Door, offset: number): net.Server {
     return net.createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
       if (client.remotePort === undefined) {
-        // The leg was reset before it was accepted: there are no bytes to relay, and no source port to keep.
+        // The connection was reset before it was accepted: there are no bytes to relay, and no source port to keep.
         client.destroy();
         return;
       }

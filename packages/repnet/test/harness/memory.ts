@@ -1,4 +1,4 @@
-/** Memory in use, without garbage. */
+/** Measurement of the memory in use, without garbage. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 

@@ -1,4 +1,4 @@
 import path from 'node:path';
 
-/** Folder of the package. It does not depend on the folder of the compiled tests. */
+/** Folder of the package. It is also correct in compiled tests, which are in another folder. */
 export const packageFolder = path.dirname(require.resolve('repnet/package.json'));

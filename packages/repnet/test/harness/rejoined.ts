@@ -1,4 +1,4 @@
-/** Waits until a kept-alive connection has two legs again. */
+/** Wait until a kept-alive flow has two connections again. */
 import diagnostics from 'node:diagnostics_channel';
 import type { TestContext } from 'node:test';
 
@@ -7,7 +7,7 @@ interface Pair {
   message: number;
 }
 
-/** Records which second legs have rejoined at both ends and stayed. */
+/** Watcher of second connections: it records which of them have rejoined at both ends and have not been dropped. */
 export class Rejoined {
   readonly #message = { client: 0, server: 0 };
   #waiting: Array<() => void> = [];

@@ -1,4 +1,4 @@
-/** Parameters of the tests of replication, and checks that replication took place. */
+/** Parameters of the tests of replication, and checks that flows were replicated. */
 import diagnostics from 'node:diagnostics_channel';
 import repnet from 'repnet';
 
@@ -8,22 +8,22 @@ export type Pairing = (typeof PAIRINGS)[number];
 export const MODES = ['repflow', 'repsyn'] as const;
 export type Mode = (typeof MODES)[number];
 
-/** Length of the hello's preamble and of its banner (docs/repnet-wire.md). */
+/** Length in bytes of the hello's preamble, and also of its banner (docs/repnet-wire.md). */
 const HELLO_BYTES = 32;
 
-/** Number of bytes of a leg before the application's bytes, in either direction. */
+/** Returns the number of bytes on a connection before the application's bytes, in either direction. */
 export function headOf(pairing: Pairing): number {
   return pairing === 'hello' ? HELLO_BYTES : 0;
 }
 
-/** Number of flows that this process opened with two legs. */
+/** Returns the number of flows that this process opened with two connections. */
 export function replicatedFlows(): number {
   return repnet.stats().flows.opened;
 }
 
 /**
- * Settings for tests that control the time of each event: no timeout of repnet expires, and the capability of a port
- * from one test has no effect on the next test with that port.
+ * Settings for tests that control the time of each event: no timeout of repnet expires, and a test does not use the
+ * capability of a port that an earlier test has stored.
  */
 export const UNHURRIED = {
   waitingListTimeout: 600_000,
@@ -37,12 +37,15 @@ export const UNHURRIED = {
 };
 
 /**
- * Settings for separate programs, by environment: no flow leaves the replica port, and no hello is too late, even on a
- * busy machine.
+ * Environment for separate programs: no flow falls back from the replica port, and no hello is too late, even on a busy
+ * machine.
  */
 export const UNHURRIED_ENV = { REPNET_FALLBACK_DELAY: 'Infinity', REPNET_LEG_DEADLINE: '600000', REPNET_HELLO_TIMEOUT: '600000' };
 
-/** Resolves with the first message on a channel that fits. Call it before the event that causes the message. */
+/**
+ * Resolves with the first message on a channel for which `wanted` is true. Call it before the event that causes the
+ * message.
+ */
 export function published<Message>(channel: string, wanted: (message: Message) => boolean = () => true): Promise<Message> {
   return new Promise((resolve) => {
     const listen = (message: unknown): void => {

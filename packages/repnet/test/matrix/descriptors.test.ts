@@ -1,4 +1,4 @@
-/** Number of open descriptors in addition to the connections of live flows: it is limited and counted. */
+/** Tests of the number of open descriptors in addition to the connections of live flows. It is limited and counted. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
@@ -21,7 +21,7 @@ test('flows whose second connection stands still leave a bounded number of conne
     server: { confirmTimeout: 1 },
     client: { confirmTimeout: 1 },
     onConnection: (socket) => void socket.pipe(socket),
-    // The second connection of each flow passes only the hello, in both directions.
+    // The path relays only the hello of each flow's second connection, in both directions.
     path: {
       admit: (leg) => (leg.door === 'replica' ? 'hold' : 'pass'),
       onLeg: async (leg) => {
@@ -59,7 +59,7 @@ async function replicaPort(t: TestContext, options: object, prepare: (server: ne
   return (server.address() as net.AddressInfo).port + 1;
 }
 
-/** Opens connections that send `bytes`, wait for the answer, and then hold the connection. */
+/** Opens connections that send `bytes`, wait for the answer, and stay open. */
 async function hold(t: TestContext, port: number, count: number, bytes: (number: number) => Buffer): Promise<void> {
   const sockets: net.Socket[] = [];
   t.after(() => {

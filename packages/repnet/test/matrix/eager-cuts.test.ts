@@ -1,7 +1,7 @@
 /**
- * Eager flows whose legs are cut after each byte of the hello and of the first write, before and after the banner, with
- * each leg as the first one. The flow is served once and completely, or it fails as a plain connection would. The legs
- * are never reported as different.
+ * Tests of eager flows with a connection that is cut. The cut is after each byte of the hello and of the first write,
+ * before and after the banner, on either connection. The flow is served once and completely, or it fails as a plain
+ * connection would. The two connections are never reported as different.
  */
 import assert from 'node:assert/strict';
 import diagnostics from 'node:diagnostics_channel';
@@ -16,21 +16,21 @@ const REQUEST = 'four';
 const WHOLE = HELLO_BYTES + REQUEST.length;
 
 interface Cut {
-  /** Leg that is cut: the leg with the first write, or the other one. */
+  /** Connection that is cut: the connection with the first write, or the other one. */
   victim: 'eager' | 'other';
-  /** Whether it reaches the server before the other leg. */
+  /** Whether the cut connection reaches the server first. */
   first: boolean;
-  /** Number of its bytes that reach the server. */
+  /** Number of bytes of the cut connection that reach the server. */
   at: number;
-  /** Whether its banner reaches the client. */
+  /** Whether the banner of the cut connection reaches the client. */
   banner: boolean;
   /** Whether the application has already ended its direction. */
   ended: boolean;
 }
 
 /**
- * Whether the client knows which server has the first write: by that leg's banner, or because the other leg has joined
- * it.
+ * Returns whether the client knows which server has the first write. It knows this from the banner of that connection,
+ * or because the other connection has joined the flow there.
  */
 function known({ victim, first, at, banner }: Cut): boolean {
   if (victim === 'other') return true;
@@ -46,7 +46,7 @@ async function openArena(t: TestContext): Promise<Arena> {
     process: { eager: true, capabilityTtl: 600_000 },
     onConnection: (socket) => socket.pipe(socket),
   });
-  // The capability is known from a banner, because an eager flow needs one.
+  // An eager flow needs a capability that is known from a banner, so a probe gets one first.
   const { host, port } = arena.path;
   const [capable] = await Promise.all([
     repnet.probe({ host, port, repnet: { pairing: 'hello' } }),
@@ -56,7 +56,10 @@ async function openArena(t: TestContext): Promise<Arena> {
   return arena;
 }
 
-/** Both legs of a flow, the leg with the first write first, when the path has all their bytes. */
+/**
+ * Returns both connections of a flow when the path has received all their bytes. The one with the first write comes
+ * first.
+ */
 async function legsOf(arena: Arena): Promise<[eager: ChaosLeg, other: ChaosLeg]> {
   const [a, b] = await Promise.all([arena.legA(), arena.legB()]);
   await Promise.all([a.up.untilTaken(HELLO_BYTES), b.up.untilTaken(HELLO_BYTES)]);
@@ -66,8 +69,8 @@ async function legsOf(arena: Arena): Promise<[eager: ChaosLeg, other: ChaosLeg]>
 }
 
 /**
- * Legs that are cut before their banner reduce the budget, and an end without a banner removes the capability. Complete
- * flows undo both.
+ * Runs complete flows, to undo the effects of a test: connections that are cut before their banner reduce the budget,
+ * and an end without a banner removes the capability.
  */
 async function recover(arena: Arena): Promise<void> {
   for (let flow = 0; flow < 4; flow++) {
@@ -88,7 +91,7 @@ async function play(arena: Arena, cut: Cut): Promise<void> {
   else client.write(REQUEST);
   const [eager, other] = await legsOf(arena);
   const [victim, survivor] = cut.victim === 'eager' ? [eager, other] : [other, eager];
-  // The other leg's first write and the end are not included: the cut leg has these bytes, and no more.
+  // The cut connection gets this number of bytes. The first write of the other connection and the FIN are not included.
   victim.up.allow(cut.victim === 'eager' ? cut.at : Math.min(cut.at, HELLO_BYTES));
   victim.down.allow(cut.banner ? HELLO_BYTES : 0);
   const reached = async (): Promise<void> => {

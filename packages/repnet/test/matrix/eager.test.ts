@@ -1,4 +1,4 @@
-/** Eager flows: bytes that the first leg sends before its banner, and their possible effects. */
+/** Tests of eager flows: bytes that the first connection sends before its banner, and their possible effects. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import net from 'node:net';
@@ -11,18 +11,18 @@ import { MODES, type Mode, UNHURRIED } from '../harness/replication';
 
 const QUESTION = 'a question';
 
-/** Connection to the replica port. */
+/** Connection to the replica port, as the test's server sees it. */
 interface Visit {
   socket: net.Socket;
   preamble: Preamble;
-  /** Bytes that arrived in one read with the preamble. */
+  /** Bytes that arrived together with the preamble in one read. */
   first: Buffer;
   /** All bytes after the preamble. */
   bytes: () => string;
   answer: (status: Status, instance?: string) => void;
 }
 
-/** Ports N (an echo service that counts) and N+1 (controlled by the test). */
+/** Test server on port N (an echo service that counts) and port N+1 (controlled by the test). */
 class Stage {
   visits: Visit[] = [];
   plain = 0;
@@ -95,13 +95,13 @@ class Stage {
     return repnet.connect({ host: '127.0.0.1', port: this.port, repnet: { mode, replicaPort: this.replicaPort, ...options } });
   }
 
-  /** Opens a first flow, which waits for a banner before it sends any byte. */
+  /** Opens a first flow, so that the client gets a banner. This flow waits for the banner before it sends any byte. */
   async teach(mode: Mode): Promise<void> {
     this.onVisit = (visit) => visit.answer(this.visits.length === 1 ? 'opened' : 'joined');
     const client = this.connect(mode, { assumeCapable: true });
     client.on('error', () => {});
     await once(client, 'connect');
-    // This happens before the next flow: a connection that is accepted later would count as a connection of that flow.
+    // The wait is here, because a connection that is accepted later would count as a connection of the next flow.
     await this.untilConnected(2);
     client.destroy();
     await once(client, 'close');

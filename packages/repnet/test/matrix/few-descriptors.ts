@@ -6,7 +6,7 @@ import repnet from 'repnet';
 import { Sink } from '../harness/arena';
 import type { Pairing } from '../harness/replication';
 
-/** The first connection of a process needs one descriptor more than the next ones. */
+/** Opens and closes a connection. The first connection of a process needs one descriptor more than later ones. */
 async function anyConnection(): Promise<void> {
   const server = net.createServer((socket) => socket.end());
   server.listen(0, '127.0.0.1');

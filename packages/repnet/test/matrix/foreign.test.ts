@@ -1,4 +1,4 @@
-/** Failure matrix: port N+1 belongs to another service. */
+/** Tests of the failure matrix: port N+1 belongs to another service. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import net from 'node:net';
@@ -7,7 +7,7 @@ import repnet from 'repnet';
 import { Sink } from '../harness/arena';
 import { MODES, UNHURRIED } from '../harness/replication';
 
-/** Other services that may use port N+1, by their behaviour on a connection. */
+/** Other services that may use port N+1, with their action on a connection. */
 const FOREIGN: Record<string, (socket: net.Socket) => void> = {
   'an echo service': (socket) => socket.pipe(socket),
   'a service that speaks first': (socket) => socket.write('220 mail.example ESMTP ready, a line of more than thirty-two bytes\r\n'),

@@ -1,4 +1,4 @@
-/** Failure matrix, rows with limits: sizes, descriptors, and a server that closes. */
+/** Tests of the failure matrix, rows with limits: sizes, descriptors, and a server that closes. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
@@ -51,7 +51,7 @@ for (const pairing of PAIRINGS) {
 
   test(`no descriptor left for the second leg: the flow runs on one, and it is counted (${pairing})`, async (t) => {
     const arena = await Arena.open(t, { pairing, mode, onConnection: (socket) => socket.pipe(socket) });
-    // Node raises the soft limit at its start, so the client's process gets a hard limit.
+    // Node raises the soft limit when it starts, so the client's process gets a hard limit.
     const script = path.join(__dirname, 'few-descriptors.js');
     const { stdout } = await promisify(execFile)('sh', [
       ...['-c', 'ulimit -n 64 && exec "$0" "$@"', process.execPath, script],

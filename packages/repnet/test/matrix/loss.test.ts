@@ -1,4 +1,4 @@
-/** Failure matrix, rows with a leg that fails, carries wrong bytes, or stops in the middle of a flow. */
+/** Tests of the failure matrix: a connection fails, carries wrong bytes, or stops in the middle of a flow. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
@@ -125,11 +125,11 @@ for (const pairing of PAIRINGS) {
     await once(served, 'end');
     assert.equal(received, total + 1);
     await dropped;
-    // A path that is stopped does not even notice the reset.
+    // A path that is stopped does not notice the reset, so the path is opened first.
     b.up.flow();
     await b.clientGone();
-    // The lag cap, buffers on the path, and garbage that V8 frees late (32 MiB) are together much less than the bytes
-    // sent.
+    // The lag cap, buffers on the path, and garbage that V8 frees late (32 MiB) are together much smaller than the
+    // number of bytes sent.
     assert.ok(most < total / 2, `${most} bytes were held`);
     client.destroy();
   });

@@ -1,6 +1,6 @@
 /**
- * Only the client gives up a leg because of a flow's size: if both ends chose, they could choose different legs, and
- * lose both.
+ * Tests that only the client gives up a connection because of a flow's size. If both ends chose, they could choose
+ * different connections, and the flow would lose both.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -10,7 +10,10 @@ import { PAIRINGS, published } from '../harness/replication';
 
 const LAG_CAP = 65_536;
 
-/** Paired flow that has sent its request. Its leg B delivers at most ten bytes to the client after the hello. */
+/**
+ * Opens a flow with two connections that has sent its request. Connection B delivers at most ten bytes to the client
+ * after the hello.
+ */
 async function lagging(arena: Arena) {
   const client = arena.connect();
   const sink = new Sink(client);
@@ -32,7 +35,7 @@ for (const pairing of PAIRINGS) {
     const [a, b] = [await arena.legA(), await arena.legB()];
     await arena.paired();
     const served = await arena.flow();
-    // At the server leg A is full first, but at the client leg B is the slower one.
+    // At the server, connection A is full first. At the client, connection B is the slower one.
     a.down.allow(arena.head + 90_000);
     b.down.allow(arena.head + 10_000);
     const settled = published<{ leg: number; role: string }>('repnet:flow:chosen', (message) => message.role === 'client');

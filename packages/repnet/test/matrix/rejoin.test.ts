@@ -1,4 +1,4 @@
-/** Kept-alive connections: each message after an idle time gets a second leg again. */
+/** Tests of kept-alive flows: each message after an idle time gets a second connection again. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import net from 'node:net';
@@ -11,7 +11,7 @@ import { Rejoined } from '../harness/rejoined';
 import { published } from '../harness/replication';
 
 const LONG = 200_000;
-/** Length of a hello that rejoins. */
+/** Length in bytes of a hello that rejoins. */
 const REJOIN = 56;
 
 const IDLE_MS = 20;
@@ -19,8 +19,8 @@ const settings: ArenaOptions = { pairing: 'hello', mode: 'repflow', client: { id
 
 /**
  * Waits for this number of idle times, one after the other. Node fires timers in the order of their times, so the
- * package's timer has checked at least as often, even on a busy machine. It finds a flow idle at its second check after
- * a byte has moved.
+ * package's timer has made at least this number of checks, even on a busy machine. It finds a flow idle at its second
+ * check after a byte has moved.
  */
 async function idleFor(times: number): Promise<void> {
   for (let time = 0; time < times; time++) await new Promise((resolve) => setTimeout(resolve, IDLE_MS));
@@ -38,7 +38,7 @@ test('a connection that settled on one leg has two again for the message after i
     sink.socket.write(pattern(LONG));
     await sink.until(round * (LONG + 4) - 4);
     await rejoined.now();
-    // The new leg carries bytes from the next message.
+    // The new connection carries bytes from the next message.
     const leg = newest(arena);
     assert.ok(leg.up.passed === REJOIN && leg.down.passed === 32, 'a hello each way');
     sink.socket.write('next');

@@ -1,4 +1,4 @@
-/** Failure matrix: rows in which port N+1 belongs to another program, or to no program. */
+/** Tests of the failure matrix: port N+1 belongs to another program, or to no program. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import net from 'node:net';
@@ -125,7 +125,7 @@ test('a block list of the server holds on the replica port as it does on a stock
   const blockList = new net.BlockList();
   blockList.addAddress('127.0.0.3');
   const options = { blockList } as net.ServerOpts;
-  /** Whether a client from the blocked address is accepted, as in versions of Node without this option. */
+  /** Returns whether the server accepts a client from the blocked address, as in Node versions without this option. */
   const letsIn = async (server: net.Server, portsOn: number): Promise<boolean> => {
     server.on('connection', (socket: net.Socket) => socket.on('error', () => {}).end('you are in'));
     await once(server.listen(0, '127.0.0.1'), 'listening');

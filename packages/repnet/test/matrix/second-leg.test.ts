@@ -1,4 +1,4 @@
-/** Permission to join a flow, the public name of a flow, and the limit of remembered flows. */
+/** Tests of the permission to join a flow, of the public name of a flow, and of the limit of remembered flows. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -54,7 +54,7 @@ test('a first connection that was reset before the server saw it keeps nobody fr
   const first = `const socket = require('node:net').connect(${port}, '127.0.0.1', () => {
     socket.write(Buffer.from('${hello(0).toString('hex')}', 'hex'), () => socket.resetAndDestroy());
   })`;
-  // This process accepts no connection while it waits, so both the hello and the reset have arrived when it accepts.
+  // This process accepts no connection during this call. When it accepts, both the hello and the reset have arrived.
   execFileSync(process.execPath, ['-e', first]);
   const second = dial(t, port, '127.0.0.1', hello(1), 'x');
   await second.until(33);
@@ -127,7 +127,7 @@ test('a request never runs twice, however many flows came after it: those that c
   const late = dial(t, port + 1, '127.0.0.1', hello(1), 'PAY ONCE');
   await late.untilClose();
   assert.deepEqual([late.length, requests], [0, 1]);
-  // Until the tombstones expire, repnet's client uses a plain connection.
+  // repnet's client uses a plain connection until the tombstones expire.
   const plain = repnet.stats().flows.plain.fallback;
   const client = repnet.connect({ host: '127.0.0.1', port, repnet: { assumeCapable: true } });
   client.write('other');

@@ -1,4 +1,4 @@
-/** Server that has sent all its bytes before its client sends any. */
+/** Test of a server that has sent all its bytes before its client sends any byte. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type net from 'node:net';
@@ -21,7 +21,7 @@ for (const mode of MODES) {
       server.listen(0, '127.0.0.1', () => {
         const { port } = server.address() as net.AddressInfo;
         const client = repnet.connect({ host: '127.0.0.1', port, allowHalfOpen: true, repnet: { mode, assumeCapable: true } });
-        // One of the legs has lost before this, and its end may have reached the server.
+        // One of the two connections has already lost, and its end may have reached the server.
         client.resume().on('end', async () => {
           const other = repnet.connect({ host: '127.0.0.1', port, repnet: { mode, assumeCapable: true } });
           await once(other.resume(), 'close');

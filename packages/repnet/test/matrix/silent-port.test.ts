@@ -1,6 +1,6 @@
 /**
- * Capability of a replica port, and the behaviour of a flow if it is wrong: late banners, ports that stop answering,
- * flows with long pauses between them.
+ * Tests of flows whose stored capability is wrong: late banners, ports that stop answering, and flows with long pauses
+ * between them.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -22,13 +22,13 @@ for (const mode of MODES) {
       onConnection: (socket) => void socket.pipe(socket),
     });
     const before = plainFlows();
-    // The leg deadline of these flows is ten minutes.
+    // The leg deadline of these flows is ten minutes, so it does not cause the fallback.
     const sink = new Sink(arena.connect());
     sink.socket.end('first');
     await sink.untilClose();
     assert.equal(sink.text(), 'first');
     assert.equal(plainFlows().silent - before.silent, 1);
-    // Later flows do not wait for the delay, until the next probe of the port.
+    // Later flows use the service's port at once, until the next probe of the replica port.
     const next = new Sink(arena.connect({ client: { fallbackDelay: Infinity } }));
     next.socket.end('next');
     await next.untilClose();
@@ -40,7 +40,7 @@ for (const mode of MODES) {
 
 test('a probe waits for as long as a leg may take: a SYN that was lost once does not write a target off', async (t) => {
   const arena = await Arena.open(t, { pairing: 'hello', mode: 'repflow', a: 'hold', process: { helloTimeout: 10 } });
-  // A held leg does not reach the server, so the server's timeout for a hello does not start.
+  // A held connection does not reach the server, so the server's timeout for a hello does not start.
   const probe = repnet.probe({ host: arena.path.host, port: arena.path.port, repnet: { legDeadline: 600_000 } });
   const leg = await arena.path.leg(0);
   await leg.up.untilTaken(32);
@@ -87,8 +87,9 @@ test('the loser of a RepSYN flow leaves without an error at either end', async (
   sink.socket.write('question');
   await Promise.all([sink.until(8), seen]);
   const legs = [await arena.legA(), await arena.legB()];
-  // The server ends the loser by FIN. The client then resets it: a server that had ended the flow first would
-  // take a FIN for the flow's end. The reset finds the server's end closed, so that neither end sees an error.
+  // The server sends a FIN on the connection that lost, and the client then resets it. A FIN from the client would be
+  // wrong: a server that had ended the flow first would take it for the flow's end. The server's end is already closed
+  // when the reset arrives, so neither end reports an error.
   const loser = legs.find((leg) => leg.up.passed === 32) ?? assert.fail('no loser');
   await Promise.all([loser.clientGone(), loser.serverGone()]);
   assert.deepEqual([loser.down.finished, loser.up.finished, drops], [true, false, [undefined, undefined]]);

@@ -1,14 +1,14 @@
 /**
- * Control without repnet. It is loaded before one of Node's own tests, and puts a plain `stream.Duplex` before every
- * TCP connection at both ends. A test that fails with it fails with any object that is not a `net.Socket` with a handle
- * of Node, whatever the number of connections behind it.
+ * Control experiment without repnet. This module is loaded before one of Node's own tests, and puts a plain
+ * `stream.Duplex` in front of every TCP connection at both ends. A test that fails with it fails with any object that
+ * is not Node's `net.Socket` with a handle, so the number of connections is not the cause.
  */
 import net = require('node:net');
 import stream = require('node:stream');
 import tls = require('node:tls');
 
 type Call = (this: unknown, ...args: unknown[]) => unknown;
-/** Result of Node for the arguments of `connect()`. */
+/** Function of Node that reads the arguments of `connect()`. */
 const { _normalizeArgs: normalize } = net as unknown as {
   _normalizeArgs(args: unknown[]): [options: net.TcpNetConnectOpts & stream.DuplexOptions & { path?: string }, callback?: () => void];
 };
@@ -19,7 +19,7 @@ const stock = {
   emit: net.Server.prototype.emit as unknown as Call,
 };
 
-/** Properties of a `net.Socket` that are read from the connection, and methods that are called on it. */
+/** Properties of a `net.Socket` that are read from the connection. */
 const PROPERTIES = [
   'remoteAddress',
   'remoteFamily',

@@ -1,6 +1,6 @@
 /**
- * Module that is loaded before one of Node's own tests. Every connection of any of Node's modules to a TCP port is
- * replicated, and every server listens on a replica port, as if the user had listed all of them.
+ * Module that is loaded before one of Node's own tests. It replicates every connection of Node's modules to a TCP port,
+ * and every server gets a replica port, as if the user had listed all of them.
  */
 import net = require('node:net');
 import repnet = require('repnet');
@@ -9,8 +9,8 @@ import { forceReplication } from './preload';
 
 forceReplication();
 require('repnet/register');
-// `register` opens replica ports only if the configuration contains the port, but these tests get their ports from the
-// kernel.
+// `register` opens replica ports only for ports in the configuration. These tests get their ports from the kernel, so
+// `listen` is replaced.
 Object.assign(net.Server.prototype, {
   listen(this: net.Server, ...args: unknown[]) {
     return repnet.listenReplicated(this, args);

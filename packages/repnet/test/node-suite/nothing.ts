@@ -1,2 +1,2 @@
-/** File without effect for `--import`: a test that fails with it fails with any preloaded file. */
+/** Empty file for `--import`. A test that fails with this file fails with any preloaded file. */
 export {};

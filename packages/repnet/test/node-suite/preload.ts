@@ -1,4 +1,4 @@
-/** Common part of the preloaded modules of this folder, in the modes that force replication. */
+/** Common part of the modules of this folder that are loaded before a test and force replication. */
 import fs = require('node:fs');
 import repnet = require('repnet');
 

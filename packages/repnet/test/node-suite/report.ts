@@ -3,17 +3,17 @@ import type { Outcome } from './suite';
 import { type Family, familyOf, forces, type Mode } from './tests';
 
 /**
- * Share of the tests passed by stock Node that must pass, by mode. In addition, each failed test needs a reason in
- * known.json.
+ * Share of tests that must pass, by mode, among the tests that stock Node passes. In addition, each failed test needs a
+ * reason in known.json.
  */
 const REQUIRED: Record<Mode, number> = { plain: 1, register: 0.99, repflow: 0.95, repsyn: 0.95 };
 
 export interface Known {
-  /** File relative to Node's test folder, without its suffix. */
+  /** Name of the test file, relative to Node's test folder, without its suffix. */
   test: string;
-  /** Modes in which it fails. */
+  /** Modes in which the test fails. */
   modes: Mode[];
-  /** Major versions of Node in which it fails; all, if absent. */
+  /** Major versions of Node in which the test fails. If it is absent, the test fails in all versions. */
   nodes?: number[];
   reason: string;
 }
@@ -22,7 +22,10 @@ export interface Failure {
   test: string;
   reason: string | undefined;
   output: string;
-  /** Whether it also fails without repnet, where each connection is a plain `stream.Duplex`; `undefined`: not tried. */
+  /**
+   * Whether the test also fails without repnet, where each connection is a plain `stream.Duplex`. `undefined`: not
+   * tried.
+   */
   failsWithDuplex: boolean | undefined;
 }
 
@@ -36,7 +39,7 @@ export interface ModeReport extends Score {
   mode: Mode;
   /** Version of Node, such as `20.20.2`. */
   version: string;
-  /** Version of Node's source tree with the tests; `undefined`: the tree does not contain it. */
+  /** Version of Node's source tree with the tests. `undefined`: the tree does not contain its version. */
   testsVersion: string | undefined;
   families: Partial<Record<Family, Score>>;
   failures: Failure[];
@@ -54,7 +57,7 @@ export interface ModeReport extends Score {
 
 const nameOf = (file: string): string => file.replace(/\.m?js$/, '');
 
-/** Returns the entry with the reason why a test fails. */
+/** Returns the reason in `known` why a test fails, or `undefined` if there is none. */
 export function reasonFor(file: string, mode: Mode, version: string, known: readonly Known[]): string | undefined {
   const test = nameOf(file);
   const major = Number.parseInt(version, 10);
@@ -65,11 +68,11 @@ export interface Run {
   mode: Mode;
   version: string;
   testsVersion?: string;
-  /** Results with repnet. */
+  /** Results of the tests with repnet. */
   swapped: Map<string, Outcome>;
-  /** Results with stock Node, at least of the files that failed with repnet. */
+  /** Results with stock Node, at least for the files that failed with repnet. */
   stock: Map<string, Outcome>;
-  /** Results with plain `stream.Duplex`es, for all files that were tried. */
+  /** Results with plain `stream.Duplex`es, for all files for which they were tried. */
   duplex?: Map<string, Outcome>;
   known: readonly Known[];
   cpu?: number;

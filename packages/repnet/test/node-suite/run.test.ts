@@ -1,4 +1,4 @@
-/** Runner of Node's own tests, on a tree of two small tests that this file creates. */
+/** Tests of the runner of Node's own tests, on a tree of two small tests that this file creates. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ server.listen(0, '127.0.0.1', () => {
   net.connect(server.address().port, '127.0.0.1').resume().on('close', () => server.close());
 });
 `;
-/** This test passes with stock net only, and the runner has to detect this. */
+/** Text of a test that passes only with stock net. The runner has to detect this. */
 const STOCK_ONLY = "if ('RepnetError' in require('net')) process.exit(7);\n";
 const BROKEN = 'process.exit(1);\n';
 const HTTP = `const http = require('http');
@@ -90,7 +90,7 @@ test('the version of the tests is that of the tree around them', (t) => {
 const passed: Outcome = { passed: true, output: '', tries: 1, flows: 1 };
 const failed: Outcome = { passed: false, output: '', tries: 3, flows: 0 };
 
-/** One test that passes, one that only stock Node passes, one that fails with both. */
+/** Run with three tests: one passes, one passes only with stock Node, and one fails with both. */
 const example: Run = {
   mode: 'repflow',
   version: '20.20.2',

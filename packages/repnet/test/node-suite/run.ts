@@ -69,7 +69,7 @@ async function main(): Promise<void> {
   const suite = new Suite(tests, values.node, Number(values.timeout), Number(values.jobs), watch);
   const baselines: Record<Baseline, Map<string, Outcome>> = { stock: new Map(), 'stock with --import': new Map() };
   const reports: ModeReport[] = [];
-  /** Files that opened a replicated flow in repflow. */
+  /** Files that opened a replicated flow in the mode repflow. */
   let replicated: Set<string> | undefined;
   for (const mode of values.mode as Mode[]) {
     const leftOut = (file: string): boolean =>

@@ -1,4 +1,4 @@
-/** Runs Node's test files, each in a separate process. */
+/** Runner of Node's test files. Each file runs in a separate process. */
 import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import os from 'node:os';
@@ -6,11 +6,12 @@ import path from 'node:path';
 import { familyOf, flagsOf, forces, type Mode } from './tests';
 
 /**
- * Modes without repnet, for comparison. The `--import` of a file without effect breaks some cluster tests of Node 20.
+ * Modes without repnet, for comparison. The second one exists because any `--import` breaks some cluster tests of Node
+ * 20.
  */
 export type Baseline = 'stock' | 'stock with --import';
 
-/** Node without repnet. Each connection is a plain `stream.Duplex`. */
+/** Mode without repnet in which each connection is a plain `stream.Duplex`. */
 export const CONTROL = 'duplex';
 
 export type Variant = Mode | Baseline | typeof CONTROL;
@@ -22,11 +23,11 @@ export interface Outcome {
   output: string;
   /** Number of runs of the file. */
   tries: number;
-  /** Number of replicated flows that its processes opened. */
+  /** Number of replicated flows that the test's processes opened. */
   flows: number;
 }
 
-/** Modules that are loaded before a test. */
+/** Returns the options of Node that load modules before a test. */
 function preload(file: string, mode: Variant): string[] {
   if (mode === 'stock') return [];
   if (mode === CONTROL) return ['--require', path.join(__dirname, 'duplex.js')];
@@ -57,7 +58,7 @@ export class Suite {
     };
     await Promise.all(Array.from({ length: this.jobs }, (_, slot) => lane(slot + 1)));
     for (const file of serial) results.set(file, await this.#one(file, mode, 0));
-    // Tests of time fail on a busy machine, so a failed test runs again, alone.
+    // Tests that measure time can fail on a busy machine, so a failed test runs again, alone.
     for (const [file, outcome] of results) {
       for (let last = outcome; !last.passed && last.tries < tries(file); ) {
         last = { ...(await this.#one(file, mode, 0)), tries: last.tries + 1 };
@@ -96,7 +97,7 @@ export class Suite {
       child.stderr.on('data', collect);
       let late = false;
       const stop = (): void => {
-        // Signal the whole group, because tests start processes.
+        // The signal goes to the whole group, because tests start processes.
         try {
           process.kill(-(child.pid as number), 'SIGKILL');
         } catch {
@@ -136,7 +137,7 @@ function countFlows(file: string): number {
 }
 
 /**
- * Returns the CPU time in seconds of the ended children of this process, user and system; `undefined` without /proc.
+ * Returns the CPU time (user and system) in seconds of this process's ended children. `undefined`: there is no /proc.
  */
 export function childSeconds(): number | undefined {
   try {

@@ -1,6 +1,6 @@
 /**
- * Preloaded into one of Node's own net tests: its `require('net')` now returns repnet.
- * The tests' shared `common` folder keeps the stock module, as do Node's internals.
+ * Module that is loaded before one of Node's own net tests. The test's `require('net')` then returns repnet. The tests'
+ * shared `common` folder and Node's internals keep the stock module.
  */
 import Module from 'node:module';
 import path from 'node:path';

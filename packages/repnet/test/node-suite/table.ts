@@ -1,5 +1,5 @@
 /**
- * Puts the reports of several runs (`--json`) into one page of Markdown: `node table.js 20.json 22.json >results.md`.
+ * Writes the reports of several runs (`--json`) as one page of Markdown: `node table.js 20.json 22.json >results.md`.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -39,7 +39,7 @@ function scores(reports: readonly ModeReport[]): string[] {
   ];
 }
 
-/** Each test that fails, with the versions and modes in which it fails. */
+/** Returns a table of all tests that fail, with the versions and modes in which they fail. */
 function regressions(reports: readonly ModeReport[], known: readonly Known[]): string[] {
   const found = new Map<string, { failure: Failure; places: string[]; reason: string | undefined }>();
   for (const { version, mode, failures } of reports) {

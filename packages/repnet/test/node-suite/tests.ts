@@ -6,10 +6,10 @@ export const MODES = ['plain', 'register', 'repflow', 'repsyn'] as const;
 export type Mode = (typeof MODES)[number];
 
 export const FAMILIES = ['net', 'http', 'https', 'http2', 'tls', 'cluster'] as const;
-/** Returns the module that a test checks, from its name. */
+/** Module of Node that a test checks. */
 export type Family = (typeof FAMILIES)[number];
 
-/** Tests of a mode. */
+/** Modules whose tests run in a mode. */
 export const RUNS: Record<Mode, readonly Family[]> = {
   plain: ['net'],
   register: FAMILIES,
@@ -19,15 +19,18 @@ export const RUNS: Record<Mode, readonly Family[]> = {
 
 const FOLDERS = ['parallel', 'sequential', 'pummel'];
 
-/** `test-http-agent.js` is a test of http, `test-http2-ping.js` is not. */
+/**
+ * Returns the module that a test checks, from its file name: `test-http-agent.js` is a test of http,
+ * `test-http2-ping.js` is not.
+ */
 export function familyOf(file: string): Family | undefined {
   const name = /^test-([a-z0-9]+)[-.].*?m?js$/.exec(path.basename(file))?.[1];
   return FAMILIES.find((family) => family === name);
 }
 
 /**
- * Whether a test opens a socket, by its text: it calls listen() or connect(), uses the fixture that does so for tests of tls, or is another test
- * with different flags. Where nothing connects there is nothing to replicate.
+ * Returns whether a test opens a socket, from its source text: it calls listen() or connect(), uses the fixture that
+ * does so for tls, or runs another test with different flags. A test without a connection has nothing to replicate.
  */
 export function opensSocket(source: string): boolean {
   return /\blisten\(|\bconnect\(|tls-connect|require\('\.\/test-/.test(source);
@@ -60,13 +63,13 @@ export function forces(mode: Mode): boolean {
   return mode === 'repflow' || mode === 'repsyn';
 }
 
-/** Returns the flags in a test's first lines. */
+/** Returns the flags in the first lines of a test. */
 export function flagsOf(source: string): string[] {
   const line = /^\/\/ Flags:(.*)$/m.exec(source);
   return line?.[1] === undefined ? [] : line[1].trim().split(/\s+/);
 }
 
-/** Returns the version of Node that a folder of tests belongs to, from its source tree. */
+/** Returns the version of Node that a folder of tests belongs to. It is read from the source tree. */
 export function versionOf(tests: string): string | undefined {
   let header: string;
   try {

@@ -1,6 +1,6 @@
 /**
- * http2 and TLS over replicated connections under `repnet/register`: when they are connected, which addresses they
- * have, and how they are given up.
+ * Tests of http2 and TLS over replicated connections under `repnet/register`: when they count as connected, which
+ * addresses they have, and how they are closed early.
  */
 import assert from 'node:assert/strict';
 import { getEventListeners, once } from 'node:events';
@@ -29,7 +29,7 @@ async function listen(t: TestContext, server: net.Server): Promise<number> {
   return (server.address() as net.AddressInfo).port;
 }
 
-/** Port without a listener. */
+/** Returns a port without a listener. */
 async function unused(): Promise<number> {
   const server = repnet.createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -1,4 +1,4 @@
-/** Examples in a small size, as their README files describe them. */
+/** Tests of the examples in a small size, as their README files describe them. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-/** http, undici and clear-text http2 over replicated sockets, both ends in Node. */
+/** Tests of http, undici and clear-text http2 over replicated sockets, with both ends in Node. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import http from 'node:http';

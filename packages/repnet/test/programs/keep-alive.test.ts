@@ -1,4 +1,4 @@
-/** Kept-alive connections: use of a socket by http's agent between two requests. */
+/** Tests of kept-alive connections: use of a socket by http's agent between two requests. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import http from 'node:http';
@@ -39,7 +39,7 @@ test("http's agent may ask for the handle of a socket that connects, and give it
   });
   const agent = agentFor({ maxSockets: 1 });
   t.after(() => agent.destroy());
-  // The agent sets options on the handle if it can, and emits 'free' on sockets that are still connecting.
+  // The agent sets options on the handle if there is one, and emits 'free' on sockets that are still connecting.
   const socket = repnet.connect({ host: '127.0.0.1', port, repnet: { assumeCapable: true } });
   const handle = (socket as unknown as { _handle: { getAsyncId(): number } })._handle;
   assert.equal(typeof handle.getAsyncId(), 'number');
@@ -70,7 +70,7 @@ test('thousands of requests over one connection leave no listener and no memory 
     for (let sent = 0; sent < requests; sent++) await get(port, agent);
     return bytesInUse();
   };
-  // At this point the flow uses one connection, and the code is compiled.
+  // The flow now uses one connection, and V8 has compiled the code.
   const held = [await rounds(3_000)];
   for (let round = 0; round < 3; round++) held.push(await rounds(1_000));
   // Compilation or a garbage collection affects one round. A leak affects all rounds.
@@ -90,7 +90,7 @@ test("bytes that come while http's agent guards an idle connection end it", asyn
   const free = once(agent, 'free') as Promise<[net.Socket]>;
   await get(port, agent);
   const [socket] = await free;
-  // The agents of Node 22.23 and 24.21 do the same.
+  // The agents of Node 22.23 and 24.21 read and set these properties, too.
   const handle = (socket as unknown as { _handle: { reading: boolean; onread: unknown } })._handle;
   assert.equal(handle.reading, true);
   handle.onread = function freeSocketOnReadGuard() {};

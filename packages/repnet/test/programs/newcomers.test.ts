@@ -1,4 +1,4 @@
-/** The README's first five minutes, for new users that copy its commands, and the messages after a mistake. */
+/** Tests of the README's first five minutes, as a new user copies its commands, and of the messages after a mistake. */
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
@@ -49,7 +49,7 @@ const SERVER = (net: string) => `
   process.stdin.resume().on('end', () => process.exit());
 `;
 
-/** Opens two flows. The second one starts when the probe of the first one has its answer. */
+/** Script that opens two flows. The second one starts when the probe of the first one has its answer. */
 const CLIENT = (net: string, port: number) => `
   const net = require('${net}');
   const flow = () => new Promise((resolve) => {
@@ -58,13 +58,16 @@ const CLIENT = (net: string, port: number) => `
     socket.on('data', (chunk) => socket.end(() => resolve(String(chunk))));
     socket.write('hello');
   });
-  // Only this loop waits for the answer, and it does not keep the process alive.
+  // Only this loop waits for the answer. It does not keep the process alive, so the timer does.
   const waiting = setInterval(() => {}, 1_000);
   const asked = new Promise((resolve) => require('node:diagnostics_channel').subscribe('repnet:capability', resolve));
   flow().then(() => asked).then(() => clearInterval(waiting)).then(flow).then(console.log);
 `;
 
-/** Returns a free port whose next port is free, too. It is below the ports that the kernel gives to connections. */
+/**
+ * Returns a free port whose next port is free, too. It is below the ports that the kernel uses for outgoing
+ * connections.
+ */
 async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(15_000, 31_000);

@@ -1,6 +1,6 @@
 /**
- * Real clients that keep their connections, over a path that delays and drops: every message is replicated, not only
- * the first ones.
+ * Tests of real clients with kept-alive connections, over a path that delays and drops. Every message is replicated,
+ * not only the first ones.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -26,11 +26,14 @@ interface Client {
 
 const LONG = 300_000;
 
-/** Path to a repnet server at `port`. Its newest connection arrives late, and its other connections can be stopped. */
+/**
+ * Opens a path to a repnet server at `port`. Its newest connection arrives late, and its other connections can be
+ * stopped.
+ */
 async function pathTo(t: TestContext, port: number): Promise<ChaosPath> {
   const path = await ChaosPath.open({
     to: { host: '127.0.0.1', port },
-    // The connection reaches the server some turns of the loop later.
+    // The connection reaches the server some turns of the event loop later.
     admit: (leg) => {
       setImmediate(() => setImmediate(() => void leg.admit().catch(() => {})));
       return 'hold';
@@ -42,7 +45,10 @@ async function pathTo(t: TestContext, port: number): Promise<ChaosPath> {
   return path;
 }
 
-/** After a long answer the flow uses one connection. When the flow has been idle, the path drops that connection. */
+/**
+ * Checks that a client survives a lost path. After a long answer, the flow uses one connection. When the flow has been
+ * idle, the path drops that connection.
+ */
 async function outlivesItsPath(t: TestContext, path: ChaosPath, client: Client): Promise<void> {
   const rejoined = new Rejoined(t);
   for (const round of [1, 2, 3]) {
@@ -110,7 +116,9 @@ test("ioredis' connection to a real Redis is replicated command by command", asy
   });
 });
 
-/** Part of PostgreSQL's protocol (version 3) for a query with one text: the answer to `SELECT n` has n characters. */
+/**
+ * Answers queries as a PostgreSQL server (protocol version 3) with one text: the answer to `SELECT n` has n characters.
+ */
 function speakPostgres(socket: net.Socket): void {
   const message = (type: string, ...parts: Array<Buffer | number>): Buffer => {
     const body = Buffer.concat(parts.map((part) => (typeof part === 'number' ? Buffer.from([part >> 8, part & 255]) : part)));

@@ -1,4 +1,4 @@
-/** Configuration of repnet-proxy: every error names its key. */
+/** Tests of the configuration of repnet-proxy: every error names its key. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';

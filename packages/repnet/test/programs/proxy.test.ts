@@ -1,4 +1,4 @@
-/** Command repnet-proxy as an operator uses it: process, signals, health, metrics. */
+/** Tests of the command repnet-proxy as an operator uses it: process, signals, health, metrics. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -45,7 +45,7 @@ class Command {
 interface Chain {
   outer: Command;
   inner: Command;
-  /** Address for a plain client. */
+  /** Port for a plain client. */
   port: number;
   admin: string;
   /** Sockets that the plain server behind both proxies has accepted. */
@@ -96,7 +96,7 @@ test('flows are counted, and health and metrics tell it', async (t) => {
   assert.match(response.headers.get('content-type') ?? '', /^text\/plain; version=0\.0\.4/);
   const page = await response.text();
   assert.equal(sample(page, 'repnet_proxy_flows_total{route="out"}'), 1);
-  // Counters below the first level are included.
+  // The page also contains counters below the first level.
   assert.equal(sample(page, 'repnet_flows_plain{kind="unknown"}'), 1);
   assert.equal(sample(page, 'repnet_legs_won{kind="1"}'), 0);
   assert.equal((await fetch(`${admin}/elsewhere`)).status, 404);

@@ -1,4 +1,4 @@
-/** `node --import repnet/register app.js`: applications in apps/ without any change for repnet. */
+/** Tests of `node --import repnet/register app.js`. The applications in apps/ are not changed for repnet. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,7 +21,7 @@ const folder = path.join(packageFolder, 'test/programs');
 const certificate = path.join(folder, 'fixtures/localhost.cert.pem');
 const credentials = { key: readFileSync(path.join(folder, 'fixtures/localhost.key.pem')), cert: readFileSync(certificate) };
 
-/** Runs an application. It fails if the output on stdout is not complete. */
+/** Runs an application and returns its output. It fails if the output on stdout is not complete. */
 async function run(app: string, port: number, env: Record<string, string>): Promise<string> {
   const { stdout, stderr } = await promisify(execFile)(process.execPath, ['--import', 'repnet/register', path.join('apps', app)], {
     cwd: folder,

@@ -1,4 +1,4 @@
-/** Relay of the proxy: an end on one side becomes an end on the other, and a reset becomes a reset. */
+/** Tests of the proxy's relay: a FIN on one side becomes a FIN on the other side, and a reset becomes a reset. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import net from 'node:net';
@@ -44,7 +44,7 @@ test('a client that is cut off after its last byte has not ended: the server see
   for (let flow = 0; flow < 20; flow++) {
     const client = net.connect({ host: '127.0.0.1', port, allowHalfOpen: true });
     await once(client.resume(), 'end');
-    // The proxy finds the bytes and the reset together at its next read.
+    // The proxy receives the bytes and the reset together at its next read.
     client.write('0123456789');
     client.resetAndDestroy();
   }

@@ -1,4 +1,4 @@
-/** Real servers for the tests. They are installed on this machine, and start on a free port of loopback. */
+/** Real servers for the tests. They must be installed on this machine, and start on a free port of loopback. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { accessSync, constants } from 'node:fs';
@@ -22,7 +22,7 @@ function find(program: Program): string | undefined {
       accessSync(file, constants.X_OK);
       return file;
     } catch {
-      // The program is not in this folder.
+      // The program is not in this folder, so the next folder is tried.
     }
   }
   return undefined;
@@ -76,7 +76,7 @@ export async function startServer(t: TestContext, program: Program): Promise<num
       });
       return port;
     } catch (error) {
-      // Another program may have taken the port in the meantime.
+      // Another program may have taken the port in the meantime, so the start is repeated.
       if (attempt === 5) throw new Error(`${program} does not start`, { cause: error });
     }
   }

@@ -1,4 +1,4 @@
-/** Real Redis and memcached through two proxies: plain -> RepNet -> plain. */
+/** Tests with real Redis and memcached through two proxies. The path is plain TCP, RepNet, plain TCP. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { Redis } from 'ioredis';

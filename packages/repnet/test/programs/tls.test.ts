@@ -1,4 +1,4 @@
-/** TLS over a replicated socket, from the start and after plain text (as with pg's STARTTLS). */
+/** Tests of TLS over a replicated socket, from the start or after plain text (as with pg's STARTTLS). */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ const folder = path.join(packageFolder, 'test/programs/fixtures');
 const key = readFileSync(path.join(folder, 'localhost.key.pem'));
 const cert = readFileSync(path.join(folder, 'localhost.cert.pem'));
 
-/** Server of repnet that passes each connection to a function that uses a socket. */
+/** Starts a repnet server that passes each connection to a function. */
 async function serve(t: TestContext, pairing: 'hello' | 'port', onConnection: (socket: Duplex) => void): Promise<number> {
   const server = repnet.createServer({ allowHalfOpen: true, repnet: { pairing } }, (socket) => onConnection(socket));
   server.listen(0, '127.0.0.1');

@@ -1,10 +1,10 @@
-/** Random source with a seed, for numbers and bytes (xorshift32): a run of the soak can be repeated. */
+/** Random source with a seed, for numbers and bytes (xorshift32), so that a run of the soak test can be repeated. */
 export class Random {
   #state: number;
 
   /**
-   * @param seed value that is mixed first. Without that, a source whose seed is a number of another source would repeat
-   * the numbers of that source later
+   * @param seed any number. It is mixed first, because a source whose seed is a number of another source would later
+   * repeat the numbers of that source
    */
   constructor(seed: number) {
     let x = seed >>> 0;
@@ -27,7 +27,7 @@ export class Random {
     return this.next() % bound;
   }
 
-  /** Returns true in this share of all calls. */
+  /** Returns true for this share of all calls, 0 to 1. */
   chance(share: number): boolean {
     return this.next() < share * 0x1_0000_0000;
   }

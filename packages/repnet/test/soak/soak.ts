@@ -1,7 +1,7 @@
 /**
- * Many flows at once through a `ChaosPath` that delays, stops and kills legs. At most one leg of
- * a flow is lost permanently. Every flow has to deliver every byte, in both directions, to exactly
- * one application socket. After the end, no state and no handle may be left.
+ * Many flows at the same time through a `ChaosPath` that delays, stops and kills connections. At most one connection of
+ * a flow is lost permanently. Every flow has to deliver every byte, in both directions, to exactly one application
+ * socket. After the end, no state and no handle may be left.
  */
 import { createHash } from 'node:crypto';
 import diagnostics from 'node:diagnostics_channel';
@@ -23,7 +23,7 @@ export interface SoakSize {
   seed: number;
   mode: Mode;
   pairing: Pairing;
-  /** Whether the first bytes of a flow are sent with the hello of one leg. */
+  /** Whether a flow sends its first bytes together with the hello of one connection. */
   eager: boolean;
 }
 
@@ -31,15 +31,15 @@ export interface SoakResult {
   flows: number;
   bytes: number;
   killed: number;
-  /** Number of legs that got a FIN before their end. */
+  /** Number of connections that got a FIN before their end. */
   cut: number;
-  /** Number of flows whose legs had less time than the path took. */
+  /** Number of flows whose timeouts were shorter than the delays of the path. */
   hurried: number;
   stalled: number;
   late: number;
-  /** One line for each flow with a fault. */
+  /** Descriptions of faults, one line for each flow with a fault. */
   faults: string[];
-  /** Largest memory of the process in each quarter of the run, in bytes, above its memory before its first run. */
+  /** Largest memory of the process in each quarter of the run, in bytes, above the memory before the first run. */
   memory: number[];
   /** Largest number of TCP sockets of the process in each quarter of the run: clients, path and server. */
   sockets: number[];
@@ -47,16 +47,16 @@ export interface SoakResult {
 
 const NUMBER_BYTES = 4;
 /**
- * Addresses of the paths: those that the clients use, and those that the server sees if source ports are kept. Two
- * flows may have one source port.
+ * Addresses of the paths: `host` is for clients, and the server sees `source` if source ports are kept. Two flows may
+ * have the same source port.
  */
 const PATHS = [
   { host: '127.0.0.2', source: '127.0.0.3' },
   { host: '127.0.0.4', source: '127.0.0.5' },
 ] as const;
-/** Longest time in milliseconds for which a late or stopped leg carries no bytes. */
+/** Longest time in milliseconds for which a late or stopped connection carries no bytes. */
 const PAUSE_MS = 60;
-/** Longest time in milliseconds for which a leg that will be lost waits until the server has both legs. */
+/** Longest time in milliseconds until the server has both connections of a flow that will lose one. */
 const PATIENCE_MS = 20_000;
 
 /** Bytes sent in both directions of a flow. Both ends derive them from the flow's number. */
@@ -90,7 +90,7 @@ function drained(socket: net.Socket): Promise<void> {
   });
 }
 
-/** Writes in pieces of random length, with pauses until 'drain'. */
+/** Writes the bytes in pieces of random length. Waits for 'drain' when the socket is full. */
 async function send(socket: net.Socket, bytes: Buffer, random: Random): Promise<void> {
   let at = 0;
   while (at < bytes.length && !socket.destroyed) {
@@ -103,24 +103,24 @@ async function send(socket: net.Socket, bytes: Buffer, random: Random): Promise<
 
 const QUARTERS = 4;
 
-/** Open TCP sockets and listeners. */
+/** Returns the open TCP sockets and listeners. */
 export const tcpHandles = (): number => process.getActiveResourcesInfo().filter((name) => name.startsWith('TCP')).length;
 
-/** State of the process before its first run. */
+/** Memory of the process before the first run. */
 let baseline: number | undefined;
 
 class Soak {
   readonly result: SoakResult;
   /**
-   * Callbacks that wait until a flow has both legs, by its identifier, with the number of ends that do not have both
-   * yet.
+   * Callbacks that wait until a flow has both connections, by flow identifier. `ends` is the number of ends that do not
+   * have both yet.
    */
   readonly #awaited = new Map<string, { ends: number; resolve: () => void }>();
   readonly #dialed = new Set<net.Socket>();
   readonly #served = new Set<net.Socket>();
-  /** Legs of each flow by index. */
+  /** Connections of each flow, by flow identifier and index. */
   readonly #legs = new Map<string, ChaosLeg[]>();
-  /** Flows that reached the server's application, by number. */
+  /** Flows that reached the server's application, by flow number. */
   readonly #surfaced = new Map<number, { count: number; sha: string | undefined }>();
 
   constructor(readonly size: SoakSize) {
@@ -129,10 +129,10 @@ class Soak {
 
   async run(): Promise<SoakResult> {
     const { size, result } = this;
-    // A flow may lose a leg before the other one has arrived, so the bytes written until then must be kept.
+    // A flow may lose a connection before the other one has arrived, so all bytes written until then must be kept.
     repnet.configure({
       ...UNHURRIED,
-      // The time is enough for a busy machine.
+      // This time is enough on a busy machine.
       legDeadline: 600_000,
       capabilityTtl: 600_000,
       eager: size.eager,
@@ -150,12 +150,14 @@ class Soak {
         to: { host: '127.0.0.1', port },
         retain: false,
         ...addresses,
-        // Only pairing by port needs the source ports. If a port is taken on the path, the leg cannot reach the server.
+        // Only pairing by port needs the source ports. If a port is in use on the path, the connection cannot reach the
+        // server.
         keepSourcePort: size.pairing === 'port',
         admit: () => 'hold',
         onLeg: (leg) => void this.#upset(leg, kills, addresses.source),
       });
-    // A flow that may lose a leg at any byte must not continue on one leg only. The other flows have the usual limit.
+    // A flow that may lose a connection at any byte must not continue on only one connection. Other flows have the
+    // usual limit.
     const paths = [await open(PATHS[0], false), await open(PATHS[1], size.mode === 'repflow')] as const;
     diagnostics.subscribe('repnet:leg:pair', this.#onPair);
     baseline ??= bytesInUse();
@@ -172,8 +174,8 @@ class Soak {
     diagnostics.unsubscribe('repnet:leg:pair', this.#onPair);
     const closed = once(server, 'close');
     server.close();
-    // A client has finished when its bytes are in the kernel, and some of them are still on the path. The server closes
-    // when its flows have ended.
+    // When a client has finished, its bytes are in the kernel, and some of them are still on the path. So the server
+    // closes only after its flows have ended.
     await closed;
     for (const path of paths) await path.close();
     for (let number = 0; number < size.flows; number += 1) {
@@ -193,8 +195,8 @@ class Soak {
   }
 
   /**
-   * Opens some flows of which one or both legs arrive after every timeout of the client. An eager flow then fails,
-   * which is intended.
+   * Returns settings for some flows with timeouts that end before one or both connections arrive. An eager flow would
+   * fail then, which is intended, so eager flows are left out.
    */
   #hurry(number: number): object {
     if (number % 8 !== 0 || this.size.pairing === 'port' || this.size.eager) return {};
@@ -225,7 +227,7 @@ class Soak {
       if (seen !== undefined) seen.sha = sha256(Buffer.concat(chunks));
     });
     socket.on('error', (error: NodeJS.ErrnoException) => {
-      // A client that gave up waiting for the banner has sent nothing.
+      // A client that gave up before the banner has sent no number, so the error is not a fault.
       if (number !== undefined) this.#fault(number, `error at the server: ${error.code ?? error.message}`);
     });
   }
@@ -257,17 +259,18 @@ class Soak {
   }
 
   /**
-   * Chooses the action for a leg when its flow is known: from the flow identifier in its preamble, or
-   * from its source port. Both legs of a flow get the same random numbers, which select one of them.
+   * Chooses the action on a connection when its flow is known: from the flow identifier in its preamble, or from its
+   * source port. Both connections of a flow get the same random numbers, which select one of the two.
    */
   async #upset(leg: ChaosLeg, kills: boolean, source: string): Promise<void> {
     const head = headOf(this.size.pairing);
-    // A flow that is plain because of the budget has no leg that it could lose.
+    // A flow that is plain because of the budget has no second connection that could be lost.
     if (this.size.pairing === 'hello' && leg.door === 'primary') return leg.admit().catch(() => {});
     let key = `${source}|${leg.client.remotePort}`;
     let index = leg.door === 'primary' ? 0 : 1;
     if (this.size.pairing === 'hello') {
-      // A leg that its client gives up before the preamble stays here, and needs no action.
+      // If the client gives up the connection before the preamble, the wait never ends. The connection needs no action
+      // then.
       await leg.up.untilTaken(head);
       key = leg.up.start.toString('hex', 16, head);
       index = leg.up.start[10] ?? 0;
@@ -294,15 +297,15 @@ class Soak {
       await delay(pause);
       lane.flow();
     } else {
-      // A leg may be lost when the other one carries the flow at both ends, and has all bytes of this one. Both ends
-      // must know both legs before that: otherwise the flow can end on the first leg, and an eager flow without a
-      // banner fails with its first leg.
+      // A connection may be lost when the other one carries the flow at both ends, and has all bytes of this one. Both
+      // ends must know both connections before that. Otherwise the flow can end on the first connection, and an eager
+      // flow without a banner fails together with its first connection.
       leg.up.allow(head);
       leg.down.allow(head);
       const flowId = publicName(key);
       const joined = this.#joined(flowId);
       await admit();
-      // The other leg may never arrive: the path had no port for it, or the flow has ended without this one.
+      // The other connection may never arrive: the path had no port for it, or the flow has ended before.
       const given = leg.clientGone().then(() => false);
       const both = await Promise.race([joined.then(() => true), given, delay(PATIENCE_MS, false, { ref: false })]);
       this.#awaited.delete(flowId);
@@ -315,8 +318,8 @@ class Soak {
         leg.reset();
         return;
       }
-      // The FIN arrives after the other leg has delivered more bytes. No reader could distinguish a FIN at the same
-      // byte from the true end.
+      // The FIN is sent after the other connection has delivered more bytes. No reader could distinguish a FIN at the
+      // same byte from the true end.
       const other = legs[1 - index];
       if (!other) return lane.flow();
       await (lane === leg.up ? other.up : other.down).until(head + at + 1);
@@ -326,7 +329,9 @@ class Soak {
     }
   }
 
-  /** Waits until the receiving end of a flow has more than `bytes`. @returns false if the flow ends before that */
+  /**
+   * Waits until the receiving end of a flow has more than `bytes` bytes. @returns false if the flow ends before that
+   */
   async #hasMore(leg: ChaosLeg, other: ChaosLeg, up: boolean, bytes: number): Promise<boolean> {
     const ports = [leg, other].map(({ client, server }) => (up ? server?.localPort : client.remotePort));
     const address = up ? leg.server?.localAddress : leg.client.localAddress;
@@ -345,7 +350,8 @@ class Soak {
   }
 
   /**
-   * Resolves when a flow has both legs at both ends. A flow with pairing by port has another identifier at its client.
+   * Resolves when a flow has both connections at both ends. With pairing by port, a flow has another identifier at its
+   * client.
    */
   #joined(flowId: string): Promise<void> {
     const ends = this.size.pairing === 'hello' ? 2 : 1;

@@ -1,6 +1,6 @@
 /**
- * Compiled, but never run: values of repnet are accepted as types of `node:net`. Checked with @types/node 20, 22 and
- * 24.
+ * Code that is compiled with @types/node 20, 22 and 24, but never runs. It shows that values of repnet have the types
+ * of `node:net`.
  */
 import * as http from 'node:http';
 import type net from 'node:net';
@@ -33,7 +33,9 @@ tls.connect({ socket: repnet.connect(443, 'host') });
 const duplex: Duplex = repnet.connect(1);
 duplex.end();
 
-/** The replicated socket has each public member of `net.Socket` with its type, except the overloads of emitters. */
+/**
+ * Members of `net.Socket` that the replicated socket must have with the same type. Overloads of emitters are left out.
+ */
 type Members = Omit<net.Socket, keyof Duplex | 'connect' | 'address' | 'setTypeOfService' | 'getTypeOfService'>;
 const members = (socket: ReplicatedSocket): { [Name in keyof Members]: unknown } => socket;
 members(new ReplicatedSocket());

@@ -1,4 +1,4 @@
-//! Link of 200 Mb/s to a network namespace, in which this program runs as the server.
+//! Link of 200 Mb/s to a network namespace. This program also runs in the namespace, as the server.
 
 use std::process::{Child, Command};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use tokio::net::TcpStream;
 pub const SERVER: &str = "10.231.7.2";
 const CLIENT: &str = "10.231.7.1";
 
-/// Link and namespace. They are removed when this is dropped.
+/// Link and namespace. Dropping this value removes both.
 pub struct Link {
     namespace: String,
     device: String,
@@ -30,7 +30,7 @@ fn run(line: &str) -> Result<(), String> {
 }
 
 impl Link {
-    /// Creates a link to a namespace, and starts this program in this namespace with a role.
+    /// Creates a link to a namespace, and starts this program in the namespace with the role `role`.
     pub async fn new(role: &str, port: u16) -> Result<Self, String> {
         let number = std::process::id();
         let mut link = Self {

@@ -31,7 +31,7 @@ use tokio::net::TcpListener;
 use tower_layer::Layer;
 use tower_service::Service;
 
-/// Bytes that are read before the purge.
+/// Number of bytes that the client reads before the purge.
 const TAKEN: usize = 10 << 20;
 const PORT: u16 = 8080;
 
@@ -44,15 +44,15 @@ struct Flags {
 /// Kind of server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Server {
-    /// The guard layer on sockets with the system's default options.
+    /// Guard layer on sockets with the system's default options.
     System,
-    /// The guard layer with `TCP_NOTSENT_LOWAT` of 16 KB.
+    /// Guard layer on sockets with a `TCP_NOTSENT_LOWAT` of 16 KB.
     LowWater,
-    /// `tailcut guard` before a service.
+    /// `tailcut guard` in front of a service.
     Sidecar,
 }
 
-/// Body without an end.
+/// Body of a response that never ends.
 struct Endless(Bytes);
 
 impl Body for Endless {
@@ -85,7 +85,7 @@ async fn serve(at: SocketAddr, options: Option<SocketOptions>) {
         let answer = service_fn(move |request| guarded.clone().call(request));
         tokio::spawn(async move {
             let builder = auto::Builder::new(TokioExecutor::new());
-            // In this measurement, clients close connections on purpose. So errors are ignored.
+            // Clients of this measurement close connections on purpose, so errors are ignored.
             let _ = builder.serve_connection(TokioIo::new(stream), answer).await;
         });
     }
@@ -137,8 +137,8 @@ async fn behind_link(role: &str) {
     }
 }
 
-/// Sends a request, reads some bytes, and drops the request. Returns the number of bytes that still arrive over the
-/// link, including packet headers, in KB.
+/// Sends a request, reads some bytes, and drops the request. Returns the bytes that still arrive over the link, in KB,
+/// including packet headers.
 async fn late(link: &Link, protocol: Protocol) -> f64 {
     let to = Authority::try_from(format!("{}:{PORT}", link::SERVER)).expect("an address");
     let connector = Connector::new(to.clone(), SocketOptions::default(), CONNECT_TIME);
@@ -164,8 +164,8 @@ async fn late(link: &Link, protocol: Protocol) -> f64 {
     loop {
         tokio::time::sleep(Duration::from_millis(200)).await;
         let now = link.received();
-        // The connection may stay open and exchange pings, so a few bytes always arrive. With so few, the answer has
-        // ended.
+        // The connection may stay open and exchange pings, so a few bytes always arrive. If fewer bytes than this limit
+        // arrive, the answer has ended.
         if now - last < 2_000 {
             return (now - purged) as f64 / 1e3;
         }

@@ -1,4 +1,4 @@
-//! Client that sends requests at random times, with or without copies. Only primaries are measured. So a primary is not
+//! Client that sends requests at random times, with or without copies. Only primaries are measured, so a primary is not
 //! dropped when its copy arrives first. A copy is dropped when its primary has arrived.
 
 use super::{Combination, draw};
@@ -25,12 +25,12 @@ type Sender = SendRequest<Empty<Bytes>>;
 const MEAN_WORK: f64 = 0.1;
 /// Size of an answer in bytes.
 const BYTES: usize = 5_000;
-/// Requests per second of each client. The two clients use 44 % of the 64 workers of both servers, and 61 % of the
-/// link's 20 Mb/s (including headers).
+/// Requests per second of each client. Together, the two clients use 44 % of the 64 workers of both servers, and 61 %
+/// of the link's 20 Mb/s (headers included).
 const RATE: f64 = 140.0;
-/// Time at the beginning that is not measured, because queues are not yet filled.
+/// Time at the start that is not measured, because the queues are still filling.
 const WARM: Duration = Duration::from_secs(2);
-/// Time after which a primary counts as not arrived.
+/// Time after which a primary counts as lost.
 const DRAIN: Duration = Duration::from_secs(20);
 
 async fn connect(
@@ -84,7 +84,7 @@ pub async fn run(
     loop {
         due += Duration::from_secs_f64(draw::exponential(&mut random, 1.0 / RATE));
         let work = draw::exponential(&mut random, MEAN_WORK);
-        // These values are drawn even for a request that is not sent: then they are the same in every combination.
+        // These values are also drawn for a request that is not sent, so that they are the same in every combination.
         let first = usize::from(draw::uniform(&mut random) < 0.5);
         if due > begin + WARM + time {
             break;

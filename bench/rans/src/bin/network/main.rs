@@ -27,7 +27,7 @@ use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::Duration;
 use tailcut_rans::socket::Dscp;
 
-/// Case of the measurement.
+/// Combination of options that is measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Combination {
     /// Whether requests have copies.
@@ -63,7 +63,7 @@ impl Combination {
     }
 }
 
-/// Running lab. It ends when this is dropped.
+/// Running lab. Dropping this value ends the lab.
 struct Lab {
     tailcut: String,
     process: Child,

@@ -1,6 +1,6 @@
 //! Arithmetic in GF(256) with the polynomial of RFC 6330 (section 5.7): x^8 + x^4 + x^3 + x^2 + 1.
 
-/// Returns the product of two elements.
+/// Returns the product of two elements of the field.
 pub(super) const fn multiply(a: u8, b: u8) -> u8 {
     let (mut a, mut b, mut product) = (a, b, 0);
     while b != 0 {
@@ -17,7 +17,7 @@ pub(super) const fn multiply(a: u8, b: u8) -> u8 {
     product
 }
 
-/// Inverse of each element. The entry of 0, which has no inverse, is 0.
+/// Inverse of each element of the field. The element 0 has no inverse, so its entry is 0.
 const INVERSE: [u8; 256] = {
     let mut table = [0; 256];
     let mut power = 1;
@@ -42,9 +42,9 @@ pub(crate) const fn inverse(a: u8) -> u8 {
     INVERSE[a as usize]
 }
 
-/// Two tables for each factor: the products with 0 to 15, and the products with 0, 16, 32, up to 240. The
-/// product with a byte is the sum of one entry of each table. The low half of the byte selects the first
-/// entry, and the high half selects the second.
+/// Two tables for each factor. The first has the products with 0 to 15, and the second has the products with 0, 16, 32,
+/// up to 240. The product of the factor and a byte is the sum of two entries: the low half of the byte selects the
+/// first entry, and the high half selects the second.
 pub(super) static HALVES: [[u8; 32]; 256] = {
     let mut table = [[0; 32]; 256];
     let mut factor = 0;
@@ -60,9 +60,8 @@ pub(super) static HALVES: [[u8; 32]; 256] = {
     table
 };
 
-/// Matrix over GF(2) for each factor: it multiplies by the factor. It has the format of the instruction
-/// GF2P8AFFINEQB: bit i of a product is the parity of (byte 7 - i of the matrix) AND (the other
-/// factor).
+/// Matrix over GF(2) for each factor, which multiplies a byte by this factor. Its format is the format of the
+/// instruction GF2P8AFFINEQB: bit i of a product is the parity of (byte 7 - i of the matrix) AND (the byte).
 #[cfg(target_arch = "x86_64")]
 pub(super) static MATRICES: [u64; 256] = {
     let mut table = [0; 256];
@@ -90,7 +89,7 @@ mod tests {
 
     #[test]
     fn the_field_is_that_of_rfc_6330() {
-        // The first powers of 2 are as in section 5.7.3, and 2^255 is 1.
+        // The first powers of 2 are listed in RFC 6330, section 5.7.3. 2^255 is 1.
         let mut power = 1;
         let mut powers = Vec::new();
         for _ in 0..255 {

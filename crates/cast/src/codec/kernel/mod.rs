@@ -1,4 +1,4 @@
-//! Sums of products over GF(256), with the fastest instructions of the processor.
+//! Sums of products over GF(256). They use the fastest instructions of the processor.
 
 mod field;
 #[cfg(target_arch = "aarch64")]
@@ -14,10 +14,10 @@ mod x86;
 use core::fmt;
 pub(super) use field::inverse;
 
-/// Implementation of the arithmetic that this processor can run.
+/// Implementation of the arithmetic for one kind of instructions, which this processor has.
 ///
-/// A value of this type proves that the processor has the instructions: only [`Kernel::available`]
-/// creates values, after it has queried the processor.
+/// A value of this type proves that the processor has the instructions. Only [`Kernel::available`] creates values,
+/// after a query of the processor.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Kernel(Instructions);
 
@@ -36,8 +36,7 @@ enum Instructions {
 }
 
 impl Kernel {
-    /// Returns all kernels that this processor can run, fastest first. The last one runs on every
-    /// processor.
+    /// Returns all kernels that this processor can run, fastest first. The last kernel runs on every processor.
     pub fn available() -> Vec<Kernel> {
         let mut kernels = Vec::new();
         #[cfg(target_arch = "x86_64")]
@@ -58,12 +57,12 @@ impl Kernel {
         kernels
     }
 
-    /// Returns the fastest kernel.
+    /// Returns the fastest kernel that this processor can run.
     pub fn best() -> Kernel {
         Self::available()[0]
     }
 
-    /// Returns the name: `gfni-avx512`, `gfni-avx2`, `avx2`, `neon` or `scalar`.
+    /// Returns the kernel's name: `gfni-avx512`, `gfni-avx2`, `avx2`, `neon` or `scalar`.
     pub fn name(self) -> &'static str {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
@@ -78,9 +77,9 @@ impl Kernel {
         }
     }
 
-    /// Returns the picoseconds per byte of an input of a sum, and per byte of a term that is added,
-    /// as measured on one machine (`examples/codec.rs`, Zen 5). NEON was not measured. It has the
-    /// figures of AVX2, which uses the same method.
+    /// Returns two times in picoseconds: for each byte of an input of a sum, and for each byte of a term that is added.
+    /// They were measured on one machine (`examples/codec.rs`, Zen 5). NEON was not measured and has the times of AVX2,
+    /// which uses the same method.
     pub(super) fn speed(self) -> (u64, u64) {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
@@ -95,9 +94,8 @@ impl Kernel {
         }
     }
 
-    /// Sets each output to the sum of all inputs, each multiplied by its factor in the output's
-    /// row. `rows` contains one row after the other, with a factor for each pair of input and
-    /// output. All inputs and outputs have the same length.
+    /// Sets each output to the sum of all inputs, each multiplied by a factor. `rows` contains one row for each output,
+    /// with one factor for each input. All inputs and outputs have the same length.
     pub(super) fn product(self, rows: &[u8], inputs: &[&[u8]], outputs: &mut [&mut [u8]]) {
         let Some(length) = outputs.first().map(|output| output.len()) else {
             return;
@@ -129,7 +127,7 @@ impl Kernel {
         }
     }
 
-    /// Adds `term` times `factor` to `sum`, which has the same length.
+    /// Adds the product of `term` and `factor` to `sum`. Both buffers have the same length.
     pub(super) fn add_scaled(self, sum: &mut [u8], term: &[u8], factor: u8) {
         debug_assert_eq!(sum.len(), term.len());
         match self.0 {

@@ -1,4 +1,4 @@
-//! Kernel for any processor. The results of the other kernels must equal its results.
+//! Kernel for every processor. All other kernels must have the same results.
 
 use super::field::HALVES;
 

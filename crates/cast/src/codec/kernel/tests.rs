@@ -1,18 +1,19 @@
-//! Tests that every kernel equals the scalar one, and that the scalar one equals the definition.
+//! Tests that all kernels have the results of the scalar kernel, and that these results match the definition.
 
 use super::*;
 use tailcut_units::mix64;
 
-/// Bytes before and after each buffer that no kernel may change.
+/// Number of guard bytes before and after each buffer. No kernel may change them.
 const GUARD: usize = 70;
 
-/// Returns bytes that look random and depend only on the seed.
+/// Returns pseudo-random bytes that depend only on the seed.
 fn bytes(seed: u64, length: usize) -> Vec<u8> {
     let words = (0..length as u64).map(|i| mix64(mix64(seed) ^ i));
     words.map(|word| word as u8).collect()
 }
 
-/// Checks sums over `inputs` buffers of `length` bytes, each buffer with another alignment.
+/// Compares a kernel's sums with the definition. There are `inputs` buffers of `length` bytes, each with another
+/// alignment.
 fn product_equals_the_definition(kernel: Kernel, outputs: usize, inputs: usize, length: usize) {
     let seed = (outputs << 32 | inputs << 20 | length) as u64;
     let rows = bytes(seed, outputs * inputs);
@@ -107,8 +108,8 @@ fn a_sum_of_nothing_is_zero() {
 
 #[test]
 fn a_wrong_length_is_no_access_outside_of_a_slice() {
-    // This includes release builds without debug assertions: the loops check their indexes like all
-    // safe code.
+    // The loops check their indexes in release builds too. So a wrong length must cause a panic or touch only the
+    // slices.
     for kernel in Kernel::available() {
         let result = std::panic::catch_unwind(|| {
             let (short, mut output) = ([1; 100], [0; 640]);

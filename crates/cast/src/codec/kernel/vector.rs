@@ -1,16 +1,16 @@
-//! Loops of the kernels that use vector instructions, as a macro for all of them.
+//! Loops of the vector kernels. A macro creates them for each kind of vector.
 
-/// Creates `product` and `add_scaled` from a few operations that differ: a vector of `$width` bytes
-/// ([`load`], [`store`], [`zero`], [`xor`]), and `times`, the products of its bytes with a factor.
-/// `$single` is the width in vectors of a tile of one output, `$several` the width of a tile of
-/// four outputs. Both are as large as the registers allow.
+/// Creates `product` and `add_scaled` from operations that differ between kernels. [`load`], [`store`], [`zero`] and
+/// [`xor`] work on a vector of `$width` bytes. `times` multiplies the bytes of a vector by a factor. A tile has
+/// `$single` vectors of one output, or `$several` vectors of each of four outputs. Both numbers are as large as the
+/// registers allow.
 ///
-/// Unsafe code is only in `load` and `store` of the module that uses this macro. The loops index
-/// slices with bounds checks, so a wrong length causes a panic.
+/// Only `load` and `store` of the calling module contain unsafe code. The loops index slices with bounds checks, so a
+/// wrong length causes a panic.
 macro_rules! loops {
     ($features:literal, $vector:ty, $width:literal, $single:literal, $several:literal) => {
-        /// Computes sums for the first `R` outputs, of `V` vectors starting at byte `at`. Each
-        /// input is read once for all `R` outputs.
+        /// Computes `V` vectors of the first `R` outputs, starting at byte `at`. Each input is read only once for all
+        /// `R` outputs.
         #[target_feature(enable = $features)]
         fn tile<const R: usize, const V: usize>(
             rows: &[u8],
@@ -39,8 +39,8 @@ macro_rules! loops {
             }
         }
 
-        /// Computes `V` vectors of all outputs, starting at byte `at`: four outputs at a time, then
-        /// the rest.
+        /// Computes `V` vectors of all outputs, starting at byte `at`. First computes four outputs at a time, then the
+        /// remaining one to three.
         #[target_feature(enable = $features)]
         fn columns<const V: usize>(
             rows: &[u8],
@@ -61,8 +61,8 @@ macro_rules! loops {
             }
         }
 
-        /// Computes all outputs over their whole length, which is at least `V` vectors. The last
-        /// vectors overlap with the previous ones and have the same result there.
+        /// Computes all outputs over their whole length, which is at least `V` vectors. The last vectors may overlap
+        /// with earlier ones, and compute the same bytes again.
         #[target_feature(enable = $features)]
         fn sweep<const V: usize>(
             rows: &[u8],

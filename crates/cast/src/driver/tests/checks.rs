@@ -1,5 +1,5 @@
-//! Tests of checks: whether an endpoint answers, and which endpoints receive from a multicast
-//! group.
+//! Tests of checks. A check shows whether an endpoint answers. A check to a multicast group shows which endpoints
+//! receive from the group.
 
 use super::{Datagram, Memory, address, credits, keyed};
 use crate::driver::check_codec::{CheckCodec, GroupListeners};
@@ -18,7 +18,7 @@ fn group() -> SocketAddr {
     SocketAddr::from(([239, 1, 2, 3], 7_000))
 }
 
-/// Returns the datagrams that an engine sends when a datagram arrives.
+/// Returns the datagrams that an engine sends after it has received `bytes`.
 fn answers(engine: &mut Engine, now: Time, to: SocketAddr, bytes: &[u8]) -> Vec<Datagram> {
     let ancillary = Ancillary {
         class: TrafficClass(0x29),
@@ -85,7 +85,7 @@ fn under_a_key_only_those_who_have_it_get_an_answer() {
         let asked = codec.write(&check).expect("a check");
         assert!(answers(&mut engine, now, address(1), &asked).is_empty());
     }
-    // An echo that was changed on its way is ignored.
+    // The engine ignores an echo whose bytes were changed on the path.
     let mut engine = keyed(1, credits(), Some(key(1)));
     let mut codec = CheckCodec::new(Some(&key(1))).expect("random bytes");
     let asked = codec.write(&check).expect("a check");
@@ -108,7 +108,7 @@ fn few_checks_that_came_by_a_group_are_answered() {
         let now = Time::ZERO + Duration::from_us(100) * step;
         given += answers(&mut engine, now, group(), &asked).len();
     }
-    // GROUP_ANSWERS is 100 a second, so 200 in 2 s. The range leaves room for one BURST of 100.
+    // The limit GROUP_ANSWERS is 100 per second, so 200 in 2 s. One BURST of 100 answers may be added.
     assert!((200..=300).contains(&given), "{given} in 2 s");
 }
 

@@ -1,4 +1,4 @@
-//! Tests with two drivers whose datagrams are lost, duplicated, delayed and reordered.
+//! Tests with two drivers. The network loses, duplicates, delays and reorders datagrams.
 
 use super::{Memory, address, config, credits, engine, keyed, object};
 use crate::codec::Codes;
@@ -16,7 +16,7 @@ use tailcut_units::{Duration, FlowId, Time, mix64};
 use tailcut_wire::scdp::credit;
 use tailcut_wire::set_condition;
 
-/// Clock that a test sets.
+/// Clock whose time a test sets.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Set(pub(super) Time);
 
@@ -26,16 +26,16 @@ impl Clock for Set {
     }
 }
 
-/// Faults of the network. Each probability is given as a number of datagrams in 1,000.
+/// Faults of the network. A probability of `n` means n of 1,000 datagrams.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Faults {
     pub(super) seed: u64,
     pub(super) lost: u64,
     pub(super) doubled: u64,
     pub(super) late: u64,
-    /// Datagrams that are cut to the length of a trimmed symbol.
+    /// Probability that a datagram is cut to the length of a trimmed symbol.
     pub(super) trimmed: u64,
-    /// Largest datagram that the network carries, in bytes.
+    /// Size of the largest datagram that the network carries, in bytes.
     pub(super) most: usize,
 }
 
@@ -55,7 +55,7 @@ pub(super) struct World {
     pub(super) drivers: [Driver<Memory, Set>; 2],
     pub(super) faults: Faults,
     pub(super) now: Time,
-    /// All datagrams that were ever sent.
+    /// All datagrams that were sent since the start.
     pub(super) log: Vec<super::Datagram>,
     on_the_way: BTreeMap<(Time, u64), super::Datagram>,
     count: u64,
@@ -63,7 +63,7 @@ pub(super) struct World {
     pub(super) received: [Vec<Vec<u8>>; 2],
     pub(super) sent: [Vec<FlowId>; 2],
     pub(super) failed: Vec<Failure>,
-    /// Number of completion messages that will be lost.
+    /// Number of completion messages that the network will still lose.
     pub(super) lost_dones: u32,
 }
 
@@ -101,20 +101,20 @@ impl World {
         mix64(self.faults.seed ^ mix64(self.count)) % 1_000
     }
 
-    /// Puts the datagrams that a driver has sent on their way.
+    /// Moves the sent datagrams of a driver into the network.
     fn carry(&mut self, at: usize) {
         while let Some(mut datagram) = self.drivers[at].net.sent.pop_front() {
             self.log.push(datagram.clone());
             if datagram.bytes.len() > self.faults.most {
                 continue;
             }
-            // A completion message of version 2 starts with 25.
+            // The first byte of a completion message of version 2 is 0x25.
             if datagram.bytes[0] == 0x25 && self.lost_dones > 0 {
                 self.lost_dones -= 1;
                 continue;
             }
             if self.draw() < self.faults.trimmed && datagram.bytes.len() > 500 {
-                // Packets of version 1 start with e1, and symbols of version 2 with 20.
+                // The first byte is 0xe1 for packets of version 1, and 0x20 for symbols of version 2.
                 let kept = match datagram.bytes[0] {
                     0xe1 => set_condition(&mut datagram.bytes, Condition::Trimmed).expect("v1"),
                     0x20 => credit::SYMBOL_BYTES,
@@ -141,7 +141,7 @@ impl World {
         }
     }
 
-    /// Lets a driver process all datagrams that have arrived, and puts its datagrams on their way.
+    /// Delivers the datagrams that have arrived at a driver. Then moves its new datagrams into the network.
     pub(super) fn step(&mut self, at: usize) {
         self.drivers[at].clock = Set(self.now);
         while self.drivers[at].turn().expect("memory") {}
@@ -149,7 +149,7 @@ impl World {
             let decoded = job.run(&self.codes);
             self.drivers[at].engine.on_decoded(self.now, &decoded);
         }
-        // The results of the decodings may cause further datagrams.
+        // Decoded blocks may cause further datagrams. So the driver runs until it has nothing more to do.
         while self.drivers[at].turn().expect("memory") {}
         for news in super::news(&mut self.drivers[at].engine) {
             match news {
@@ -161,7 +161,7 @@ impl World {
         self.carry(at);
     }
 
-    /// Runs until no datagram is on its way and no timer is due before `until`.
+    /// Runs until the network is empty and no timer is due before `until`.
     pub(super) fn run(&mut self, until: Time) {
         loop {
             for at in [0, 1] {
@@ -178,7 +178,7 @@ impl World {
             if next > until {
                 return;
             }
-            // The time always advances, so that the loop ends.
+            // The time must always advance. Otherwise the loop would not end.
             self.now = next.max(self.now + Duration::from_ps(1));
             while let Some(first) = self.on_the_way.first_entry()
                 && first.key().0 <= self.now
@@ -206,7 +206,7 @@ proptest! {
         cases: 32, failure_persistence: None, ..ProptestConfig::default()
     })]
 
-    /// Every object arrives complete and exactly once, despite all faults of the network.
+    /// Despite all faults of the network, every object arrives complete and exactly once.
     #[test]
     fn objects_arrive_once_and_whole(
         mode in 0..3,
@@ -266,7 +266,7 @@ fn what_the_socket_has_no_room_for_waits() {
     world.send(0, sent.clone());
     world.step(0);
     assert!(world.drivers[0].engine.is_blocked() && world.on_the_way.is_empty());
-    // The socket accepts two messages at first, then all.
+    // The socket accepts two messages at first. Later it accepts all messages.
     world.drivers[0].net.room = Some(2);
     world.step(0);
     assert!(world.drivers[0].engine.is_blocked());

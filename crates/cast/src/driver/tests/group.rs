@@ -1,5 +1,5 @@
-//! Tests with one sender and several receivers on a network with losses. The sender sends datagrams either
-//! to each receiver or to a multicast group.
+//! Tests with one sender and several receivers on a network that loses datagrams. The sender sends separate datagrams
+//! to each receiver, or datagrams to a multicast group.
 
 use super::{Memory, address, credits, keyed, news, object};
 use crate::driver::engine::{Engine, News};
@@ -18,9 +18,9 @@ fn group() -> SocketAddr {
     SocketAddr::from(([239, 1, 2, 3], 7_000))
 }
 
-/// Runs engines that exchange datagrams until no datagram is left. `path` returns the delay of a
-/// datagram from one engine to another, or `None` if it is lost. Returns the objects that arrived
-/// at each engine, and the datagrams that each has sent.
+/// Lets engines exchange datagrams until no datagram is left. `path` returns the delay of a datagram from one engine to
+/// another, or `None` if the datagram is lost. Returns for each engine the objects that have arrived and the datagrams
+/// that it has sent.
 fn exchange(
     mut engines: Vec<Engine>,
     tasks: Vec<(usize, Task)>,
@@ -71,7 +71,7 @@ fn exchange(
         for engine in &mut engines {
             while engine.next_timeout().is_some_and(|at| at <= now) {
                 engine.on_timeout(now);
-                // A timer that is set now may be due at the same time.
+                // A new timer may be due at the current time. So the time advances by the smallest step.
                 now += Duration::from_ps(1);
             }
         }
@@ -96,9 +96,8 @@ fn exchange(
     (received, sent)
 }
 
-/// Runs engine 0 as the sender and all other engines as receivers. One datagram in twenty is lost.
-/// Returns the objects that arrived at each engine, the final states of the receivers, and the
-/// number of datagrams of the sender.
+/// Lets engine 0 send an object to all other engines. The network loses one datagram in twenty. Returns the objects
+/// that arrived at each engine, the final states of the receivers, and the number of datagrams that the sender sent.
 fn run(engines: Vec<Engine>, kind: Kind, bytes: &[u8]) -> (Vec<Vec<u8>>, Vec<Stage>, usize) {
     let to: Vec<SocketAddr> = (1..=RECEIVERS).map(address).collect();
     let task = Task::new(to, kind, Payload::new(bytes.to_vec()));
@@ -140,7 +139,7 @@ fn a_receiver_that_is_not_there_is_left_out() {
     };
     let bytes = object(500_000, 1);
     for kind in [Kind::All(drop), Kind::Group(group(), drop)] {
-        // The last receiver has another key.
+        // The last receiver has a different key, so it cannot decrypt anything.
         let key = |me| Some(Key::new(Cipher::default(), [(me == RECEIVERS) as u8; 32]));
         let engines = (0..=RECEIVERS).map(|me| keyed(me, credits(), key(me)));
         let (received, stages, _) = run(engines.collect(), kind, &bytes);

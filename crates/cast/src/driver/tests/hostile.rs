@@ -1,4 +1,4 @@
-//! Tests with malicious packets.
+//! Tests with malicious packets in paper mode.
 
 use super::{Memory, address, config, engine, object};
 use crate::driver::engine::Engine;
@@ -51,7 +51,7 @@ fn opening(flow: u32, length: u64, blocks: u32, symbol: u32) -> Vec<u8> {
     bytes
 }
 
-/// Returns the number of datagrams that an engine answers with.
+/// Returns the number of datagrams in the answers of an engine.
 fn answers(engine: &mut Engine) -> usize {
     let mut net = Memory::new(address(0));
     while engine.transmit(NOW, &mut net, 64) {}
@@ -85,7 +85,7 @@ fn words_of_others_about_an_object_are_not_heard() {
     let flow = engine
         .send(NOW, Task::one(address(1), Payload::new(object(100_000, 1))))
         .expect("few peers");
-    // The initial window is 12 symbols.
+    // The initial window of the transport is 12 symbols.
     assert_eq!(answers(&mut engine), 12);
     let packet = Packet {
         prefix: Prefix {
@@ -135,7 +135,7 @@ fn a_symbol_that_is_not_as_long_as_its_object_says_is_dropped() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// An engine does not panic when an SCDP packet arrives in which a few bytes are changed.
+    /// If a few bytes of an SCDP packet are changed, the engine must not panic.
     #[test]
     fn any_bytes_are_taken(
         changes in proptest::collection::vec(

@@ -1,4 +1,4 @@
-//! Tests of drivers with a key, against attackers that listen, replay and forge.
+//! Tests of drivers with a key. The attackers read packets, replay them, and forge packets.
 
 use super::faults::{FOR_LONG, Faults, World};
 use super::{address, credits, keyed, object};
@@ -52,13 +52,13 @@ fn nothing_of_an_object_can_be_read_on_its_way() {
 
 #[test]
 fn what_was_recorded_leads_to_nothing_when_it_is_played_again() {
-    // The first object is pushed as a whole, the second is longer.
+    // The first object is pushed as a whole. The second is longer and needs pulls.
     for length in [5_000, 200_000] {
         let mut world = world();
         world.send(0, object(length, 1));
         world.run(FOR_LONG);
         assert_eq!(world.received[1].len(), 1);
-        // The replay goes to a receiver that has restarted, and to one that has kept its state.
+        // The old packets arrive at a receiver that has restarted, and at a receiver that still has its state.
         let mut anew = keyed(1, credits(), Some(key(1)));
         let now = world.now;
         for datagram in world
@@ -102,7 +102,7 @@ fn those_with_another_key_or_none_get_no_answer() {
 fn a_changed_bit_is_as_good_as_a_loss() {
     let mut world = world();
     world.send(0, object(100_000, 1));
-    // Each datagram of the offer and the pushed symbols arrives with one bit changed.
+    // One bit is changed in each datagram of the offer and of the pushed symbols.
     world.step(0);
     let mut engine = keyed(1, credits(), Some(key(1)));
     for (number, datagram) in world.log.iter().enumerate() {
@@ -123,7 +123,7 @@ fn a_last_word_that_is_lost_is_said_again() {
             let mut world = World::with(engines, Faults::NONE);
             world.lost_dones = 3;
             world.send(0, object(length, 1));
-            // The transfer must end before the sender gives up.
+            // The transfer must end before the sender's timeouts end it.
             world.run(Time::ZERO + Duration::from_ms(2_000));
             assert_eq!(world.received[1].len(), 1);
             assert_eq!(world.sent[0].len(), 1, "{:?}", world.failed);

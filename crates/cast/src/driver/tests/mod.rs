@@ -1,4 +1,4 @@
-//! Tests of the driver in memory, in simulated time.
+//! Tests of the driver. The network is in memory, and the time is simulated.
 
 mod checks;
 mod faults;
@@ -28,19 +28,19 @@ use tailcut_units::{HostId, mix64};
 #[derive(Clone, Debug)]
 struct Datagram {
     from: SocketAddr,
-    /// Source address that the sender has selected for the datagram.
+    /// Source address that the sender has chosen for the datagram.
     leaves: Option<IpAddr>,
     to: SocketAddr,
     class: TrafficClass,
     bytes: Vec<u8>,
 }
 
-/// Socket in memory.
+/// Socket whose datagrams stay in memory.
 #[derive(Debug)]
 struct Memory {
     local: SocketAddr,
     segments: usize,
-    /// Messages that the socket accepts before its buffer is full. `None`: no limit.
+    /// Number of messages that the socket accepts before its buffer is full. `None`: no limit.
     room: Option<usize>,
     arrived: VecDeque<Datagram>,
     sent: VecDeque<Datagram>,
@@ -114,7 +114,7 @@ fn address(host: u32) -> SocketAddr {
     SocketAddr::from(([10, 0, 0, host as u8], 7_000))
 }
 
-/// Returns parameters of paper mode, with the transport's own pace of pulls.
+/// Returns parameters of paper mode. The transport sets the pace of the pulls.
 fn config() -> ScdpConfig {
     ScdpConfig {
         symbol: 1_000,
@@ -145,7 +145,7 @@ fn keyed(me: u32, config: ScdpConfig, key: Option<Key>) -> Engine {
     })
 }
 
-/// Returns parameters of credit mode, for hosts that do not trust each other.
+/// Returns parameters of credit mode. The hosts do not trust each other.
 fn credits() -> ScdpConfig {
     let pushed = Limits::SOCKETS.pushed;
     ScdpConfig {
@@ -156,7 +156,7 @@ fn credits() -> ScdpConfig {
     }
 }
 
-/// Returns bytes without repetition.
+/// Returns pseudo-random bytes for an object.
 fn object(length: usize, seed: u64) -> Vec<u8> {
     let words = (0..length.div_ceil(8) as u64).map(|at| mix64(at ^ (seed << 40)));
     let mut bytes: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
@@ -164,7 +164,7 @@ fn object(length: usize, seed: u64) -> Vec<u8> {
     bytes
 }
 
-/// Returns all events of an engine.
+/// Returns all waiting events of an engine.
 fn news(engine: &mut Engine) -> Vec<News> {
     std::iter::from_fn(|| engine.poll_news()).collect()
 }

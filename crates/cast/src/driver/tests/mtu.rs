@@ -1,4 +1,4 @@
-//! Tests of paths that silently drop large datagrams.
+//! Tests of paths that drop large datagrams without an error message.
 
 use super::faults::{FOR_LONG, Faults, World};
 use super::{credits, keyed, object};
@@ -23,7 +23,7 @@ fn world(key: Option<Key>, most: usize) -> World {
     World::with(engines, faults)
 }
 
-/// Returns the length in bytes of the longest datagram in the log, starting at index `at`.
+/// Returns the length in bytes of the longest datagram in the log, from index `at` to the end.
 fn longest(world: &World, at: usize) -> usize {
     let lengths = world.log[at..].iter().map(|datagram| datagram.bytes.len());
     lengths.max().unwrap_or(0)
@@ -41,7 +41,7 @@ fn an_object_starts_again_with_smaller_symbols_where_large_datagrams_vanish() {
             assert!(world.received[1] == [sent.clone()], "{most} bytes");
             assert_eq!(world.drivers[0].engine.counts().shrunk, 1);
             assert!(world.drivers[1].engine.incoming.is_empty());
-            // The next object starts with the size that was found.
+            // The next object uses the size that the search has found.
             let from = world.log.len();
             world.send(0, sent.clone());
             world.run(FOR_LONG);

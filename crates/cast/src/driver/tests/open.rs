@@ -1,4 +1,4 @@
-//! Tests on a network on which any host may send.
+//! Tests on an open network, where any host may send packets.
 
 use super::faults::{FOR_LONG, Faults, World};
 use super::{Memory, address, credits, engine, object};
@@ -55,7 +55,7 @@ fn arrive(engine: &mut Engine, now: Time, from: SocketAddr, bytes: &[u8]) {
     engine.on_incoming(now, &incoming);
 }
 
-/// Returns the number of bytes and of datagrams that an engine sends.
+/// Returns two numbers for the answers of an engine: bytes and datagrams.
 fn answers(engine: &mut Engine, now: Time) -> (usize, usize) {
     let mut net = Memory::new(address(1));
     while engine.transmit(now, &mut net, 64) {}
@@ -63,7 +63,7 @@ fn answers(engine: &mut Engine, now: Time) -> (usize, usize) {
     (bytes.sum(), net.sent.len())
 }
 
-/// Returns a forged address.
+/// Returns a forged address that depends on `number`.
 fn forged(number: u64) -> SocketAddr {
     SocketAddr::from(([198, 51, (number >> 8) as u8, number as u8], 9))
 }
@@ -75,7 +75,7 @@ fn openings_whose_sender_never_answers_fill_no_memory_and_get_less_than_they_sen
     let now = Time::from_ns(1);
     let (mut sent, mut got) = (0, 0);
     for number in 0..200 {
-        // Symbols follow, as if the sender had received pulls.
+        // After the offer come symbols, as if the attacker had received pulls.
         let mut all = vec![offer(number, 16 << 20)];
         all.extend((0..40).map(|at| symbol(number, at)));
         for bytes in all {
@@ -86,7 +86,7 @@ fn openings_whose_sender_never_answers_fill_no_memory_and_get_less_than_they_sen
         }
     }
     assert_eq!(engine.counts().no_room, 0);
-    // An honest sender of a large object succeeds, because it answers a token.
+    // A sender with an unforged address answers a token. So its large object still arrives.
     world.now = now;
     let sent = object(19 << 20, 1);
     world.send(0, sent.clone());
@@ -179,7 +179,7 @@ fn above_the_half_open_limit_tokens_are_given_and_no_more_than_ten_thousand_a_se
     let mut engine = engine(1, credits());
     let mut given = 0;
     for number in 0..30_000u64 {
-        // One offer arrives every 20 us, each from another forged address.
+        // An offer arrives every 20 us. Each offer has a different forged address.
         let now = Time::from_ns(number * 20_000);
         let bytes = offer(number, 1 << 20);
         arrive(&mut engine, now, forged(number), &bytes);
@@ -187,7 +187,7 @@ fn above_the_half_open_limit_tokens_are_given_and_no_more_than_ten_thousand_a_se
         assert!(got <= bytes.len());
         given += if number >= 64 { count } else { 0 };
     }
-    // The test lasts 0.6 s.
+    // The test lasts 0.6 s. The expected number is the limit of 10,000 answers per second.
     assert!((5_900..=6_100).contains(&given), "{given}");
     assert!(engine.incoming.len() <= 64);
 }
@@ -207,7 +207,7 @@ fn short_offers_get_no_answer() {
 #[test]
 fn one_address_has_as_many_sessions_as_it_may() {
     let mut config = credits();
-    // With this limit, only the limit of 64 sessions per address applies.
+    // Half-open sessions are not limited here. So the limit of 64 sessions per address decides.
     config.limits.half_open = 100;
     let mut engine = engine(1, config);
     let now = Time::from_ns(1);
@@ -250,7 +250,7 @@ fn somebody_who_knows_a_session_cannot_send_its_answers_elsewhere_for_long() {
     arrive(engine, world.now, forged(1), &forgery);
     let (got, _) = answers(engine, world.now);
     assert!(got <= forgery.len());
-    // The next symbol moves the connection back to the old address.
+    // The next symbol comes from the old address and moves the connection back.
     world.run(FOR_LONG);
     assert!(world.received[1].len() == 1);
 }
@@ -270,7 +270,7 @@ fn replies_leave_from_the_address_that_was_spoken_to() {
 #[test]
 fn a_receiver_that_has_no_room_gets_the_object_later() {
     let mut world = World::new(credits(), Faults::NONE);
-    // With these reservations, only 2 of the receiver's 64 MiB are free.
+    // These reservations leave only 2 of the receiver's 64 MiB.
     let held = world.drivers[1]
         .engine
         .incoming_sessions
@@ -322,7 +322,7 @@ fn at_thirty_percent_loss_an_object_arrives() {
     }
 }
 
-/// Generates a packet of any kind for session 1, or bytes that are nearly a packet.
+/// Generates any kind of packet for session 1, or bytes that are almost a packet.
 fn any_packet() -> impl Strategy<Value = Vec<u8>> {
     let kinds = prop_oneof![
         (any::<[u32; 4]>(), any::<u8>(), any::<bool>()).prop_map(|(words, class, trimmed)| {
@@ -378,7 +378,7 @@ fn any_packet() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// The engine does not panic and its memory stays bounded, whatever packets arrive.
+    /// No sequence of packets causes a panic or unlimited memory.
     #[test]
     fn any_packets_are_taken(packets in proptest::collection::vec(any_packet(), 1..60)) {
         let mut engine = engine(1, credits());

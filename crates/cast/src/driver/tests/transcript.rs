@@ -1,5 +1,5 @@
-//! The simulator runs the driver's engines over bytes and must produce the same record as with
-//! hosts that exchange segments: every packet leaves at the same time.
+//! Compares two kinds of simulated hosts. The first kind exchanges segments, and the second runs the driver's engines
+//! over bytes. Both must give the same record: every packet is sent at the same time.
 
 use super::{Memory, address, engine, news, object};
 use crate::codec::Codes;
@@ -26,7 +26,7 @@ mod support;
 fn config(mode: Mode) -> ScdpConfig {
     ScdpConfig {
         mode,
-        // Every path carries symbols of this size, because the simulator has no probes.
+        // The simulator has no probes. So every path must carry symbols of this size.
         symbol: 1_160,
         delivery: Delivery::Blocks {
             order: BlockOrder::AsWhole,
@@ -36,17 +36,17 @@ fn config(mode: Mode) -> ScdpConfig {
     }
 }
 
-/// Bytes of the simulated segments. The field `rank` of a segment is its index in this list.
+/// Bytes of the simulated segments. The index of a segment in this list is its field `rank`.
 type Wire = Arc<Mutex<Vec<Vec<u8>>>>;
 
-/// Simulated host that runs an engine.
+/// Simulated host that runs the driver's engine.
 struct OverBytes {
     me: HostId,
     engine: Engine,
     net: Memory,
     wire: Wire,
     codes: Codes,
-    /// Flow numbers in the simulator.
+    /// Flow number in the simulator, by the engine's flow number.
     flows: BTreeMap<FlowId, FlowId>,
     events: VecDeque<Event>,
 }
@@ -86,13 +86,13 @@ impl OverBytes {
 impl Transport for OverBytes {
     fn submit(&mut self, now: Time, message: Message) {
         let mut bytes = object(message.bytes as usize, message.flow.0.into());
-        // `News::Received` does not contain the flow number, so `settle` reads it from these bytes.
+        // `News::Received` does not contain the flow number. So the object starts with it, and `settle` reads it.
         bytes[..4].copy_from_slice(&message.flow.0.to_be_bytes());
         let sent = self
             .engine
             .send(now, Task::one(address(message.dst.0), Payload::new(bytes)));
         self.flows.insert(sent.expect("few peers"), message.flow);
-        // A host reports this event when a flow starts. The engine drops it.
+        // A simulated host reports this event at the start of a flow. The engine drops the event.
         self.events.push_back(Event::Established(message.flow));
         self.settle(now);
     }
@@ -102,7 +102,7 @@ impl Transport for OverBytes {
         if segment.condition == Condition::Trimmed {
             let kept = match self.engine.is_paper() {
                 true => set_condition(&mut bytes, Condition::Trimmed).expect("a header"),
-                // This models a switch that does not know the header.
+                // The switch in this case does not know the header, so it leaves this number of bytes.
                 false => credit::SYMBOL_BYTES,
             };
             bytes.truncate(kept);
@@ -169,7 +169,7 @@ impl Transport for OverBytes {
     }
 }
 
-/// Returns the segment that corresponds to a datagram of version 2.
+/// Converts a datagram of version 2 to the corresponding segment.
 fn credited(tuple: FiveTuple, ecn: Ecn, bytes: &[u8]) -> Segment {
     let (envelope, message, length) = credit::decode(bytes).expect("what was written");
     let (payload, priority) = match message {
@@ -185,7 +185,7 @@ fn credited(tuple: FiveTuple, ecn: Ecn, bytes: &[u8]) -> Segment {
     }
 }
 
-/// Transport without a driver. Each decoding succeeds at once.
+/// Transport without a driver. All blocks are decoded successfully at once.
 struct OverSegments(Host<DriverCodec>);
 
 impl OverSegments {
@@ -222,7 +222,7 @@ impl Transport for OverSegments {
     fn poll_event(&mut self) -> Option<Event> {
         loop {
             match self.0.poll_event()? {
-                // A driver's engine does not report the blocks of an object.
+                // The driver's engine does not report the blocks of an object. So they are dropped here.
                 Event::Block(..) => {}
                 event => return Some(event),
             }
@@ -238,7 +238,7 @@ impl Transport for OverSegments {
     }
 }
 
-/// Runs five hosts at 10 Gb/s: an incast from four hosts, and objects from one host to all others.
+/// Runs five hosts at 10 Gb/s. Four hosts send to one host at the same time, and one host sends objects to all others.
 fn run(design: &str) -> RunRecord {
     let shape = single_switch(5, queue_of(20));
     let topology = shape.build().expect("a topology");
@@ -264,8 +264,8 @@ fn run(design: &str) -> RunRecord {
     ))
 }
 
-/// Returns the record of hosts that exchange segments, and the record of hosts that exchange bytes. The
-/// switches trim if `trims` is true.
+/// Returns two records: of hosts that exchange segments, and of hosts that exchange bytes. If `trims` is true, the
+/// switches trim packets.
 fn records(name: &str, mode: Mode, trims: bool) -> [RunRecord; 2] {
     let names = ["segments", "bytes"].map(|over| format!("{over}-{name}"));
     let names: [&'static str; 2] = names.map(|name| &*name.leak());

@@ -1,4 +1,4 @@
-//! Decoder of numbers in network byte order. The bytes may end too early.
+//! Decoder of numbers in network byte order. It reports bytes that end too early.
 
 /// Bytes that are not decoded yet.
 #[derive(Clone, Copy, Debug)]

@@ -1,17 +1,17 @@
-//! Entry of a manifest.
+//! Entry of a manifest: one directory, file or link.
 
 use super::bytes::{Bytes, Short};
 use super::order::LONGEST_PATH;
 
-/// Flag of an entry with an owner.
+/// Flag: the entry has an owner.
 const OWNER: u8 = 1;
-/// Flag of an entry with extended attributes.
+/// Flag: the entry has extended attributes.
 const XATTRS: u8 = 2;
 
-/// Permissions, including setuid, setgid and sticky.
+/// Mask of the permission bits, including setuid, setgid and sticky.
 const MODES: u16 = 0o7777;
 
-/// Entry of a manifest: a directory, a file or a link.
+/// Entry of a manifest: a directory, a file, a symbolic link or a hard link.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Entry<'a> {
     /// Number of directories above the entry. 0 for the root.
@@ -31,19 +31,19 @@ pub enum What<'a> {
     File {
         /// Mode, times and further metadata.
         metadata: Metadata<'a>,
-        /// Bytes of the file's contents.
+        /// Size of the file in bytes.
         size: u64,
     },
-    /// Symbolic link. It has no mode.
+    /// Symbolic link, which has no mode.
     Symlink {
         /// Times and further metadata.
         metadata: Metadata<'a>,
-        /// Target of the link, unchanged.
+        /// Target of the link, exactly as on the sender's disk.
         target: &'a [u8],
     },
-    /// Hard link: a further name of a file.
+    /// Hard link: another name of a file that has an earlier entry.
     HardLink {
-        /// Number of the file's first entry.
+        /// Number of the first entry of the file.
         of: u64,
     },
 }
@@ -55,9 +55,9 @@ pub struct Metadata<'a> {
     pub mode: u16,
     /// Time of the last modification, in seconds since 1970.
     pub seconds: i64,
-    /// Nanoseconds of the time of the last modification.
+    /// Nanoseconds of the time of the last modification, in addition to `seconds`.
     pub nanos: u32,
-    /// Owner of the file, if owners are sent.
+    /// Owner of the file. `None`: owners are not sent.
     pub owner: Option<Owner>,
     /// Extended attributes.
     pub xattrs: Xattrs<'a>,
@@ -72,13 +72,13 @@ pub struct Owner {
     pub group: u32,
 }
 
-/// Extended attributes in the encoding of a manifest: sorted by name, no name twice, and all names
+/// Extended attributes in the encoding of a manifest. They are sorted by name, no name occurs twice, and all names
 /// begin with `user.`.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Xattrs<'a>(&'a [u8]);
 
 impl<'a> Xattrs<'a> {
-    /// Appends an attribute to encoded attributes, whose names must all be smaller.
+    /// Appends an attribute to encoded attributes. Its name must come after all earlier names.
     pub fn push(bytes: &mut Vec<u8>, name: &[u8], value: &[u8]) {
         bytes.push(name.len() as u8);
         bytes.extend(name);
@@ -113,7 +113,7 @@ impl<'a> Xattrs<'a> {
         Ok(Self(bytes))
     }
 
-    /// Returns the names and values.
+    /// Returns the name and the value of each attribute.
     pub fn iter(self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> {
         let mut rest = Bytes(self.0);
         std::iter::from_fn(move || attribute(&mut rest).ok())
@@ -128,12 +128,12 @@ fn attribute<'a>(rest: &mut Bytes<'a>) -> Result<(&'a [u8], &'a [u8]), Short> {
 }
 
 impl<'a> Entry<'a> {
-    /// Returns whether the entry may contain other entries.
+    /// Returns whether the entry is a directory.
     pub const fn is_directory(&self) -> bool {
         matches!(self.what, What::Directory(_))
     }
 
-    /// Returns the bytes of the entry's contents.
+    /// Returns the size of the entry's contents in bytes.
     pub const fn size(&self) -> u64 {
         match self.what {
             What::File { size, .. } => size,
@@ -141,7 +141,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Returns the metadata, or `None` for a further name of a file.
+    /// Returns the metadata. Returns `None` for a hard link, because the first entry of the file has the metadata.
     pub const fn metadata(&self) -> Option<&Metadata<'a>> {
         match &self.what {
             What::Directory(metadata)
@@ -151,7 +151,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Appends the encoded entry.
+    /// Appends the encoded entry to `bytes`.
     pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
         let metadata = self.metadata();
         let owner = metadata.and_then(|metadata| metadata.owner);
@@ -191,7 +191,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Decodes an entry at the start of the bytes.
+    /// Decodes the entry at the start of `rest`.
     pub(super) fn decode(rest: &mut Bytes<'a>) -> Result<Self, String> {
         let short = |Short| "it ends too early".to_owned();
         let kind = rest.u8().map_err(short)?;
@@ -234,7 +234,8 @@ impl<'a> Entry<'a> {
         };
         let xattrs = if flags & XATTRS != 0 {
             let length = rest.u16().map_err(short)?;
-            // Each entry has only one encoding, so that equal trees have equal roots.
+            // Each entry must have exactly one encoding, so that equal trees have equal roots. A set without attributes
+            // is encoded without the flag.
             if length == 0 {
                 return Err("no attributes, although the flag of attributes is set".into());
             }

@@ -1,4 +1,4 @@
-//! Header of a manifest, and positions of slabs in the transfer.
+//! Header of a manifest, and the positions of slabs in a transfer.
 
 use super::bytes::{Bytes, Short};
 use super::page::PAGE;
@@ -6,31 +6,31 @@ use super::refusal::{Location, ManifestError};
 use crate::files::hash::Hash;
 use std::ops::RangeInclusive;
 
-/// Size of the largest slab in bytes: 16 MiB. All slabs of a manifest except the last have this size.
+/// Size of the largest slab in bytes: 16 MiB. All slabs of a manifest have this size, except the last one.
 pub const LARGEST_SLAB: u32 = 1 << 24;
 
-/// Base-2 logarithms of the allowed sizes of a slab of contents: 1 MiB to 16 MiB.
+/// Base-2 logarithms of the allowed slab sizes, for slabs of contents: 1 MiB to 16 MiB.
 pub const SLAB_LOG2: RangeInclusive<u8> = 20..=24;
 
-/// Largest number of slabs of a transfer. A slab's number fits into 24 bits.
+/// Largest number of slabs of a transfer, so that a slab's number needs only 24 bits.
 pub const MOST_SLABS: u32 = 1 << 24;
 
-/// Magic bytes at the start of every manifest, "tcmf".
+/// Magic bytes "tcmf" at the start of every manifest.
 const MAGIC: [u8; 4] = *b"tcmf";
-/// Version of the format.
+/// Version of the format of manifests.
 const VERSION: u8 = 1;
-/// Flag of a manifest whose entries have owners.
+/// Flag: the entries of the manifest have owners.
 const OWNERS: u8 = 1;
-/// Flag of a manifest whose entries may have extended attributes.
+/// Flag: the entries of the manifest may have extended attributes.
 const XATTRS: u8 = 2;
-/// Value for an unknown number of bytes.
+/// Encoded value of an unknown number of bytes.
 const UNKNOWN: u64 = u64::MAX;
 
-/// Size of the largest manifest in bytes. It is enough for about 10^8 names. The receiver stores the manifest
-/// on its disk.
+/// Size of the largest manifest in bytes. It is enough for about 10^8 names. The limit protects the receiver's disk, on
+/// which the manifest is stored.
 const LONGEST: u64 = 16 << 30;
 
-/// Size of the shortest entry in bytes. It is a hard link with a name of one byte.
+/// Size of the shortest entry in bytes: a hard link with a name of one byte.
 const SHORTEST_ENTRY: u64 = 14;
 
 /// Kind of a transfer's contents.
@@ -40,7 +40,7 @@ pub enum Content {
     File,
     /// A directory with its contents.
     Tree,
-    /// Bytes of a stream. Their number is known only at the end.
+    /// A stream of bytes. The number of bytes is known only at the end of the stream.
     Stream,
 }
 
@@ -49,24 +49,24 @@ pub enum Content {
 pub struct Header {
     /// Kind of the transfer's contents.
     pub content: Content,
-    /// Base-2 logarithm of the bytes of a slab of contents. The last slab may be shorter.
+    /// Base-2 logarithm of the size of a slab of contents in bytes. The last slab may be shorter.
     pub slab_log2: u8,
     /// Whether entries have owners.
     pub owners: bool,
     /// Whether entries have extended attributes.
     pub xattrs: bool,
-    /// Bytes of the manifest, including this header.
+    /// Size of the manifest in bytes, including this header.
     pub length: u64,
     /// Number of entries.
     pub entries: u64,
-    /// Bytes of contents. `None`: a stream.
+    /// Size of the contents in bytes. `None`: the contents are a stream.
     pub data: Option<u64>,
-    /// BLAKE3 hash of all pages.
+    /// BLAKE3 hash over all pages of the manifest.
     pub hash: Hash,
 }
 
 impl Header {
-    /// Bytes of a header.
+    /// Size of a header in bytes.
     pub const LENGTH: usize = 64;
 
     /// Encodes the header.
@@ -151,7 +151,7 @@ impl Header {
                 "a manifest of {length} bytes; allowed: {shortest} to {LONGEST}"
             ));
         }
-        // A manifest has at least its root, and each entry needs some bytes.
+        // A manifest has at least the entry of its root, and each entry needs at least `SHORTEST_ENTRY` bytes.
         if entries == 0 || entries > length / SHORTEST_ENTRY {
             return Err(format!(
                 "{entries} entries in {length} bytes; allowed: 1 to {}",
@@ -183,7 +183,7 @@ impl Header {
         Ok(())
     }
 
-    /// Returns the positions of the slabs.
+    /// Returns the positions of all slabs of the transfer.
     pub const fn layout(&self) -> Layout {
         Layout {
             manifest: self.length,
@@ -192,13 +192,12 @@ impl Header {
         }
     }
 
-    /// Returns the number of pages.
+    /// Returns the number of pages of the manifest.
     pub const fn pages(&self) -> u64 {
         (self.length - Self::LENGTH as u64).div_ceil(PAGE as u64)
     }
 
-    /// Returns the first byte and the length of a page in the manifest, or `None` after the last
-    /// page.
+    /// Returns the position and the length of a page in the manifest. Returns `None` after the last page.
     pub fn page(&self, page: u64) -> Option<(u64, usize)> {
         let begins = (Self::LENGTH as u64).checked_add(page.checked_mul(PAGE as u64)?)?;
         let length = self.length.checked_sub(begins)?.min(PAGE as u64);
@@ -214,28 +213,28 @@ pub struct Layout {
     slab_log2: u8,
 }
 
-/// Position of a slab.
+/// Position of a slab in the manifest, the contents or the stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SlabLocation {
     /// The slab belongs to the manifest.
     Manifest {
-        /// First byte of the slab within the manifest.
+        /// Position of the slab's first byte in the manifest.
         begins: u64,
-        /// Bytes of the slab.
+        /// Size of the slab in bytes.
         length: u32,
     },
-    /// The slab belongs to contents of known length.
+    /// The slab belongs to contents whose length is known.
     Data {
-        /// First byte of the slab within the contents.
+        /// Position of the slab's first byte in the contents.
         begins: u64,
-        /// Bytes of the slab.
+        /// Size of the slab in bytes.
         length: u32,
     },
     /// The slab belongs to a stream.
     Stream {
-        /// First byte of the slab within the stream.
+        /// Position of the slab's first byte in the stream.
         begins: u64,
-        /// Bytes of a full slab. Only the last slab may be shorter.
+        /// Size of a full slab in bytes. Only the last slab may be shorter.
         full: u32,
     },
 }
@@ -246,25 +245,25 @@ impl Layout {
         self.manifest.div_ceil(LARGEST_SLAB as u64) as u32
     }
 
-    /// Returns the bytes of all slabs, or `None` for a stream.
+    /// Returns the size of all slabs in bytes, or `None` for a stream.
     pub fn bytes(&self) -> Option<u64> {
         Some(self.manifest + self.data?)
     }
 
-    /// Returns the number of slabs, or `None` for a stream.
+    /// Returns the number of all slabs, or `None` for a stream.
     pub fn slabs(&self) -> Option<u32> {
         self.data?;
         u32::try_from(self.slabs_wide()).ok()
     }
 
-    /// Returns the number of slabs without the slabs of a stream.
+    /// Returns the number of slabs as 64 bits. The slabs of a stream are not included.
     fn slabs_wide(&self) -> u64 {
         let data = self.data.unwrap_or(0).div_ceil(1 << self.slab_log2);
         let manifest = self.manifest.div_ceil(u64::from(LARGEST_SLAB));
         manifest.saturating_add(data)
     }
 
-    /// Returns the position of a slab, or `None` after the last slab.
+    /// Returns the position of a slab. Returns `None` for a number after the last slab.
     pub fn location(&self, slab: u32) -> Option<SlabLocation> {
         let first = self.manifest_slabs();
         let Some(index) = slab.checked_sub(first) else {

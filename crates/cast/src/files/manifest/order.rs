@@ -1,29 +1,29 @@
-//! Order of entries. A directory comes before its contents. The names in a directory are in byte order, and
-//! no name occurs twice.
+//! Order of the entries in a manifest. A directory comes before its contents. The names in a directory are in byte
+//! order, and no name occurs twice.
 
-/// Largest length of a name in bytes. It is the limit of Linux (NAME_MAX).
+/// Largest length of a name in bytes: the limit of Linux (NAME_MAX).
 pub const LONGEST_NAME: usize = 255;
 
-/// Largest length of a path with its separators, in bytes. It is the limit of Linux (PATH_MAX) without the
-/// zero byte at the end.
+/// Largest length of a path with its separators, in bytes: the limit of Linux (PATH_MAX) without the zero byte at the
+/// end.
 pub const LONGEST_PATH: usize = 4095;
 
-/// Check of the order of entries. It keeps one path in memory.
+/// Checks the order of entries. It needs memory for one path.
 #[derive(Clone, Default, Debug)]
 pub struct Order {
-    /// Path of the last entry: the last name on each level.
+    /// Path of the last entry. The elements are names, starting at the root.
     path: Vec<Vec<u8>>,
-    /// Bytes of the path, with a separator after each name.
+    /// Length of the path in bytes, with a separator after each name.
     length: usize,
     /// Whether the last entry is a directory.
     ends_in_directory: bool,
 }
 
 impl Order {
-    /// Checks the next entry, which has `level` directories above it.
+    /// Checks the next entry. `level` is the number of directories above the entry.
     ///
     /// # Errors
-    /// The name or its position is not allowed.
+    /// The name or the position of the entry is not allowed.
     pub fn admit(&mut self, level: usize, name: &[u8], directory: bool) -> Result<(), String> {
         check_name(name)?;
         if level == 0 && !self.path.is_empty() {
@@ -59,19 +59,19 @@ impl Order {
         Ok(())
     }
 
-    /// Returns the directories that the next entry may be in. Each directory contains the next one.
+    /// Returns the directories that may contain the next entry. Each directory contains the next one in the list.
     pub fn open(&self) -> &[Vec<u8>] {
         let closed = usize::from(!self.ends_in_directory && !self.path.is_empty());
         &self.path[..self.path.len() - closed]
     }
 
-    /// Returns the path of the last entry: names, starting at the root.
+    /// Returns the path of the last entry. The elements are names, starting at the root.
     pub fn path(&self) -> &[Vec<u8>] {
         &self.path
     }
 }
 
-/// Checks that a name refers to an entry of its directory and cannot lead elsewhere.
+/// Checks that a name belongs to an entry of the directory itself, and does not lead to another directory.
 fn check_name(name: &[u8]) -> Result<(), String> {
     let length = name.len();
     if !(1..=LONGEST_NAME).contains(&length) {

@@ -1,4 +1,4 @@
-//! Page of a manifest.
+//! Page of a manifest. A page can be decoded without the other pages.
 
 use super::bytes::{Bytes, Short};
 use super::entry::{Entry, What};
@@ -6,44 +6,43 @@ use super::header::{Content, Header};
 use super::order::{LONGEST_PATH, Order};
 use super::refusal::{Location, ManifestError};
 
-/// Size of a page in bytes. The last page ends with its last entry, so it may be shorter.
+/// Size of a page in bytes. The last page may be shorter, because it ends with its last entry.
 pub const PAGE: usize = 1 << 16;
 
-/// Size of the header of a page in bytes. It contains the page's position.
+/// Size of the header of a page in bytes. The header contains the position of the page.
 pub const FRONT: usize = 24;
 
-/// Size of the largest entry in bytes. Such an entry and the longest path fit into one page.
+/// Size of the largest entry in bytes. One page is large enough for this entry and the longest path.
 pub const LARGEST_ENTRY: usize = 1 << 15;
 
-/// Page of a manifest: its position and its entries.
+/// Decoded page of a manifest: its position and its entries.
 #[derive(Clone, Copy, Debug)]
 pub struct Page<'a> {
     number: u64,
-    /// Number of the first entry.
+    /// Number of the first entry of the page.
     first: u64,
-    /// Position of the contents of the first entry.
+    /// Position of the first entry's contents in the contents of all files.
     offset: u64,
     count: u16,
-    /// Encoded names of the directories that are open before the first entry.
+    /// Encoded names of the directories that contain the first entry.
     open: Bytes<'a>,
-    /// Number of the directories in `open`.
+    /// Number of directories in `open`.
     depth: u16,
-    /// Encoded entries, without padding.
+    /// Encoded entries of the page, without padding.
     entries: Bytes<'a>,
 }
 
 impl<'a> Page<'a> {
-    /// Decodes the header of a page: the number of its first entry, and the position of the
-    /// contents of this entry.
+    /// Decodes the header of a page. Returns the number of its first entry, and the position of this entry's contents.
     pub fn front(bytes: &[u8; FRONT]) -> (u64, u64) {
         let mut rest = Bytes(&bytes[8..]);
         (rest.u64().unwrap_or(0), rest.u64().unwrap_or(0))
     }
 
-    /// Decodes a page up to its entries.
+    /// Decodes a page except its entries. [`Self::entries`] decodes the entries.
     ///
     /// # Errors
-    /// The page is malformed.
+    /// The page violates the format.
     pub fn parse(number: u64, bytes: &'a [u8]) -> Result<Self, ManifestError> {
         let wrong = |why: String| ManifestError::new(Location::Page(number), why);
         let short = |Short| wrong(format!("it ends too early, after {} bytes", bytes.len()));
@@ -77,8 +76,8 @@ impl<'a> Page<'a> {
         for _ in 0..depth {
             let name = rest.u8().map_err(short)?;
             rest.take(name.into()).map_err(short)?;
-            // A separator follows each name. The last one is not part of the path, so the limit is one byte
-            // higher.
+            // A separator follows each name. The separator after the last name is not part of the path. So the limit is
+            // one byte higher.
             length += usize::from(name) + 1;
             if length > LONGEST_PATH + 1 {
                 return Err(wrong(format!(
@@ -97,7 +96,7 @@ impl<'a> Page<'a> {
         })
     }
 
-    /// Returns the directories that are open before the first entry.
+    /// Returns the names of the directories that contain the first entry, starting at the root.
     pub fn open(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         let mut rest = self.open;
         (0..self.depth).map_while(move |_| {
@@ -106,24 +105,24 @@ impl<'a> Page<'a> {
         })
     }
 
-    /// Returns the number of the first entry.
+    /// Returns the number of the first entry of the page.
     pub const fn first(&self) -> u64 {
         self.first
     }
 
-    /// Returns the position of the contents of the first entry.
+    /// Returns the position of the first entry's contents.
     pub const fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Returns the entries with their numbers. The iterator ends after the first error.
+    /// Returns the entries of the page with their numbers. The iterator ends after the first error.
     pub fn entries(
         &self,
     ) -> impl Iterator<Item = Result<(u64, Entry<'a>), ManifestError>> + use<'a> {
         let (mut rest, count, first, page) = (self.entries, self.count, self.first, self.number);
         let mut index = 0;
         std::iter::from_fn(move || {
-            // The entries must fill the used part of the page.
+            // The entries must fill all used bytes of the page.
             if index == count {
                 let left = std::mem::take(&mut rest.0);
                 let why = format!("{} bytes after its last entry; allowed: none", left.len());
@@ -150,7 +149,7 @@ impl<'a> Page<'a> {
     }
 }
 
-/// Check of a whole manifest, page by page, in order. It keeps one path in memory.
+/// Checks a whole manifest, page by page, in order. It needs memory for one path.
 #[derive(Clone, Debug)]
 pub struct Reader {
     header: Header,
@@ -161,7 +160,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Creates a check of the manifest with this header.
+    /// Creates a check of the manifest that has this header.
     pub fn new(header: Header) -> Self {
         Self {
             header,
@@ -172,8 +171,7 @@ impl Reader {
         }
     }
 
-    /// Checks the next page. Calls `each` for each entry with its number and the position of its
-    /// contents.
+    /// Checks the next page. Calls `each` with each entry, its number, and the position of its contents.
     ///
     /// # Errors
     /// The first violation of the format.
@@ -244,10 +242,10 @@ impl Reader {
         Ok(())
     }
 
-    /// Checks that nothing is missing.
+    /// Checks that no page, entry or content is missing.
     ///
     /// # Errors
-    /// The number of pages, entries or bytes of contents differs from the header's.
+    /// The number of pages, entries or content bytes is not the number in the header.
     pub fn finish(self) -> Result<(), ManifestError> {
         let header = &self.header;
         let found = (self.pages, self.entries, self.data);

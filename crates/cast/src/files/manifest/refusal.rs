@@ -1,4 +1,4 @@
-//! Errors of manifests.
+//! Errors about manifests that violate the format.
 
 use std::fmt;
 
@@ -6,25 +6,25 @@ use std::fmt;
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{location}: {why}")]
 pub struct ManifestError {
-    /// Location of the violation.
+    /// Place in the manifest that violates the format.
     pub location: Location,
-    /// Value found, and values allowed.
+    /// The value that was found, and the allowed values, as text.
     pub why: String,
 }
 
-/// Location in a manifest.
+/// Place in a manifest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Location {
     /// The header.
     Header,
-    /// Page with this number, counted from 0.
+    /// The page with this number, counted from 0.
     Page(u64),
-    /// Entry with this number, counted from 0.
+    /// The entry with this number, counted from 0.
     Entry(u64),
 }
 
 impl ManifestError {
-    /// Creates an error at a location.
+    /// Creates an error about this place in a manifest.
     pub fn new(location: Location, why: impl Into<String>) -> Self {
         let why = why.into();
         Self { location, why }

@@ -7,25 +7,25 @@ use super::page::{FRONT, LARGEST_ENTRY, PAGE};
 use crate::files::hash::Hash;
 use std::io::{self, Write};
 
-/// Writer of a manifest's pages. The header contains the hash of the pages, so it is known only at
-/// the end. The caller leaves space for the header at the start of the output.
+/// Writer of the pages of a manifest. The header contains the hash of all pages, so the writer returns it only at the
+/// end. The caller leaves space for the header at the start of the output.
 #[derive(Debug)]
 pub struct Writer<W> {
     out: W,
     header: Header,
     hasher: blake3::Hasher,
     order: Order,
-    /// Encoded page that is being filled, without padding.
+    /// Encoded page to which entries are added, without padding.
     page: Vec<u8>,
     /// Number of entries of the current page.
     in_page: u16,
-    /// Buffer for an encoded entry.
+    /// Buffer for one encoded entry.
     entry: Vec<u8>,
 }
 
 impl<W: Write> Writer<W> {
-    /// Creates a writer. `slab_log2` is the base-2 logarithm of the bytes of a slab of contents.
-    /// `owners` and `xattrs` select whether entries have owners and extended attributes.
+    /// Creates a writer. `slab_log2` is the base-2 logarithm of the size of a slab of contents in bytes. `owners` and
+    /// `xattrs` select whether entries have owners and extended attributes.
     pub fn new(out: W, content: Content, slab_log2: u8, owners: bool, xattrs: bool) -> Self {
         let header = Header {
             content,
@@ -48,11 +48,11 @@ impl<W: Write> Writer<W> {
         }
     }
 
-    /// Adds an entry.
+    /// Adds an entry after the earlier entries.
     ///
     /// # Errors
-    /// An error of the output, or `InvalidInput` for an entry that is not allowed. Such an entry is
-    /// not added.
+    /// An error of the output, or `InvalidInput` for an entry that is not allowed. An entry that is not allowed is not
+    /// added.
     pub fn add(&mut self, entry: &Entry<'_>) -> io::Result<()> {
         let invalid = |why: String| io::Error::new(io::ErrorKind::InvalidInput, why);
         self.entry.clear();
@@ -72,7 +72,7 @@ impl<W: Write> Writer<W> {
         }
         let (level, directory) = (usize::from(entry.level), entry.is_directory());
         if let Err(why) = self.order.admit(level, entry.name, directory) {
-            // A page must not stay without an entry.
+            // Each page must have at least one entry.
             if begin {
                 self.page.clear();
             }
@@ -87,10 +87,10 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Starts a page.
+    /// Starts a new page.
     fn begin(&mut self) {
         let open = self.order.open();
-        // `flush` sets the used bytes and the number of entries here.
+        // The number of used bytes and the number of entries. `flush` sets both.
         self.page.extend([0; 6]);
         self.page.extend((open.len() as u16).to_be_bytes());
         self.page.extend(self.header.entries.to_be_bytes());
@@ -103,7 +103,7 @@ impl<W: Write> Writer<W> {
         debug_assert!(self.page.len() >= FRONT);
     }
 
-    /// Ends a page. All pages except the last are padded to their full size.
+    /// Writes the current page. All pages except the last are padded to their full size.
     fn flush(&mut self, fill: bool) -> io::Result<()> {
         let used = (self.page.len() as u32).to_be_bytes();
         self.page[..4].copy_from_slice(&used);
@@ -124,7 +124,7 @@ impl<W: Write> Writer<W> {
         self.header.entries
     }
 
-    /// Writes the rest. Returns the header and the output.
+    /// Writes the last page. Returns the header and the output.
     ///
     /// # Errors
     /// An error of the output.

@@ -1,4 +1,4 @@
-//! `tailcut cast check`: reports about hosts that respond and hosts that do not.
+//! Tests of `tailcut cast check`: its reports about hosts that respond and hosts that do not.
 
 use super::hosts::{Hosts, PORT};
 use super::{Listening, recv};
@@ -10,7 +10,7 @@ fn check<'a>(more: &[&'a str]) -> Vec<&'a str> {
     [&["cast", "check", "--json"], more].concat()
 }
 
-/// Returns the only report.
+/// Returns the report of a command that has checked one host.
 fn report(ended: &Ended) -> Value {
     let line = ended.stdout.lines().next();
     let line = line.unwrap_or_else(|| panic!("no report: {}", ended.stderr));
@@ -76,7 +76,7 @@ fn why_nothing_comes_back_is_told() {
     for key in ["key", "other"] {
         assert_eq!(test_dir.run(&["cast", "key", key]).code, Some(0));
     }
-    // A port that was free a moment ago.
+    // The port becomes free again when the socket is dropped, so no program listens on it.
     let nobody = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
     let closed = nobody.local_addr().expect("an address").to_string();
     drop(nobody);
@@ -136,7 +136,7 @@ fn the_path_s_mtu_and_groups_are_found_in_a_network() {
         receiver.signal(Signal::INT);
         receiver.end();
     }
-    // The host does not exist, and the sender's own kernel reports this.
+    // No host has this address, and the sender's own kernel reports the failure.
     let command = test_dir.command(&check(&["10.77.0.9"]));
     let checked: Ended = hosts.on(1, &command).output().expect("it runs").into();
     assert_eq!(checked.code, Some(2));

@@ -1,4 +1,4 @@
-//! Full disks, readers that do not read, killed processes, and ECN marks.
+//! Tests of `tailcut cast` with full disks, readers that do not read, killed processes, and ECN marks.
 
 use super::{Listening, bytes, recv, until_a_slab_is_there};
 use crate::test_dir::TestDir;
@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 use tailcut_cast::udp::{Inbox, Socket, SocketOptions};
 
-/// Environment variable with the number of kills.
+/// Environment variable that sets the number of kills.
 const KILLS: &str = "TAILCUT_CAST_KILLS";
 
 fn signal(child: &std::process::Child, signal: Signal) {
@@ -16,7 +16,7 @@ fn signal(child: &std::process::Child, signal: Signal) {
     kill_process(pid, signal).expect("a signal");
 }
 
-/// Returns a command that runs on a file system of this size, in new namespaces that end with the shell.
+/// Returns a command that runs on a file system of this size. Its new namespaces end when the shell ends.
 fn on_a_small_disk(command: &Command, megabytes: u32) -> Command {
     let mut inside = Command::new("unshare");
     let script = format!(
@@ -47,7 +47,7 @@ fn a_full_disk_is_told_to_both_ends_and_what_is_verified_stays() {
     for ended in [&sent, &received] {
         assert!(ended.complaint().contains("no space"), "{}", ended.stderr);
     }
-    // The partial file of the small disk continues on a larger disk.
+    // The partial file from the small disk is continued on a larger disk.
     let receiver = Listening::start(&test_dir, &recv(&["kept", "--once"]));
     let sent = test_dir.run(&["cast", "send", "--json", "file", &receiver.host]);
     assert_eq!(sent.code, Some(0), "{}", sent.stderr);
@@ -65,12 +65,12 @@ fn a_full_disk_is_told_to_both_ends_and_what_is_verified_stays() {
 fn a_pipe_that_nobody_reads_ends_at_the_first_interrupt() {
     let test_dir = TestDir::new();
     fs::write(test_dir.path().join("file"), bytes(20_000_000)).expect("a file");
-    // The receiver's standard output is a pipe that this test does not read.
+    // The receiver writes to a pipe that this test does not read.
     let mut receiver = Listening::start(&test_dir, &recv(&["-"]));
     let stuck = receiver.child.stdout.take().expect("a pipe");
     let mut command = test_dir.command(&["cast", "send", "file", &receiver.host]);
     let mut sender = command.stderr(Stdio::null()).spawn().expect("it runs");
-    // Waits until the pipe of 64 KiB is almost full.
+    // The loop waits until the pipe of 64 KiB is almost full.
     while rustix::io::ioctl_fionread(&stuck).expect("a pipe") < 48 << 10 {
         std::thread::yield_now();
     }
@@ -79,7 +79,8 @@ fn a_pipe_that_nobody_reads_ends_at_the_first_interrupt() {
     assert_eq!(sender.wait().expect("it ends").code(), Some(2));
 }
 
-/// Kills one end of a transfer at random moments, until the file has arrived.
+/// Kills the receiver and the sender at random moments. Each new transfer continues the partial file until it has
+/// arrived.
 #[test]
 fn ends_that_are_killed_at_any_moment_go_on_from_there() {
     let kills = std::env::var(KILLS).map_or(5, |kills| kills.parse().expect("a number"));
@@ -100,7 +101,7 @@ fn ends_that_are_killed_at_any_moment_go_on_from_there() {
             test_dir.command(&["cast", "send", "file", &receiver.host, "--rate", "800Mbps"]);
         let mut sender = command.stderr(Stdio::null()).spawn().expect("it runs");
         std::thread::sleep(Duration::from_millis(draw % 700));
-        // The order of the two ends is random. An end may already have finished.
+        // The receiver and the sender are killed in random order. Either of them may already have finished.
         let mut receiver = receiver.child;
         let mut ends = [&mut receiver, &mut sender];
         ends.rotate_left((draw >> 20 & 1) as usize);

@@ -1,4 +1,4 @@
-//! One-to-many transfers with IP multicast, between hosts in network namespaces.
+//! Tests of one-to-many transfers with IP multicast, between hosts in network namespaces.
 
 use super::hosts::Hosts;
 use super::{Listening, bytes, recv};
@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 const GROUP: &str = "239.77.1.2";
 const RECEIVERS: usize = 3;
 
-/// Starts a receiver on a host, which receives one transfer into a separate directory.
+/// Starts a receiver on a host. The receiver accepts one transfer and writes to its own directory.
 fn receiver(hosts: &Hosts, test_dir: &TestDir, host: usize, more: &[&str]) -> Listening {
     let directory = format!("in-{host}");
     let _ = fs::create_dir(test_dir.path().join(&directory));
@@ -18,7 +18,7 @@ fn receiver(hosts: &Hosts, test_dir: &TestDir, host: usize, more: &[&str]) -> Li
     Listening::run(&mut hosts.on(host, &command))
 }
 
-/// Creates a file of this length, and a network with one sender and the receivers.
+/// Creates a file of this length, and a network of one sender and several receivers.
 fn file_of(length: usize) -> (TestDir, Vec<u8>, Hosts) {
     let test_dir = TestDir::new();
     let contents = bytes(length);
@@ -26,14 +26,14 @@ fn file_of(length: usize) -> (TestDir, Vec<u8>, Hosts) {
     (test_dir, contents, Hosts::new(1 + RECEIVERS))
 }
 
-/// Starts receivers that all receive packets of the group.
+/// Starts receivers that all join the multicast group.
 fn members(hosts: &Hosts, test_dir: &TestDir) -> Vec<Listening> {
     (2..2 + RECEIVERS)
         .map(|host| receiver(hosts, test_dir, host, &["--group", GROUP]))
         .collect()
 }
 
-/// Checks that a receiver succeeds and has the file.
+/// Checks that a receiver exits successfully and that its file has the right contents.
 fn has_it(test_dir: &TestDir, host: usize, receiver: Listening, contents: &[u8]) {
     let ended = receiver.end();
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
@@ -41,7 +41,7 @@ fn has_it(test_dir: &TestDir, host: usize, receiver: Listening, contents: &[u8])
     assert!(fs::read(copy).expect("a file") == contents);
 }
 
-/// Starts a sender.
+/// Starts a sender to all receivers.
 fn sending(hosts: &Hosts, test_dir: &TestDir, more: &[&str]) -> Child {
     let mut command = send(hosts, test_dir, more);
     command.stderr(Stdio::piped()).spawn().expect("it runs")
@@ -57,7 +57,8 @@ fn send(hosts: &Hosts, test_dir: &TestDir, more: &[&str]) -> Command {
 #[test]
 fn a_group_is_sent_one_copy_and_who_does_not_hear_it_one_of_its_own() {
     let (test_dir, contents, hosts) = file_of(20_000_000);
-    // Copies that the sender transmits if all, all but one, or none of the receivers get packets of the group.
+    // Number of receivers that do not get packets of the group, and expected number of copies that the sender
+    // transmits.
     for (deaf, copies) in [(0, 1), (1, 2), (RECEIVERS, RECEIVERS)] {
         let receivers: Vec<Listening> = (0..RECEIVERS)
             .map(|at| {
@@ -71,8 +72,8 @@ fn a_group_is_sent_one_copy_and_who_does_not_hear_it_one_of_its_own() {
             })
             .collect();
         let before = hosts.bytes_sent(1);
-        // At this rate a receiver's socket buffer holds all packets that arrive while a busy machine runs other
-        // programs. At full rate they are lost, and the number of bytes measures the machine.
+        // At this rate, a receiver's socket buffer holds all packets that arrive while a busy machine runs other
+        // programs. At full rate, packets would be lost, and the number of sent bytes would depend on the machine.
         let sent = send(&hosts, &test_dir, &["--group", GROUP, "--rate", "100Mbps"]).output();
         let sent = Ended::from(sent.expect("it runs"));
         assert_eq!(sent.code, Some(0), "{}", sent.stderr);
@@ -116,15 +117,14 @@ fn a_receiver_that_stops_is_dropped_when_told_so_and_the_others_get_everything()
 fn a_receiver_that_hears_the_group_no_longer_gets_a_copy_of_its_own() {
     let (test_dir, contents, hosts) = file_of(40_000_000);
     let receivers = members(&hosts, &test_dir);
-    // The rate is so low that most of the file is missing when this test detects the first slab, even on a busy
-    // machine.
+    // At this low rate, most of the file is still missing when the test detects the first slab, even on a busy machine.
     let more = ["--group", GROUP, "--rate", "80Mbps"];
     let sender = sending(&hosts, &test_dir, &more);
     super::until_a_slab_is_there(&test_dir.path().join("in-3"));
     hosts.deafen(3);
     let sent = Ended::from(sender.wait_with_output().expect("it ends"));
     assert_eq!(sent.code, Some(0), "{}", sent.stderr);
-    // A very busy host may respond too late and then also get a separate copy.
+    // On a very busy machine, another host may respond too late and then also get a separate copy.
     let told = "10.77.0.3:7413: does not hear the group";
     assert!(sent.stderr.contains(told), "{}", sent.stderr);
     for (at, receiver) in receivers.into_iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Malicious senders, and destinations with a symbolic link from another user.
+//! Tests with malicious senders, and with destinations that contain a symbolic link of another user.
 
 use super::{Listening, recv};
 use crate::test_dir::TestDir;
@@ -10,7 +10,7 @@ use tailcut_cast::files::manifest::Header;
 use tailcut_cast::files::{Error, FileSource, Hash, Label, ScanOptions, Source, hash};
 use tailcut_cast::transfer::{SendOptions, send};
 
-/// Directory tree. The manifest contains a name that differs from the disk.
+/// Directory tree. Its manifest contains another name than the disk.
 struct Altered {
     tree: FileSource,
     name: &'static [u8],
@@ -108,7 +108,7 @@ fn a_symbolic_link_at_the_destination_is_not_followed() {
         fs::create_dir(test_dir.path().join(directory)).expect("a directory");
     }
     test_dir.file("tree/file", "contents");
-    // The tree also contains a link that leads outside. It arrives as a link.
+    // The tree also contains a link that leads outside of the tree. It must arrive as a link.
     std::os::unix::fs::symlink("../../outside", test_dir.path().join("tree/link")).expect("a link");
     for (link, code) in [("in/tree", 4), ("in/tree.part", 4)] {
         let path = test_dir.path().join(link);

@@ -1,9 +1,9 @@
-//! Hosts in network namespaces on one switch. They are removed at the end of the test.
+//! Hosts in network namespaces, connected by one switch. The namespaces are removed at the end of the test.
 
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Port of `tailcut cast`.
+/// UDP port of `tailcut cast`.
 pub const PORT: u16 = 7413;
 
 /// Hosts 1 to n with the addresses 10.77.0.1 to 10.77.0.n, each in a separate namespace.
@@ -90,11 +90,11 @@ impl Hosts {
         inside
     }
 
-    /// Returns the bytes that a host's interface has sent, from the kernel's counter.
+    /// Returns the number of bytes that a host's interface has sent, from the kernel's counter.
     pub fn bytes_sent(&self, host: usize) -> u64 {
         let file = "/sys/class/net/eth0/statistics/tx_bytes";
         let space = self.space(host);
-        // `ip netns exec` mounts the namespace's own /sys.
+        // The command reads the counter of the host's namespace, because `ip netns exec` mounts its /sys.
         let output = Command::new("ip")
             .args(["netns", "exec", &space, "cat", file])
             .output()
@@ -122,7 +122,7 @@ fn ip(arguments: &[&str]) {
     assert!(output.status.success(), "ip {arguments:?}: {said}");
 }
 
-/// Calls `ip` with arguments that are separated by spaces.
+/// Runs `ip` with arguments that are separated by spaces.
 fn words(arguments: &str) {
     ip(&arguments.split(' ').collect::<Vec<_>>());
 }

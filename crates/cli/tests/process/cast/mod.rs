@@ -15,7 +15,7 @@ use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
 use std::thread;
 
-/// Process that listens for a transfer.
+/// Process of `tailcut cast` that waits for a transfer.
 struct Listening {
     child: Child,
     said: BufReader<ChildStderr>,
@@ -29,7 +29,7 @@ impl Listening {
         Self::run(command.args(["--listen", "0"]))
     }
 
-    /// Starts a command and waits until it listens.
+    /// Starts a command, and waits until it listens.
     fn run(command: &mut Command) -> Self {
         let mut child = command
             .stdout(Stdio::piped())
@@ -60,7 +60,7 @@ impl Listening {
 
     fn end(mut self) -> Ended {
         let mut stdout = self.child.stdout.take().expect("standard output");
-        // Both pipes are read at the same time, because a full pipe blocks the process.
+        // Both pipes are read at the same time, because a process blocks when one of its pipes is full.
         let printed = thread::spawn(move || {
             let mut bytes = Vec::new();
             stdout.read_to_end(&mut bytes).map(|_| bytes)
@@ -182,11 +182,11 @@ fn another_key_gets_no_answer_and_other_machines_take_one() {
     assert_eq!(receiver.end().code, Some(130));
 }
 
-/// Waits until a slab of a file is verified.
+/// Waits until the first slab of a file is verified.
 fn until_a_slab_is_there(directory: &Path) {
     let records = directory.join("file.part.slabs");
     let length = || fs::metadata(&records).map_or(0, |stat| stat.len());
-    // The first 96 bytes are a header, before the first slab.
+    // The file of verified slabs starts with a header of 96 bytes. A longer file means that a slab is verified.
     while length() <= 96 {
         std::thread::yield_now();
     }
@@ -199,7 +199,7 @@ fn what_has_arrived_survives_kill_9_of_either_end() {
     fs::write(test_dir.path().join("file"), &contents).expect("a file");
     let directory = test_dir.path().join("in");
     fs::create_dir(&directory).expect("a directory");
-    // The rate is low, so that the process can be killed during the transfer.
+    // The rate is low, so that the test can kill the process during the transfer.
     let slow = ["--rate", "200Mbps"];
     let start = |host: &str| {
         let arguments = [&["cast", "send", "file", host][..], &slow].concat();

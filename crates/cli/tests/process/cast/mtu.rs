@@ -1,4 +1,4 @@
-//! Packets with the largest size that the path accepts.
+//! Tests that transfers use packets of the largest size that the path accepts.
 
 use super::hosts::{Hosts, PORT};
 use super::{Listening, bytes, recv};
@@ -16,7 +16,8 @@ fn packets_are_as_large_as_they_may_be_and_smaller_where_the_path_takes_less() {
         hosts.set_port_mtu(host, 9_000);
     }
     let mut sent = 0;
-    // Each symbol has a header of 32 bytes. With packets of 1,500 bytes there are six times as many headers.
+    // Each symbol has a header of 32 bytes. Packets of 1,500 bytes need six times as many headers as packets of 9,000
+    // bytes.
     for (mtu, overhead) in [(9_000, 0.002..0.012), (1_500, 0.02..0.04)] {
         hosts.set_mtu(1, mtu);
         let into = format!("into-{mtu}");

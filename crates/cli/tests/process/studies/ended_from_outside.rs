@@ -1,4 +1,4 @@
-//! Processes that run cases are killed by signals or limits. Finished cases are never lost.
+//! Tests in which signals or limits kill processes that run cases. Finished cases are never lost.
 
 use super::*;
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -8,7 +8,7 @@ use std::process::{Child, ChildStderr, Stdio};
 use std::sync::mpsc;
 use std::thread;
 
-/// Process group: a process and its children, which are killed together.
+/// Process group: a process and its children. A signal to the group kills all of them.
 struct Group {
     child: Child,
     told: Option<BufReader<ChildStderr>>,
@@ -28,19 +28,19 @@ impl Group {
     }
 
     fn signal(&self, signal: Signal) {
-        // The process may already have ended.
+        // The call fails if the process has already ended.
         let _ = kill_process_group(Pid::from_child(&self.child), signal);
     }
 }
 
-/// Returns the case that a line reports as ended.
+/// Returns the number of the case that a line of the output reports as ended.
 fn ended_case(line: &str) -> Option<usize> {
     let (case, _) = line.strip_prefix("case ")?.split_once(": ")?;
     line.ends_with("CPU-seconds")
         .then(|| case.parse().expect("a case"))
 }
 
-/// Starts processes over all cases, kills them after `kill_after` cases have ended, and returns the ended cases.
+/// Starts processes that run all cases, and kills them after `kill_after` cases have ended. Returns the ended cases.
 fn round(test_dir: &TestDir, processes: usize, kill_after: usize) -> Vec<usize> {
     let arguments = ["case", "grid", "--threads", "2"];
     let mut groups: Vec<Group> = (0..processes)
@@ -75,12 +75,12 @@ fn a_grid_whose_processes_are_killed_again_and_again_is_the_same_in_the_end() {
     let test_dir = TestDir::new();
     done(&test_dir, &with(&["study", "plan", "grid"], &GRID));
     let mut ended = Vec::new();
-    // The signal arrives at an arbitrary moment: during a run, during a write, or between two runs.
+    // The signal may arrive at any moment: during a run, during a write, or between two runs.
     for (processes, kill_after) in [(3, 1), (2, 9), (1, 1), (3, 17), (2, 2), (3, 30), (1, 5)] {
         ended.extend(round(&test_dir, processes, kill_after));
     }
     ended.extend(round(&test_dir, 3, usize::MAX));
-    // A process may have been killed before it wrote its name to the lock.
+    // A process may be killed before it has written its name to its lock.
     for lock in fs::read_dir(test_dir.path().join("grid/locks")).expect("locks") {
         age(&lock.expect("a lock").path(), MINUTE);
     }
@@ -137,7 +137,7 @@ fn an_interrupted_case_waits_as_before() {
             );
             thread::yield_now();
         }
-        // Only the first process receives the signal, and it stops its children.
+        // Only the parent process receives the signal, and it stops its children.
         let pid = Pid::from_child(&group.child);
         rustix::process::kill_process(pid, signal).expect("a signal");
         assert_eq!(group.child.wait().expect("an end").code(), Some(130));
@@ -168,7 +168,7 @@ fn a_case_whose_process_ends_without_a_word_has_failed() {
         .path()
         .join("grid/locks")
         .join(format!("{}.lock", hash(&test_dir, 1)));
-    // The operating system kills a process like this when a job exceeds its memory limit.
+    // The test kills the process as the operating system does when a job exceeds its memory limit.
     let pid = loop {
         let told = fs::read(&lock).ok();
         let told: Option<Value> = told.and_then(|told| serde_json::from_slice(&told).ok());
@@ -195,7 +195,7 @@ fn a_case_whose_process_ends_without_a_word_has_failed() {
     assert!(!lock.exists(), "its lock is gone");
 }
 
-/// The operating system enforces a limit on the process.
+/// In this test, the operating system enforces a memory limit on the process.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_case_that_takes_more_memory_than_it_may_has_failed() {

@@ -1,5 +1,5 @@
-//! Studies with cases: any number of processes run them, no finished case is lost when a process ends, and the
-//! collected results equal the results of one command.
+//! Tests of studies that consist of cases. Any number of processes run the cases. No finished case is lost when a
+//! process ends. The collected results equal the results of one command.
 
 #[cfg(unix)]
 mod ended_from_outside;
@@ -14,7 +14,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// Study with twelve cases.
+/// Arguments of a study with twelve cases.
 const SMALL: [&str; 11] = [
     "tcp",
     "dctcp",
@@ -33,7 +33,7 @@ fn with<'a>(before: &[&'a str], after: &[&'a str]) -> Vec<&'a str> {
     [before, after].concat()
 }
 
-/// Runs a command that must succeed.
+/// Runs a command that must succeed, and returns its output.
 fn done(test_dir: &TestDir, arguments: &[&str]) -> Ended {
     let ended = test_dir.run(arguments);
     assert_eq!(ended.code, Some(0), "{arguments:?}: {}", ended.stderr);
@@ -52,7 +52,7 @@ fn what_is_collected_is_what_one_command_writes() {
     let part = done(&test_dir, &["case", "grid", "3..5"]);
     let said = "3 of 3 cases are done in grid, 3 of them now\n";
     assert_eq!(part.stdout, said, "{}", part.stderr);
-    // Without a range, all remaining cases are run.
+    // Without a range of cases, the command runs all cases that are left.
     let rest = done(&test_dir, &["case", "grid", "--json"]).json();
     assert_eq!((&rest["done"], &rest["run"]), (&12.into(), &9.into()));
     let again = done(&test_dir, &["case", "grid", "--json"]).json();
@@ -66,7 +66,7 @@ fn what_is_collected_is_what_one_command_writes() {
     assert_eq!(answer(&collected), answer(&whole));
     let path = test_dir.path();
     assert_same(&path.join("collected"), &path.join("whole"));
-    // `compare` reuses the collected runs.
+    // `compare` must reuse the collected runs.
     let found = done(&test_dir, &with(&["compare", "--out", "collected"], &SMALL));
     let said = "12 of 12 runs are in collected already";
     assert!(
@@ -76,7 +76,7 @@ fn what_is_collected_is_what_one_command_writes() {
     );
 }
 
-/// Creates the lock of a case as another machine would have written it, and returns its path.
+/// Creates the lock of a case as another machine would have written it. Returns the path of the lock.
 fn lock(test_dir: &TestDir, case: usize, silent: Duration) -> PathBuf {
     let holder = serde_json::json!({
         "host": "elsewhere",
@@ -95,7 +95,7 @@ fn lock(test_dir: &TestDir, case: usize, silent: Duration) -> PathBuf {
     path
 }
 
-/// Sets the modification time of a file or directory to this time ago.
+/// Sets the modification time of a file or directory to `silent` before now.
 fn age(path: &Path, silent: Duration) {
     let file = File::open(path).expect("a file");
     file.set_modified(SystemTime::now() - silent)
@@ -154,7 +154,8 @@ fn a_case_of_another_process_is_skipped_until_that_is_silent_for_a_minute() {
     assert!(status["to_go_cpu_seconds"].as_f64().expect("a time") > 0.0);
 }
 
-/// Incasts of two and of six senders. The network has only four senders, so the incast with six senders fails.
+/// Scenario with incasts of two and of six senders. The network has only four senders, so the incast of six senders
+/// fails.
 const FAILING: &str = r#"
 designs = ["tcp"]
 loads = 0.3
@@ -259,7 +260,7 @@ fn a_plan_over_a_plan_keeps_what_is_done_until_it_is_pruned() {
     test_dir.file("flows.csv", &rows(20_000));
     plan(&["--seeds", "3"]);
     done(&test_dir, &["case", "grid"]);
-    // The study's directory contains a copy of the input files.
+    // The input files are no longer needed, because the study's directory contains copies.
     fs::remove_file(test_dir.path().join("flows.csv")).expect("a file");
     done(&test_dir, &["study", "collect", "grid", "--out", "out"]);
     test_dir.file("flows.csv", &rows(20_000));
@@ -269,7 +270,7 @@ fn a_plan_over_a_plan_keeps_what_is_done_until_it_is_pruned() {
         "{}",
         more.stdout
     );
-    // A file with the same name and other flows makes a different study.
+    // A file with the same name and other flows gives a different study.
     test_dir.file("flows.csv", &rows(30_000));
     let other = plan(&["--seeds", "5"]);
     assert!(
@@ -292,7 +293,7 @@ fn a_plan_over_a_plan_keeps_what_is_done_until_it_is_pruned() {
         back.stdout
     );
 
-    // Killed processes leave files. Recent files may belong to a running process.
+    // Killed processes leave files behind. Recent files are kept, because they may belong to a running process.
     let done_folder = test_dir.path().join("grid/done");
     for (name, silent) in [("old", MINUTE), ("young", Duration::ZERO)] {
         let partial = done_folder.join(format!("{}.{name}.partial", hash(&test_dir, 0)));
@@ -389,7 +390,7 @@ fn what_is_wrong_is_told_with_its_place() {
         );
         assert_eq!(refused(&["case", "grid", cases]), said);
     }
-    // Another process is planning.
+    // The lock shows that another process is planning.
     let path = lock(&test_dir, 0, Duration::ZERO);
     let lock = test_dir.path().join("grid/lock");
     fs::rename(path, &lock).expect("a lock");
@@ -408,7 +409,7 @@ fn what_is_wrong_is_told_with_its_place() {
     );
     fs::remove_file(lock).expect("a lock");
 
-    // A plan of another version, and a plan that was edited.
+    // The first plan has another version. The second plan was edited.
     let path = test_dir.path().join("grid/plan.json");
     let plan = fs::read_to_string(&path).expect("a plan");
     fs::write(&path, plan.replace("\"format\": 1", "\"format\": 9")).expect("a file");

@@ -1,10 +1,11 @@
-//! Submission of cases to an engine: errors and messages. Tests with a real engine are in `tests/slurm`.
+//! Tests of the errors and messages when cases are submitted to an engine. Tests with a real engine are in
+//! `tests/slurm`.
 
 use super::*;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 
-/// Runs a command with a PATH that contains only these programs, given as scripts.
+/// Runs a command with a PATH that contains only the given programs, which are scripts.
 fn with_programs(test_dir: &TestDir, programs: &[(&str, &str)], arguments: &[&str]) -> Ended {
     let folder = test_dir.path().join("programs");
     fs::create_dir_all(&folder).expect("a folder");
@@ -70,7 +71,7 @@ fn what_sbatch_says_is_passed_on() {
 fn an_array_has_no_more_jobs_than_slurm_allows() {
     let test_dir = TestDir::new();
     done(&test_dir, &with(&["study", "plan", "grid"], &GRID));
-    // The changed plan expects almost a minute for each case.
+    // The plan is changed so that each case is expected to take almost a minute.
     let path = test_dir.path().join("grid/plan.json");
     let plan = fs::read(&path).expect("a plan");
     let mut plan: Value = serde_json::from_slice(&plan).expect("JSON");
@@ -99,7 +100,7 @@ fn an_array_has_no_more_jobs_than_slurm_allows() {
 fn who_waits_gets_the_case_of_a_process_that_has_gone_silent() {
     let test_dir = TestDir::new();
     done(&test_dir, &with(&["study", "plan", "grid"], &SMALL));
-    // The process may be silent for two more seconds.
+    // The other process has been silent for almost a minute, so its lock is still valid at first.
     let path = lock(&test_dir, 4, MINUTE - Duration::from_secs(3));
     assert_eq!(test_dir.run(&["case", "grid", "0,3..4"]).code, Some(4));
     let ended = done(&test_dir, &["case", "grid", "0,3..4", "--wait", "60"]);
@@ -134,7 +135,7 @@ fn a_job_file_has_a_command_for_each_chunk_that_runs_its_cases() {
     let said = "Job file, not tested with `hq`: hq job submit-file grid/hq.toml";
     assert!(told.lines().any(|line| line == said), "{told}");
     let file = fs::read_to_string(test_dir.path().join("grid/hq.toml")).expect("a job file");
-    // Commands that HyperQueue would start.
+    // The job file contains the commands that HyperQueue would start.
     let commands = file
         .lines()
         .filter_map(|line| line.strip_prefix("command = "));

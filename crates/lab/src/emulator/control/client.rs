@@ -1,4 +1,4 @@
-//! Client of a running lab. Commands use it.
+//! Client of a running lab: commands use it to send requests to the lab.
 
 use super::message::{LinkChange, Reply, Request};
 use super::socket;
@@ -8,16 +8,16 @@ use anyhow::{Context, Result, anyhow, bail};
 use std::os::fd::OwnedFd;
 use tailcut_units::HostId;
 
-/// Running lab.
+/// Connection data of a running lab.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Lab {
     name: String,
 }
 
-/// Access to a host: the namespaces that a program must enter to run on the host.
+/// Access to a host: namespaces that a program must enter so that it runs on the host.
 #[derive(Debug)]
 pub struct Entered {
-    /// Number of the host.
+    /// Number of the host that the access is for.
     pub host: HostId,
     /// Whether the first namespace is a user namespace.
     pub has_users: bool,
@@ -80,7 +80,8 @@ impl Lab {
         }
     }
 
-    /// Returns the flows that programs have sent since the start of the lab, and the number of flows that are missing.
+    /// Returns the flows that programs have sent since the start of the lab, and the number of flows that were not
+    /// recorded.
     ///
     /// # Errors
     /// The lab has ended.
@@ -115,7 +116,7 @@ impl Lab {
         }
     }
 
-    /// Changes a link. Returns a text with its new state.
+    /// Changes a link. Returns a text that describes the link's new state.
     ///
     /// # Errors
     /// The link does not exist, the change is not possible, or the lab has ended.

@@ -8,37 +8,37 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Request {
-    /// Return the status.
+    /// Return the status of the lab.
     Status,
-    /// Return the access to the host with this name.
+    /// Return the namespaces of the host with this name.
     Enter(String),
-    /// Return the flows that programs have sent, starting at this index of the ended flows.
+    /// Return the flows that programs have sent. The list starts at this index of the ended flows.
     Flows(u64),
-    /// Change a link.
+    /// Change the properties of a link.
     Link {
         /// Names of the link's two nodes, `A-B`.
         link: String,
-        /// New properties.
+        /// New properties of the link.
         change: LinkChange,
     },
-    /// End the lab.
+    /// End the lab and all programs on its hosts.
     Down,
 }
 
-/// New properties of a link, in both directions; `None`: no change.
+/// New properties of a link, in both directions. `None` means no change.
 #[derive(Clone, Copy, Default, PartialEq, Debug, Serialize, Deserialize)]
 pub struct LinkChange {
     /// Whether the link delivers packets.
     pub is_up: Option<bool>,
-    /// Rate in bits per second.
+    /// Rate of the link in bits per second.
     pub rate_bps: Option<u64>,
-    /// Propagation delay in nanoseconds.
+    /// Propagation delay of the link in nanoseconds.
     pub delay_ns: Option<u64>,
     /// Share of packets that the link loses at random, in billionths.
     pub loss_ppb: Option<u32>,
 }
 
-/// Reply of a lab.
+/// Reply of a lab to a request.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reply {
@@ -46,7 +46,7 @@ pub enum Reply {
     Status(Box<Status>),
     /// Part of the flows that programs have sent.
     Flows(TrackedFlows),
-    /// Access to a host. The message carries the namespaces as file descriptors.
+    /// Access to a host. The message also transfers the namespaces as file descriptors.
     #[serde(rename = "way")]
     Access {
         /// Number of the host.
@@ -54,8 +54,8 @@ pub enum Reply {
         /// Whether the first namespace is a user namespace.
         has_users: bool,
     },
-    /// The request was successful. Contains a text for the user.
+    /// The request was successful. The text is for the user.
     Done(String),
-    /// The request failed. Contains the reason for the user.
+    /// The request failed. The text gives the reason to the user.
     Refused(String),
 }

@@ -1,4 +1,4 @@
-//! Server of a running lab.
+//! Server in the process of a lab: it answers the requests of commands.
 
 use super::message::{LinkChange, Reply, Request};
 use super::socket;
@@ -12,17 +12,18 @@ use std::time::Duration;
 /// Maximum time that a command may need to send its request.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Operations of the lab's network that commands request.
+/// Operations on the lab's network that commands can request.
 pub trait Orders {
     /// Returns the status of the lab; `None` if it has ended.
     fn status(&self) -> Option<Status>;
-    /// Returns the flows of programs, starting at an index of the ended flows; `None` if the lab has ended.
+    /// Returns the flows of programs. The list starts at index `from` of the ended flows. Returns `None` if the lab has
+    /// ended.
     fn flows(&self, from: u64) -> Option<TrackedFlows>;
-    /// Changes a link. Returns a text with its new state, or the reason why it did not change.
+    /// Changes a link. Returns a text with the link's new state, or the reason why the link did not change.
     fn change_link(&self, link: &str, change: LinkChange) -> Result<String, String>;
 }
 
-/// Access of commands to the hosts.
+/// Access of commands to the namespaces of the hosts.
 pub trait HostAccess {
     /// Returns the number of a host and its namespaces, in the order in which they must be entered.
     ///
@@ -33,7 +34,7 @@ pub trait HostAccess {
     fn has_users(&self) -> bool;
 }
 
-/// Answers commands until a command ends the lab.
+/// Answers commands until a command requests the end of the lab.
 ///
 /// # Errors
 /// The socket fails.
@@ -52,7 +53,7 @@ pub fn serve(
     }
 }
 
-/// Answers one command. Returns whether the lab must end.
+/// Answers one command. Returns whether the command ends the lab.
 fn answer_command(
     stream: &UnixStream,
     orders: &impl Orders,

@@ -26,7 +26,7 @@ const MOST_FILES: usize = 8;
 /// Returns the socket name of a lab.
 fn socket_name(lab: &str) -> String {
     // In a user namespace of the lab, this process has another user number. The first call happens before the process
-    // enters the namespace, so the number of the first call is kept.
+    // enters the namespace. Later calls therefore reuse the number of the first call.
     static USER: OnceLock<u32> = OnceLock::new();
     let user = USER.get_or_init(|| rustix::process::getuid().as_raw());
     format!("{PREFIX}/{user}/{lab}")
@@ -91,7 +91,7 @@ fn send(stream: &UnixStream, message: &impl Serialize, files: &[BorrowedFd<'_>])
     while sent < bytes.len() {
         let part = [IoSlice::new(&bytes[sent..])];
         sent += rustix::net::sendmsg(stream, &part, &mut control, SendFlags::NOSIGNAL)?;
-        // The file descriptors must be sent only once, with the first part of the message.
+        // The kernel must send the file descriptors only once, with the first part of the message.
         control.clear();
     }
     Ok(())

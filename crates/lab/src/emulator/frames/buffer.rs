@@ -1,8 +1,8 @@
-//! Frames in reusable buffers.
+//! Ethernet frames in reusable buffers.
 
 use std::rc::Rc;
 
-/// Frame. Clones share one buffer.
+/// Ethernet frame. Clones share one buffer.
 #[derive(Clone, Debug)]
 pub struct Frame {
     buffer: Rc<Box<[u8]>>,
@@ -12,12 +12,13 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// Returns the bytes.
+    /// Returns the bytes of the frame.
     pub fn bytes(&self) -> &[u8] {
         &self.buffer[..self.length]
     }
 
-    /// Returns the bytes for writing. If other clones share the buffer, copies the buffer first.
+    /// Returns the bytes of the frame for writing. If other clones share the buffer, this clone gets its own copy
+    /// first.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         if Rc::get_mut(&mut self.buffer).is_none() {
             self.buffer = Rc::new(self.buffer.as_ref().clone());
@@ -31,7 +32,7 @@ impl Frame {
         self.trimmed_code
     }
 
-    /// Sets the DSCP for trimming.
+    /// Sets the DSCP that a switch sets when it trims the frame.
     pub const fn set_trimmed_code(&mut self, code: Option<u8>) {
         self.trimmed_code = code;
     }
@@ -42,7 +43,7 @@ impl Frame {
     }
 }
 
-/// Pool of free buffers.
+/// Pool of free buffers for frames.
 #[derive(Debug)]
 pub struct Buffers {
     free: Vec<Rc<Box<[u8]>>>,

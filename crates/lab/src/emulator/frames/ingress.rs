@@ -15,24 +15,24 @@ const LOWER_EFFORT: [u8; 2] = [1, 8];
 /// Destination of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Destination {
-    /// One host.
+    /// The frame is for one host.
     Host(HostId),
-    /// The members of a multicast group.
+    /// The frame is for the members of a multicast group.
     Group(IpAddr),
-    /// All other hosts.
+    /// The frame is for all other hosts.
     Everybody,
 }
 
 /// Packet of the fabric for a frame that enters the network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Arrival {
-    /// Packet of the fabric. The field `to` contains the destination.
+    /// Packet of the fabric. Its destination is in the field `to` of this structure.
     pub packet: Packet,
     /// Information for switches that is not part of the packet.
     pub hints: Hints,
-    /// Destination.
+    /// Destination of the frame.
     pub to: Destination,
-    /// TTL of an IPv4 packet.
+    /// TTL of the packet; `None` if the frame is not IPv4.
     pub ttl: Option<u8>,
     /// TCP segment in the frame, if there is one.
     pub tcp: Option<TcpSegment>,
@@ -43,24 +43,25 @@ pub struct Arrival {
 pub enum Refusal {
     /// The frame is shorter than its headers, or its headers contradict each other.
     Malformed,
-    /// The source address belongs to another host.
+    /// The source address belongs to another host than the sender.
     Spoofed,
     /// No host has the destination address.
     NoHost,
-    /// The frame is a neighbour message, such as ARP. The hosts' neighbour tables are complete from the start.
+    /// The frame is a neighbour message, such as ARP. The network needs no such messages, because the hosts' neighbour
+    /// tables are complete from the start.
     Neighbour,
-    /// The frame is a group membership message. The first switch processes it.
+    /// The frame is a group membership message, which the first switch processes.
     Membership,
 }
 
 impl Refusal {
-    /// Returns whether the frame is an error of the host. Neighbour and membership messages are correct, although they
-    /// end at the first switch.
+    /// Returns whether the frame is an error of the host. Neighbour and membership messages are no errors, although
+    /// they do not enter the network.
     pub const fn is_fault(self) -> bool {
         !matches!(self, Self::Neighbour | Self::Membership)
     }
 
-    /// Returns the name for tables.
+    /// Returns the name of the reason in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Malformed => "malformed",
@@ -73,7 +74,7 @@ impl Refusal {
 }
 
 /// Returns the packet for a frame that host `from` sends in a network of `hosts` hosts. `codes` are the DSCPs for
-/// trimming. `on_membership` receives the message if the frame is a group membership message.
+/// trimming. If the frame is a group membership message, `on_membership` receives the message.
 ///
 /// # Errors
 /// The reason why the frame does not enter the network.
@@ -169,7 +170,8 @@ fn hints(view: &View<'_>) -> Hints {
     }
 }
 
-/// Returns the line time of a frame in bytes. `bytes` is the length of the frame at the TAP device.
+/// Returns the line time of a frame in bytes: the number of byte times that it occupies a link. `bytes` is the length
+/// of the frame at the TAP device.
 pub fn line_time(bytes: usize) -> u32 {
     (bytes as u32 + LINE_OVERHEAD).max(SHORTEST_LINE_TIME)
 }
@@ -178,7 +180,7 @@ pub fn line_time(bytes: usize) -> u32 {
 pub const fn code_point(class: u8) -> u8 {
     match class {
         0..=4 => (6 - class) << 3,
-        // By the rule above, class 5 would have class selector 1, which is 8. But 8 means lower effort.
+        // The general rule would give class 5 the class selector 1 (DSCP 8). But DSCP 8 means lower effort.
         5 => 10,
         6 => 0,
         _ => LOWER_EFFORT[0],
@@ -275,7 +277,7 @@ mod tests {
 
     #[test]
     fn whatever_a_host_sends_is_read_or_refused() {
-        // Each round damages up to five bytes of a valid frame, and truncates it.
+        // Each round damages up to five bytes of a valid frame, and shortens the frame.
         let sound = datagram(HostId(3), 300);
         let mut draws = 0;
         let mut draw = |below: usize| {

@@ -6,14 +6,14 @@ use tailcut_transport::tcp::TcpFlags;
 use tailcut_units::HostId;
 
 /// Returns `hints` with the key of the segment's connection. For a reset, the hints order switches to remove all queued
-/// segments with this key, in both directions of the connection. For other segments, the hints mark the segment with
-/// the key. A reset has no such mark, so it is not removed.
+/// segments with this key, in both directions of the connection. For other segments, the hints mark the segment as
+/// removable by this key. A reset itself is not removable.
 pub fn by_reset(from: HostId, to: HostId, tcp: &TcpSegment, hints: Hints) -> Hints {
     let tuple = tcp.tuple(from, to);
     let (there, back) = (tuple.hash(), tuple.reversed().hash());
-    // The order by size gives both directions of a connection the same key.
+    // Sorting the two values gives both directions of a connection the same key.
     let both = u64::from(there.min(back)) << 32 | u64::from(there.max(back));
-    // Key 0 means no purging. The last bit separates connections over IPv4 and IPv6, which may use the same ports.
+    // Key 0 means no purging. The last bit distinguishes IPv4 and IPv6, because two connections may use the same ports.
     let key = (both << 1 | u64::from(tcp.is_ipv6)).max(1);
     match tcp.flags.has(TcpFlags::RST) {
         true => Hints {

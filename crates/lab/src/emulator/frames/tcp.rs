@@ -1,4 +1,4 @@
-//! Fields of TCP segments that network cards read.
+//! Fields of TCP segments that network cards use.
 
 use std::net::IpAddr;
 use tailcut_transport::tcp::TcpFlags;
@@ -12,18 +12,18 @@ pub struct TcpSegment {
     pub ports: [u16; 2],
     /// Whether the segment uses IPv6.
     pub is_ipv6: bool,
-    /// Flags.
+    /// Flags of the segment.
     pub flags: TcpFlags,
     /// Sequence number of the SYN or of the first byte of payload.
     pub sequence: u32,
     /// Sequence number of the next byte that the sender expects. Valid only with the flag ACK.
     pub acknowledged: u32,
-    /// Payload in bytes.
+    /// Payload of the segment in bytes.
     pub payload: u32,
 }
 
 impl TcpSegment {
-    /// Returns the segment in a frame if it is complete.
+    /// Returns the TCP segment of a frame. Returns `None` if there is none or if it is incomplete.
     pub fn of(view: &View<'_>) -> Option<Self> {
         let ip = view.ip?;
         match view.content {
@@ -44,7 +44,7 @@ impl TcpSegment {
         }
     }
 
-    /// Returns the segment in the bytes of a frame if it is complete.
+    /// Returns the TCP segment in the bytes of a frame. Returns `None` if there is none or if it is incomplete.
     pub fn read(frame: &[u8]) -> Option<Self> {
         Self::of(&View::read(frame).ok()?)
     }

@@ -17,15 +17,15 @@ pub struct TrimCodes {
     pub trimmed: Option<u8>,
     /// Additional DSCP of packets of the highest class (DSCP_CONTROL).
     pub control: Option<u8>,
-    /// Whether switches read the headers of SCDP. If true, they may trim SCDP's symbols with any DSCP, and the header
-    /// determines the priority class.
+    /// Whether switches read the headers of SCDP. If true, they may trim SCDP symbols with any DSCP, and the SCDP
+    /// header determines the priority class.
     pub knows_scdp: bool,
 }
 
 impl Default for TrimCodes {
     fn default() -> Self {
         Self {
-            // A DSCP for local use (RFC 2474, pool 2).
+            // DSCP for local use (RFC 2474, pool 2).
             trimmable: 11,
             trimmed: None,
             control: None,
@@ -63,8 +63,8 @@ impl TrimCodes {
         Ok(())
     }
 
-    /// Returns the size and class of a frame after trimming; `None` if switches may not trim the frame. The frame has
-    /// `size` bytes and this UDP payload.
+    /// Returns the size and class that a frame has after trimming, or `None` if switches may not trim the frame. `size`
+    /// is the length of the frame in bytes, and `payload` is its UDP payload.
     pub fn cut(&self, size: usize, payload: &[u8], dscp: u8) -> Option<TrimmedSize> {
         let ours = match self.knows_scdp || dscp == self.trimmable {
             true => Trimmable::of(payload),
@@ -91,6 +91,6 @@ impl TrimCodes {
 pub struct TrimmedSize {
     /// Line time of the trimmed datagram in bytes.
     pub trimmed_size: u16,
-    /// Priority class from the datagram's header; `None`: the class of its DSCP.
+    /// Priority class according to the datagram's header; `None`: the DSCP determines the class.
     pub class: Option<u8>,
 }

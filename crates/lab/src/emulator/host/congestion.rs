@@ -1,5 +1,5 @@
-//! Congestion control of the hosts. For DCTCP, it is the kernel's own module, or tailcut's BPF programs if the kernel
-//! has no DCTCP with the required parameters.
+//! Congestion control of the hosts. DCTCP is the kernel's own module, or tailcut's BPF programs if the kernel has no
+//! DCTCP with the required parameters.
 
 use crate::bpf::{Dctcp, Parameters};
 use anyhow::{Context, Result, bail};
@@ -13,15 +13,15 @@ const OWN: &str = "dctcp";
 /// Congestion control of hosts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Congestion {
-    /// Name in the kernel.
+    /// Name of the congestion control in the kernel.
     pub name: String,
-    /// Note for the user.
+    /// Note for the user about the choice of the congestion control.
     pub note: Option<String>,
     /// Required parameters of DCTCP; `None` for other congestion controls.
     dctcp: Option<Parameters>,
 }
 
-/// Registration of the congestion control. It must live as long as the hosts.
+/// Registration of the congestion control. The value must live as long as the hosts.
 #[derive(Debug)]
 pub struct Registration {
     _ours: Option<Dctcp>,
@@ -45,7 +45,7 @@ impl Congestion {
         }
     }
 
-    /// Makes the congestion control available in the kernel as long as the returned value lives, and sets
+    /// Makes the congestion control available in the kernel until the returned value is dropped, and sets
     /// [`Congestion::name`]. Call this function while the machine's own /proc and /sys are mounted.
     ///
     /// # Errors
@@ -98,8 +98,8 @@ fn own() -> Option<Parameters> {
     Some(Parameters::new(gain, f64::from(first) / 1_024.0))
 }
 
-/// Returns whether the kernel has a congestion control. If this process is root, the attempt to use it makes the kernel
-/// load its module.
+/// Returns whether the kernel has a congestion control. The function tries to use it. If this process is root, the
+/// kernel then loads the module if necessary.
 fn has(name: &str) -> Result<bool> {
     let available = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
     let available = available.context("cannot read the kernel's congestion controls")?;
@@ -110,7 +110,7 @@ fn has(name: &str) -> Result<bool> {
     Ok(set_tcp_congestion(&socket, name).is_ok())
 }
 
-/// Returns the error text for DCTCP with parameters that the kernel does not have.
+/// Returns the error text for parameters of DCTCP that the kernel does not support.
 fn refused(asked: Parameters, own: Option<Parameters>) -> String {
     let ours = "run as root, so that tailcut can register its own DCTCP (Linux 6.4 or later)";
     match own {

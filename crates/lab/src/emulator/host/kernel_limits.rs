@@ -1,5 +1,5 @@
 //! Limits of the hosts' kernels for the values of a scenario. Kernels round timers to clock ticks, have some fixed
-//! timers, and have another queue than simulated hosts.
+//! timers, and have a different queue than simulated hosts.
 
 use super::settings::USUAL_QUEUE;
 use anyhow::{Result, bail};
@@ -38,13 +38,13 @@ pub fn apply_kernel_limits(scenario: &mut Scenario) -> Result<Vec<String>> {
             queue.unwrap_or(USUAL_QUEUE)
         ));
     } else if scenario.table("host").given("queue").is_none() {
-        // The NIC of PIAS serves its classes in order, whatever the length of its queue is.
+        // The NIC of PIAS always serves its classes in order, so its queue length does not matter here.
         let in_order = |run: &RunConfig| {
             run.settings.designs.pias.host_order && run.stack.design.hosts.have_tags()
         };
         let of_scdp = |run: &RunConfig| matches!(run.stack.design.kernel(), Kernel::Cast { .. });
-        // If all designs are SCDP, no value changes: its hosts serve classes in order in the simulator and on real
-        // hosts, and the keys below are keys of TCP.
+        // If all designs are SCDP, no value changes. SCDP hosts serve classes in order both in the simulator and on
+        // real hosts. The keys below apply only to TCP.
         if study.runs.iter().all(of_scdp) {
             return Ok(words);
         }
@@ -62,7 +62,7 @@ pub fn apply_kernel_limits(scenario: &mut Scenario) -> Result<Vec<String>> {
     }
     let own = Duration::from_ps(INITIAL_RTO.as_ps() / u64::from(slowdown));
     if initial_rto != own {
-        // "1s" names the kernel's value also on a slower network clock.
+        // The user may write "1s", the kernel's value on the wall clock, even if the network's clock is slower.
         if is_given && initial_rto != INITIAL_RTO {
             bail!(
                 "tcp.initial_rto: found {initial_rto}; allowed on real hosts: {own}, the kernel's fixed value (1 s \
@@ -77,7 +77,8 @@ pub fn apply_kernel_limits(scenario: &mut Scenario) -> Result<Vec<String>> {
     let tick = tick();
     let kept = in_ticks(min_rto, slowdown, tick);
     if kept != min_rto {
-        // A timer that the kernel more than doubles would make the results of real and simulated hosts differ.
+        // A timer that the kernel makes more than twice as long would cause different results on real and simulated
+        // hosts.
         if kept.as_ps() / 2 > min_rto.as_ps() {
             bail!(
                 "tcp.min_rto: found {min_rto}; allowed on real hosts: {} or more, because the kernel \
@@ -93,19 +94,19 @@ pub fn apply_kernel_limits(scenario: &mut Scenario) -> Result<Vec<String>> {
     Ok(words)
 }
 
-/// Returns a duration as a scenario's text.
+/// Returns a duration in the text format of scenarios.
 fn written(span: Duration) -> String {
     format!("{}ps", span.as_ps())
 }
 
-/// Returns the tick of the kernel's clock.
+/// Returns the length of one tick of the kernel's clock.
 fn tick() -> Duration {
     let tick = clock_getres(ClockId::MonotonicCoarse);
     Duration::from_ns(tick.tv_sec as u64 * 1_000_000_000 + tick.tv_nsec as u64)
 }
 
-/// Returns the value that the kernel uses for a timer of `span`. Both values are on the network's clock. The kernel
-/// rounds the timer up to ticks of the wall clock.
+/// Returns the value that the kernel uses for a timer of `span`. `span` and the result are on the network's clock. The
+/// kernel rounds the timer up to ticks of the wall clock.
 fn in_ticks(span: Duration, slowdown: u32, tick: Duration) -> Duration {
     let wall = span.saturating_mul(slowdown.into()).as_ps();
     let ticks = wall.div_ceil(tick.as_ps().max(1)).max(1);

@@ -24,24 +24,24 @@ pub const CARD: u32 = 2;
 /// Host that is ready for programs.
 #[derive(Debug)]
 pub struct Host {
-    /// Network namespace.
+    /// Network namespace of the host.
     pub namespace: OwnedFd,
-    /// File of the network card. The fabric reads and writes frames through it.
+    /// Network card: the file through which the fabric reads and writes frames.
     pub tap: Tap,
     /// Counters of the kernel for the network card.
     pub counters: Counters,
-    /// Settings that this kernel does not have.
+    /// Names of settings that this kernel does not have.
     pub missing: Vec<String>,
 }
 
 impl Host {
-    /// Creates host `number` of `hosts` hosts. The calling thread is in the namespace of the host afterwards.
+    /// Creates host `number` of `hosts` hosts. Afterwards, the calling thread is in the network namespace of this host.
     ///
     /// # Errors
     /// The kernel rejects a call.
     pub fn create(number: HostId, hosts: u32, settings: &KernelSettings) -> Result<Self> {
         namespaces::leave_for_new(Namespace::Network).context("cannot make a network namespace")?;
-        // The settings come before the device, because a device copies some of them when it is created.
+        // The settings must be set before the device is created, because a new device copies some of them.
         let missing = settings.apply()?;
         let tap = Tap::create().with_context(|| {
             "cannot open /dev/net/tun, which the hosts' network cards need: the kernel must have the \
@@ -67,7 +67,7 @@ impl Host {
     }
 }
 
-/// Counters of the kernel for a host's network card. They are readable from any namespace.
+/// Counters of the kernel for a host's network card. A process in any namespace can read them.
 #[derive(Debug)]
 pub struct Counters(File);
 
@@ -76,8 +76,8 @@ impl Counters {
         File::open("/proc/thread-self/net/dev").map(Self)
     }
 
-    /// Returns the number of frames that the host has sent but the kernel has dropped before the fabric could read
-    /// them; `None` if the counter is not readable.
+    /// Returns the number of frames that the host has sent but that the kernel has dropped before the fabric read them.
+    /// Returns `None` if the counter is not readable.
     pub fn dropped(&mut self) -> Option<u64> {
         let mut text = String::new();
         self.0.rewind().ok()?;
@@ -86,8 +86,8 @@ impl Counters {
     }
 }
 
-/// Returns the number of dropped frames from the kernel's table. It is the fourth transmit counter, after eight receive
-/// counters.
+/// Returns the number of dropped frames from the kernel's table. The number is the fourth transmit counter. The
+/// transmit counters follow eight receive counters.
 fn dropped_on_sending(text: &str) -> Option<u64> {
     let card = text.lines().find_map(|line| {
         let (name, counters) = line.split_once(':')?;

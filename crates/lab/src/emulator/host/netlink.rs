@@ -45,7 +45,7 @@ impl Netlink {
             Family::NETLINK,
             SocketType::RAW,
             SocketFlags::CLOEXEC,
-            // NETLINK_ROUTE is protocol 0.
+            // The protocol number 0 is NETLINK_ROUTE.
             None,
         )?;
         rustix::net::connect(&socket, &kernel)?;
@@ -130,8 +130,8 @@ impl Netlink {
         self.request(RouteNetlinkMessage::NewAddress(message))
     }
 
-    /// Creates the route to the other hosts, with its TCP settings. It replaces the route that the kernel creates for
-    /// the host's address.
+    /// Creates the route to the other hosts, with the TCP settings. This route replaces the route that the kernel
+    /// creates when it adds the host's address.
     fn route(&mut self, host: HostId, card: u32, settings: &KernelSettings) -> io::Result<()> {
         let network =
             Ipv4Addr::from_bits(addresses::ipv4(host).to_bits() & (u32::MAX << (32 - IPV4_PREFIX)));
@@ -177,7 +177,7 @@ impl Netlink {
             let answer = answer.get(..length).unwrap_or_default();
             let message = NetlinkMessage::<RouteNetlinkMessage>::deserialize(answer)
                 .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
-            // This is a reply to an earlier request.
+            // The reply belongs to an earlier request.
             if message.header.sequence_number != self.sequence {
                 continue;
             }

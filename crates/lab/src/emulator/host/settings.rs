@@ -14,7 +14,7 @@ use tailcut_wire::scdp::{credit, paper};
 /// Kernel settings of a host.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KernelSettings {
-    /// Congestion control.
+    /// Congestion control of the host's TCP connections.
     pub congestion: Congestion,
     /// Whether connections negotiate ECN.
     pub ecn: bool,
@@ -40,13 +40,13 @@ pub struct KernelSettings {
     pub queue: NonZeroU32,
 }
 
-/// Length of the kernel's queue before a TAP device, in frames. The fabric moves the frames to the host's own queue as
-/// soon as it runs. The kernel's queue only has to hold the frames that arrive while the fabric's thread sleeps.
+/// Length of the kernel's queue before a TAP device, in frames. The kernel's queue only holds the frames that arrive
+/// while the fabric's thread sleeps. When the thread wakes up, it moves the frames to the host's own queue.
 const TAP_QUEUE: u32 = 4_096;
 /// Default limit of the host's own queue: Linux's default queue length.
 pub(super) const USUAL_QUEUE: NonZeroU32 = NonZeroU32::new(1_000).unwrap();
-/// Size of the receive buffer, divided by the receive window. The buffer is larger than the window, because the
-/// kernel's overhead for each packet counts as used buffer.
+/// Ratio of the receive buffer to the receive window. The buffer is larger than the window, because the kernel counts
+/// its overhead for each packet as used buffer.
 const BUFFER_OF_WINDOW: u32 = 4;
 /// Header bytes of IPv4 and UDP.
 const IPV4_AND_UDP: u32 = 28;
@@ -72,8 +72,8 @@ pub fn carried(stack: Stack) -> Result<Kernel> {
     let duplicates = matches!(stack.replication, Replication::Duplicates(_));
     let why = match design.kernel() {
         Kernel::Missing(why) => why,
-        // Copies of requests need priority classes. PIAS already uses the classes, and the pacer of HULL does not
-        // support copies.
+        // PIAS already uses the priority classes that copies of requests need. The pacer of HULL does not support
+        // copies.
         _ if duplicates && !carries_copies(design) => {
             "its packets have no class for copies of requests"
         }
@@ -93,8 +93,8 @@ pub fn carried(stack: Stack) -> Result<Kernel> {
     )
 }
 
-/// Returns whether the lab's hosts support copies of requests over the design. The design must use the kernel's TCP,
-/// must not set priority classes itself, and must have no layer in NICs.
+/// Returns whether the lab's hosts support copies of requests over the design. The design must use the kernel's TCP. It
+/// must not set priority classes, and must have no layer in NICs.
 fn carries_copies(design: &Design) -> bool {
     matches!(design.kernel(), Kernel::Tcp { .. })
         && !design.hosts.have_tags()
@@ -102,11 +102,11 @@ fn carries_copies(design: &Design) -> bool {
 }
 
 impl KernelSettings {
-    /// Returns the settings for the hosts of a run. The clock of the run is `slowdown` times slower than the hosts'
+    /// Returns the settings for the hosts of a run. The network's clock is `slowdown` times slower than the hosts'
     /// clock.
     ///
     /// # Errors
-    /// No kernel supports the transport of the design.
+    /// The kernel does not support the transport of the design.
     pub fn of(config: &RunConfig, slowdown: u32) -> Result<Self> {
         let tcp = &config.settings.tcp;
         let settings = &config.settings;
@@ -122,7 +122,7 @@ impl KernelSettings {
                 };
                 (congestion, ecn(settings))
             }
-            // Other programs on these hosts use the kernel's default TCP.
+            // SCDP does not use the kernel's TCP, so other programs on these hosts keep the default TCP.
             Kernel::Cast { .. } | Kernel::Missing(_) => {
                 (Congestion::named("cubic"), tcp.classic_ecn)
             }
@@ -146,8 +146,8 @@ impl KernelSettings {
         })
     }
 
-    /// Writes all settings that are not part of routes. They apply to the network namespace of the calling thread.
-    /// Returns the keys that the kernel does not have.
+    /// Writes all settings that are not part of routes, in the network namespace of the calling thread. Returns the
+    /// keys that the kernel does not have.
     ///
     /// # Errors
     /// The kernel rejects a value.
@@ -173,7 +173,7 @@ impl KernelSettings {
             ("ipv4/tcp_no_metrics_save", "1"),
             // A socket joins one group for each multicast object that it receives.
             ("ipv4/igmp_max_memberships", "1024"),
-            // This allows ping on the hosts without further privileges.
+            // Programs on the hosts can then use ping without further privileges.
             ("ipv4/ping_group_range", "0 0"),
         ];
         let window = self
@@ -181,7 +181,7 @@ impl KernelSettings {
             .map(|bytes| bytes.saturating_mul(BUFFER_OF_WINDOW));
         let buffer = window.map(|bytes| format!("4096 {bytes} {bytes}"));
         let fixed = buffer.as_deref().into_iter().flat_map(|buffer| {
-            // Without this key, the kernel enlarges the buffer. The window then exceeds the limit of the route.
+            // Without this setting, the kernel enlarges the buffer, and the window then exceeds the limit of the route.
             [("ipv4/tcp_moderate_rcvbuf", "0"), ("ipv4/tcp_rmem", buffer)]
         });
         let mut missing = Vec::new();

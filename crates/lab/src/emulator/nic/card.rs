@@ -17,19 +17,19 @@ use tailcut_wire::foreign::set_dscp;
 /// Configuration of a network card.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CardConfig {
-    /// Rule by which the card sets the priority class of TCP segments; `None`: the DSCP determines the class.
+    /// Rule that gives each TCP segment its priority class; `None`: the DSCP determines the class.
     pub tags: Option<Tags>,
     /// Pacer, if the card has one.
     pub pacer: Option<PacedConfig>,
-    /// Random departures, if packets have them (`host.jitter`).
+    /// Random delays of departing packets (`host.jitter`); `None`: packets leave without such delays.
     pub departures: Option<Departures>,
-    /// Maximum number of packets in the card.
+    /// Maximum number of packets in the card's queue.
     pub length: NonZeroU32,
 }
 
 impl CardConfig {
-    /// Returns the configuration of a host's card for a design; `None` if the design needs no functions in the card, so
-    /// that the fabric's queue before the uplink is sufficient.
+    /// Returns the configuration of a host's card for a design. Returns `None` if the design needs no functions in the
+    /// card. The fabric's queue before the uplink is then sufficient.
     ///
     /// # Errors
     /// A parameter of the pacer is outside its range.
@@ -43,7 +43,7 @@ impl CardConfig {
         let seat = plan.seat(host, topology.hosts(), rate, topology.paths);
         let config = Self {
             tags: plan.tags().copied(),
-            // The pacer must add no overhead, because the line time of a frame already includes it.
+            // The line time of a frame already includes the overhead, so the pacer must not add it again.
             pacer: plan.pacer(&seat).map(|pacer| PacedConfig {
                 overhead: 0,
                 ..pacer
@@ -60,7 +60,7 @@ impl CardConfig {
     }
 }
 
-/// Network card.
+/// Network card of a host.
 #[derive(Debug)]
 pub struct Card {
     tags: Option<Tags>,
@@ -102,8 +102,8 @@ impl Card {
         })
     }
 
-    /// Queues a frame of the host. `tcp` is the TCP segment in the frame. If there is a segment and the card sets
-    /// classes, the card writes the class into the packet and its DSCP into the frame.
+    /// Queues a frame of the host. `tcp` is the TCP segment in the frame, if there is one. If the card sets classes, it
+    /// writes the segment's class into the packet and the DSCP of the class into the frame.
     ///
     /// # Errors
     /// The queue is full. Returns the frame.
@@ -116,7 +116,7 @@ impl Card {
             let progress = self.connections.send(queued.packet.dst, tcp);
             let class = tags.class(progress.offset, progress.sent);
             queued.packet.priority = class;
-            // This cannot fail, because a frame with a TCP segment has an IP header.
+            // Setting the DSCP cannot fail, because a frame with a TCP segment has an IP header.
             let _ = set_dscp(queued.frame.bytes_mut(), code_point(class));
         }
         self.sender.queue().push(queued)
@@ -128,7 +128,7 @@ impl Card {
         self.sender.queue().take(&segment)
     }
 
-    /// Returns whether the card must see the segments that arrive at the host. Only a pacer needs them.
+    /// Returns whether the card needs the segments that arrive at the host. Only a pacer needs them.
     pub const fn reads_arrivals(&self) -> bool {
         matches!(self.sender, Sender::Paced(_) | Sender::PacedAndJittered(_))
     }
@@ -140,17 +140,18 @@ impl Card {
             .on_segment(now, arrived(tuple, flags));
     }
 
-    /// Changes the rate of the host's link, which the pacer follows.
+    /// Changes the rate of the host's link. A pacer adapts its rate.
     pub fn set_line_rate(&mut self, now: Time, rate: Rate) {
         self.sender.transport_mut().set_line_rate(now, rate, 0);
     }
 
-    /// Returns whether frames are queued.
+    /// Returns whether the card holds frames that have not left yet.
     pub fn has_frames(&self) -> bool {
         self.sender.transport().has_transmit()
     }
 
-    /// Returns the time at which the caller must call [`Card::pull`] again, even if no other event occurs.
+    /// Returns the time at which the caller must call [`Card::pull`] again, unless another event causes an earlier
+    /// call.
     pub fn next_timeout(&self) -> Option<Time> {
         self.sender.transport().next_timeout()
     }

@@ -14,7 +14,7 @@ pub struct Cards {
     cards: Vec<Card>,
     /// Time of each card's next action: its uplink becomes free, or its pacer releases a packet.
     due: Vec<Time>,
-    /// Times of `due` in ascending order, with the host numbers. Cards without a next action are not included.
+    /// Times of `due` in ascending order, each with its host number. Cards without a next action are not included.
     order: BTreeSet<(Time, u32)>,
 }
 
@@ -31,7 +31,7 @@ impl Cards {
         })
     }
 
-    /// Queues a frame of a host. If the card is full, the fabric drops the frame before the host's uplink.
+    /// Queues a frame of a host. If the card's queue is full, the fabric drops the frame before the host's uplink.
     pub fn send<O: Observer<Frame>>(
         &mut self,
         now: Time,
@@ -56,7 +56,7 @@ impl Cards {
         }
     }
 
-    /// Sets a card to the present rate of the host's link.
+    /// Adapts a card to the current rate of the host's link.
     pub fn follow_link<O: Observer<Frame>>(
         &mut self,
         now: Time,
@@ -69,12 +69,12 @@ impl Cards {
         }
     }
 
-    /// Returns the time of the next action of any card.
+    /// Returns the earliest time at which a card has an action.
     pub fn next(&self) -> Time {
         self.order.first().map_or(Time::MAX, |(at, _)| *at)
     }
 
-    /// Executes the action of the first card that is due at `now`.
+    /// Executes the action of the first card whose action is due at `now`.
     pub fn depart<O: Observer<Frame>>(&mut self, now: Time, fabric: &mut Fabric<Frame, O>) {
         if let Some(&(at, host)) = self.order.first()
             && at <= now

@@ -1,4 +1,4 @@
-//! Progress of a host's TCP connections, as the host's card sees it from the segments that the host sends.
+//! Progress of a host's TCP connections. The host's network card derives it from the segments that the host sends.
 
 use crate::emulator::frames::TcpSegment;
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ const GENERATION: usize = 4_096;
 /// Identity of a connection at its sender: receiver, whether it uses IPv6, source port and destination port.
 type Key = (HostId, bool, [u16; 2]);
 
-/// Progress of a connection before a segment.
+/// Progress of a connection immediately before a segment is sent.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Progress {
     /// Position of the segment's first byte in the stream of payload.
@@ -24,15 +24,15 @@ pub struct Progress {
 struct Connection {
     /// Sequence number of the stream's first byte.
     first: u32,
-    /// Position after the last byte of the stream that was sent.
+    /// Position in the stream after the last byte that was sent.
     next: u64,
     sent: u64,
 }
 
-/// Connections of a host. They are in two generations of at most 4,096 connections each. A connection that sends a
-/// segment enters the young generation. When the young generation is full, the card discards the old generation, and
-/// the young generation becomes the old one. The card therefore keeps a connection until at least 4,096 other
-/// connections have sent a segment.
+/// Connections of a host, in two generations of at most 4,096 connections each. A connection that sends a segment
+/// enters the young generation. When the young generation is full, the old generation is discarded, and the young
+/// generation becomes the old one. A connection therefore stays known until at least 4,096 other connections have sent
+/// a segment.
 #[derive(Default, Debug)]
 pub struct Connections {
     young: HashMap<Key, Connection>,
@@ -46,7 +46,7 @@ impl Connections {
     pub fn send(&mut self, dst: HostId, tcp: &TcpSegment) -> Progress {
         let key = (dst, tcp.is_ipv6, tcp.ports);
         let is_syn = tcp.flags.has(TcpFlags::SYN);
-        // A reset of an unknown connection does not create an entry, because the connection ends here.
+        // A reset of an unknown connection creates no entry, because this connection ends with the reset.
         if !is_syn && !self.recall(&key) && tcp.flags.has(TcpFlags::RST) {
             return Progress::default();
         }
@@ -78,7 +78,7 @@ impl Connections {
         progress
     }
 
-    /// Moves a connection to the young generation. Returns whether it is known.
+    /// Moves a connection to the young generation. Returns whether the connection is known.
     fn recall(&mut self, key: &Key) -> bool {
         if self.young.contains_key(key) {
             return true;
@@ -96,8 +96,8 @@ impl Connections {
 }
 
 impl Connection {
-    /// Returns the position of a sequence number in the stream. Sequence numbers repeat every 4 GiB, so several
-    /// positions have the same number. The result is the position nearest to the last byte that was sent.
+    /// Returns the position of a sequence number in the stream. Sequence numbers repeat every 4 GiB, so a sequence
+    /// number fits several positions. The function returns the position that is nearest to the last byte that was sent.
     const fn offset(&self, sequence: u32) -> u64 {
         let furthest = self.first.wrapping_add(self.next as u32);
         let beyond = sequence.wrapping_sub(furthest) as i32;

@@ -1,5 +1,5 @@
-//! Queue of frames that wait for the host's link. It implements the interface of a transport, so that layers for
-//! transports, such as the pacer, also work with frames.
+//! Queue of frames that wait for the host's link. The queue implements the interface of a transport. Layers that work
+//! on transports, such as the pacer, therefore also work on frames.
 
 use crate::emulator::frames::Frame;
 use std::num::NonZeroU32;
@@ -11,7 +11,7 @@ use tailcut_units::{FiveTuple, FlowId, Time};
 /// Frame in the queue, with its packet.
 #[derive(Debug)]
 pub struct QueuedFrame {
-    /// The fabric's packet.
+    /// Packet that represents the frame in the fabric.
     pub packet: Packet,
     /// Information for switches that is not part of the packet.
     pub hints: Hints,
@@ -22,23 +22,23 @@ pub struct QueuedFrame {
 }
 
 /// Queue of a host's frames. For each frame, the queue emits a segment that represents the frame in the layer above,
-/// such as the pacer. The segment has the frame's addresses, its payload length is the line time of the frame, and its
-/// header contains the frame's slot. When the layer emits the segment, [`FrameQueue::take`] returns the frame. Arriving
-/// segments do not affect the queue.
+/// such as the pacer. The segment has the frame's addresses, a payload length equal to the line time of the frame, and
+/// the number of the frame's slot in its header. When the layer emits the segment, [`FrameQueue::take`] returns the
+/// frame. Arriving segments do not affect the queue.
 #[derive(Debug)]
 pub struct FrameQueue {
-    /// Slots of frames, which stay in use until [`FrameQueue::take`].
+    /// Slots for frames. A slot stays in use until [`FrameQueue::take`] removes its frame.
     slots: Vec<Option<QueuedFrame>>,
     free: Vec<u32>,
-    /// Order of the slots whose segments the queue has not emitted yet.
+    /// Order in which the queue emits the segments of the waiting frames.
     turns: Turns<u32>,
     in_order: bool,
     length: usize,
 }
 
 impl FrameQueue {
-    /// Creates a queue with `length` slots. With `in_order`, it serves classes by strict priority, and the frames of
-    /// a class in order of arrival. Otherwise, it serves all frames in order of arrival.
+    /// Creates a queue with `length` slots. If `in_order` is true, the queue serves classes by strict priority, and
+    /// frames of the same class in order of arrival. Otherwise, it serves all frames in order of arrival.
     pub const fn new(length: NonZeroU32, in_order: bool) -> Self {
         Self {
             slots: Vec::new(),
@@ -70,7 +70,7 @@ impl FrameQueue {
         Ok(())
     }
 
-    /// Returns the frame of a segment that this queue has emitted. Returns `None` for other segments, and if the
+    /// Returns the frame that a segment represents. Returns `None` if this queue has not emitted the segment, or if the
     /// frame was already taken.
     pub fn take(&mut self, segment: &Segment) -> Option<QueuedFrame> {
         let Header::Own([slot, ..]) = segment.header else {
@@ -82,7 +82,8 @@ impl FrameQueue {
     }
 }
 
-/// Returns a segment that represents a TCP segment that has arrived. It has only the addresses and flags.
+/// Returns a segment that represents an arrived TCP segment in the layer above. The returned segment has only addresses
+/// and flags.
 pub fn arrived(tuple: FiveTuple, flags: TcpFlags) -> Segment {
     let header = TcpHeader {
         flags,
@@ -92,7 +93,7 @@ pub fn arrived(tuple: FiveTuple, flags: TcpFlags) -> Segment {
 }
 
 impl Transport for FrameQueue {
-    /// Does nothing, because the host's kernel is the sender.
+    /// Messages are ignored, because the host's kernel is the sender.
     fn submit(&mut self, _: Time, _: Message) {}
 
     fn on_segment(&mut self, _: Time, _: Segment) {}

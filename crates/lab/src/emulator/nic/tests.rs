@@ -21,7 +21,7 @@ const SENDER: HostId = HostId(0);
 const RECEIVER: HostId = HostId(1);
 const ACK: TcpFlags = TcpFlags::ACK;
 const THRESHOLDS: [u64; 2] = [3_000, 8_000];
-/// Time that a frame with 1,000 bytes of TCP payload occupies a link of 100 Mb/s.
+/// Time during which a frame with 1,000 bytes of TCP payload occupies a link of 100 Mb/s.
 const FRAME_TIME: Duration = Duration::from_ns((1_000 + 54 + 24) * 80);
 
 fn room(packets: u32) -> NonZeroU32 {
@@ -46,8 +46,8 @@ fn tagging(tags: Tags) -> CardConfig {
     }
 }
 
-/// Returns the configuration of a card with a pacer. The rate of the pacer is a tenth of the link's rate. When an
-/// ECN-Echo arrives, the pacer paces its flow.
+/// Returns the configuration of a card with a pacer at a tenth of the link's rate. When an ECN-Echo arrives, the pacer
+/// starts to pace the flow of this ECN-Echo.
 fn pacing() -> CardConfig {
     let rate = Rate::from_mbps(10);
     CardConfig {
@@ -69,7 +69,7 @@ fn pacing() -> CardConfig {
     }
 }
 
-/// TCP segment in a frame.
+/// Fields of a TCP segment in a test frame.
 #[derive(Clone, Copy)]
 struct Tcp {
     from: HostId,
@@ -254,7 +254,7 @@ fn what_is_no_tcp_keeps_its_class_and_its_code_point() {
         let view = View::read(delivery.body.bytes()).expect("a frame");
         found.push((class(&delivery), view.ip.expect("IP").dscp));
     }
-    // The first datagram is already on the link when the others arrive.
+    // The link already transmits the first datagram when the others arrive.
     assert_eq!(found, [(6, 0), (1, 46), (7, 8)]);
 }
 
@@ -335,7 +335,7 @@ fn a_burst_is_spread_once_an_echo_has_come_and_not_before() {
     let spread = gaps(&burst(&mut network));
     assert_eq!(spread.len(), 19);
     for gap in spread {
-        // At a tenth of the rate, the gaps are ten times as long. They are not exact to the picosecond.
+        // At a tenth of the rate, the gaps are ten times as long, but not exact to the picosecond.
         let ratio = gap.as_secs_f64() / (FRAME_TIME.as_secs_f64() * 10.0);
         assert!((ratio - 1.0).abs() < 1e-6, "{gap}");
     }
@@ -361,7 +361,7 @@ fn other_traffic_goes_around_the_pacer() {
 
 #[test]
 fn what_finds_no_room_is_dropped_and_counted_at_the_hosts_link() {
-    // Without a pacer, the card has place for one more frame, because the first frame leaves the card at once.
+    // Without a pacer, the card accepts one more frame, because the first frame leaves the card at once.
     for (config, kept) in [(tagging(tags()), 11), (pacing(), 10)] {
         let length = room(10);
         let mut network = Network::new(CardConfig { length, ..config });
@@ -380,8 +380,8 @@ fn what_finds_no_room_is_dropped_and_counted_at_the_hosts_link() {
     }
 }
 
-/// Runs two hosts of the simulator on a path without delay. The path loses the sender's segments whose numbers are in
-/// `lost`. Returns all segments that the sender sends.
+/// Simulates two hosts on a path without delay. The path loses the sender's segments whose numbers are in `lost`.
+/// Returns all segments that the sender sends.
 fn simulated(tags: Tags, bytes: u64, lost: &BTreeSet<usize>) -> Vec<Segment> {
     let config = TcpConfig {
         congestion: Congestion::DCTCP,
@@ -474,9 +474,9 @@ fn departures_with_jitter_are_irregular_in_order_and_keep_a_busy_link_busy() {
     };
     let mut network = Network::new(jittered);
     let burst = burst(&mut network);
-    // All frames of a burst are ready, so only the first one waits for its own delay.
+    // All frames of a burst are ready at the same time, so only the first frame waits for its own random delay.
     assert_eq!(gaps(&burst), [FRAME_TIME; 19]);
-    // Single frames arrive up to a frame time late, each by its own delay.
+    // A frame that is sent alone leaves up to one frame time late. Each frame has its own delay.
     let mut delays = Vec::new();
     for _ in 0..20 {
         let sent = network.now;

@@ -1,5 +1,5 @@
-//! Start of programs on a host. Such a program uses the network and the directories of the host. The terminal, the open
-//! files and the user are the same as in the command that has started the program.
+//! Start of programs on a host. The program uses the network and the directories of the host. It has the terminal, the
+//! open files and the user of the command that starts it.
 
 use super::child;
 use super::mounts;
@@ -16,7 +16,7 @@ use std::process::{Child, Command, ExitStatus};
 /// Runs a program on a host, and returns its exit code. The code is 128 plus the signal's number if a signal ended
 /// the program, 127 if the program does not exist, and 126 if it cannot run.
 ///
-/// This process must have only one thread. It stays on the host afterwards.
+/// This process must have only one thread. The process stays on the host afterwards.
 ///
 /// # Errors
 /// The lab has ended, or the kernel rejects a call.
@@ -24,7 +24,7 @@ pub fn run(entered: &Entered, program: &[OsString]) -> Result<i32> {
     let directory = std::env::current_dir();
     enter_host(entered)?;
     if let Ok(directory) = directory {
-        // If this directory does not exist on the host, the program starts in the root directory.
+        // If the current directory does not exist on the host, the program starts in the root directory.
         let _ = std::env::set_current_dir(directory);
     }
     let [name, arguments @ ..] = program else {
@@ -41,13 +41,13 @@ pub fn run(entered: &Entered, program: &[OsString]) -> Result<i32> {
         Ok(())
     };
     // SAFETY: only async-signal-safe functions may be called between fork and exec. The closure makes one system call
-    // and allocates nothing.
+    // and allocates no memory.
     unsafe { command.pre_exec(die_with_us) };
     let keys = [SIGINT, SIGQUIT];
     let has_terminal = io::stdin().is_terminal();
     let pass_on = |program: &Child, number: i32| {
-        // If a user presses Ctrl-C or Ctrl-\, the terminal sends the signal to both processes. The program must not get
-        // it twice.
+        // If a user presses Ctrl-C or Ctrl-\, the terminal sends the signal to this process and to the program. This
+        // process must not forward it, or the program would receive it twice.
         if !(has_terminal && keys.contains(&number))
             && let Some(signal) = Signal::from_named_raw(number)
         {
@@ -68,7 +68,7 @@ pub fn run(entered: &Entered, program: &[OsString]) -> Result<i32> {
     }
 }
 
-/// Moves this process to a host. All programs that it starts later run on that host.
+/// Moves this process to a host. Programs that it starts later also run on this host.
 fn enter_host(entered: &Entered) -> Result<()> {
     let kinds = Namespace::OF_LAB.into_iter().chain([Namespace::Network]);
     let kinds = kinds.filter(|kind| *kind != Namespace::User || entered.has_users);

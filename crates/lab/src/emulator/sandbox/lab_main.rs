@@ -1,5 +1,5 @@
 //! Main function of the lab's process. It creates the hosts, runs the fabric on another thread, and answers commands.
-//! The process is the first of its process namespace, so the kernel ends all processes of the lab when it ends.
+//! The process is the first in its process namespace. When it ends, the kernel therefore ends all processes of the lab.
 
 use super::lab_process::LaunchMode;
 use super::mounts;
@@ -24,8 +24,8 @@ const FILES_OF_HOST: u64 = 4;
 /// Number of other files that the lab keeps open.
 const OTHER_FILES: u64 = 64;
 
-/// Runs the lab until its end. Standard input is the socket for commands. Standard output leads to the command that
-/// starts the lab: notes, and then the line [`READY`].
+/// Runs the lab until its end. Standard input is the socket on which commands connect. Standard output goes to the
+/// command that starts the lab: first notes, and then the line [`READY`].
 ///
 /// # Errors
 /// The kernel rejects a call.
@@ -68,8 +68,8 @@ pub fn run_lab(mut plan: LabPlan, mode: LaunchMode) -> Result<()> {
     control::serve(&listener, &network, &access).context("the lab's socket failed")
 }
 
-/// Returns notes about settings that the kernel does not have, and about the congestion control. All hosts share one
-/// kernel, so the settings of the first host are sufficient.
+/// Returns notes for the user: about settings that the kernel does not have, and about the congestion control. All
+/// hosts share one kernel, so the settings of the first host are sufficient.
 fn notes(hosts: &[Host], settings: &KernelSettings) -> Vec<String> {
     let missing = hosts.first().map_or(&[][..], |host| &host.missing);
     let missing = missing.iter();
@@ -112,8 +112,8 @@ fn raise_limit(needed: u64) -> Result<()> {
     setrlimit(Resource::Nofile, raised).context("cannot raise the limit of open files")
 }
 
-/// Starts a thread that collects the exit status of orphaned processes. The kernel makes them children of the first
-/// process of a namespace, which is this process.
+/// Starts a thread that collects the exit status of orphaned processes. The kernel makes orphans children of the first
+/// process of their namespace, which is this process.
 fn reap() -> Result<()> {
     let mut signals = signal_hook::iterator::Signals::new([SIGCHLD])
         .map_err(|error| anyhow!("cannot listen for signals: {error}"))?;
@@ -127,7 +127,7 @@ fn reap() -> Result<()> {
     Ok(())
 }
 
-/// Namespaces of all hosts.
+/// Access to the namespaces of all hosts.
 struct Hosts {
     /// Whether the first namespace of `of_lab` is a user namespace.
     has_users: bool,

@@ -1,5 +1,5 @@
-//! Start of a lab's process. The process is the first of a new process namespace. When it ends, the kernel therefore
-//! ends all processes in the namespace.
+//! Start of a lab's process. The process is the first in a new process namespace. When it ends, the kernel therefore
+//! ends all processes in this namespace.
 
 use super::namespaces::{Namespace, leave_for_new};
 use crate::emulator::control;
@@ -13,10 +13,10 @@ use std::process::{Child, Command, Stdio};
 /// Environment variable of the lab's process. Its value is the name of a [`LaunchMode`].
 const LAUNCH_MODE: &str = "TAILCUT_LAB_STAGE";
 
-/// Variant in which the lab's process was started.
+/// Options with which the lab's process was started.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LaunchMode {
-    /// Whether the process continues after the end of the command that has started it.
+    /// Whether the process continues when the command that started it ends.
     pub is_detached: bool,
     /// Whether the process has its own user namespace.
     pub has_users: bool,
@@ -37,7 +37,7 @@ impl LaunchMode {
         }
     }
 
-    /// Returns the variant of this process; `None` if it is not a lab's process.
+    /// Returns the options of this process; `None` if it is not a lab's process.
     pub fn of_this_process() -> Option<Self> {
         let word = std::env::var(LAUNCH_MODE).ok()?;
         let mut all = Self::ALL.into_iter();
@@ -51,8 +51,8 @@ impl LaunchMode {
     }
 }
 
-/// Starts the process of the lab `name`, and waits until the lab is ready. The process runs this program with the same
-/// arguments. Returns the process, and the notes that it has printed.
+/// Starts the process of the lab `name`, and waits until the lab is ready. The process runs the same program with the
+/// same arguments as this process. Returns the process, and the notes that it has printed.
 ///
 /// # Errors
 /// The name is in use, the kernel allows no namespaces, or the lab could not be set up.
@@ -73,8 +73,8 @@ pub fn start_lab(name: &str, is_detached: bool) -> Result<(Child, Vec<String>)> 
         .stdin(Stdio::from(OwnedFd::from(listener)))
         .stdout(Stdio::piped());
     if is_detached {
-        // If the lab kept standard error open, a program that reads this command's standard error would wait for the
-        // end of the lab.
+        // The lab must not keep standard error open. Otherwise a program that reads this command's standard error would
+        // wait until the lab ends.
         command.stderr(Stdio::null());
     }
     let mut child = command.spawn().context("cannot start the lab's process")?;
@@ -86,7 +86,7 @@ pub fn start_lab(name: &str, is_detached: bool) -> Result<(Child, Vec<String>)> 
             Some(Ok(line)) if line == super::lab_main::READY => return Ok((child, notes)),
             Some(Ok(line)) => notes.push(line),
             Some(Err(_)) | None => {
-                // The process has ended without the line `READY`, so the lines that it printed are its error.
+                // The process has ended without the line `READY`, so its lines are an error message.
                 let _ = child.wait();
                 return Err(anyhow!(notes.join("\n")));
             }
@@ -94,7 +94,7 @@ pub fn start_lab(name: &str, is_detached: bool) -> Result<(Child, Vec<String>)> 
     }
 }
 
-/// Gets the privileges to create namespaces. Root already has these privileges. Any other user gets them in a new user
+/// Gains the privileges to create namespaces. Root already has these privileges. Any other user gets them in a new user
 /// namespace, in which the user has the number of root. Returns whether this process is in a new user namespace.
 ///
 /// # Errors
@@ -111,14 +111,14 @@ pub fn gain_privileges() -> Result<bool> {
     }
     let write =
         |file: &str, text: String| fs::write(format!("/proc/self/{file}"), text).context(refused());
-    // The kernel allows an ordinary user to write `gid_map` only after this (user_namespaces(7)).
+    // An ordinary user may write `gid_map` only after setgroups is denied (user_namespaces(7)).
     write("setgroups", "deny".to_owned())?;
     write("uid_map", format!("0 {} 1", user.as_raw()))?;
     write("gid_map", format!("0 {} 1", group.as_raw()))?;
     Ok(true)
 }
 
-/// Returns the error text for a system on which ordinary users may not create user namespaces. The text contains the
+/// Returns the error text for a system on which ordinary users may not create user namespaces. The text names the
 /// setting that allows them.
 fn refused() -> &'static str {
     let restricted = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns";

@@ -5,26 +5,27 @@ use rustix::io::Result;
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
 use std::os::fd::{AsFd, OwnedFd};
 
-/// Kind of namespace.
+/// Kind of namespace: the part of the system that it isolates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Namespace {
-    /// Users and their privileges.
+    /// Namespace of users and their privileges.
     User,
-    /// Processes. A new namespace applies to child processes that start later, and not to the process itself.
+    /// Namespace of processes. A new namespace applies to child processes that start later, but not to the process
+    /// itself.
     Process,
-    /// Mounted file systems.
+    /// Namespace of mounted file systems.
     Mount,
-    /// Network devices, addresses and routes.
+    /// Namespace of network devices, addresses and routes.
     Network,
-    /// Host name.
+    /// Namespace of the host name.
     HostName,
-    /// System V and POSIX interprocess communication.
+    /// Namespace of System V and POSIX interprocess communication.
     Ipc,
 }
 
 impl Namespace {
-    /// Namespaces of a lab that a program on a host enters before the network namespace of the host, in the required
-    /// order.
+    /// Namespaces of a lab, in the order in which a program on a host must enter them. The program enters the network
+    /// namespace of the host last.
     pub const OF_LAB: [Self; 4] = [Self::User, Self::Process, Self::Ipc, Self::Mount];
 
     const fn flag(self) -> UnshareFlags {
@@ -68,11 +69,11 @@ impl Namespace {
 /// The kernel rejects the call.
 pub fn leave_for_new(kind: Namespace) -> Result<()> {
     // SAFETY: the call is unsafe only for flags that remove file descriptors or memory from other threads of the
-    // process. `Namespace` contains none of these flags.
+    // process. No variant of `Namespace` has such a flag.
     unsafe { unshare_unsafe(kind.flag()) }
 }
 
-/// Opens the namespace in which this thread is, so that a thread can enter it later.
+/// Opens the current namespace of this thread. A thread can later enter the returned namespace.
 ///
 /// # Errors
 /// The kernel rejects the call.

@@ -1,4 +1,4 @@
-//! Sender and receiver of one TCP flow. They use non-blocking sockets of the kernel.
+//! Sender and receiver of one TCP flow, with non-blocking sockets of the kernel.
 
 use super::orders::Start;
 use super::tcp_info;
@@ -18,8 +18,8 @@ use tailcut_units::{FlowId, HostId};
 /// Zeros that are the payload of all flows, 256 KiB.
 pub(super) static NOTHING: [u8; 256 << 10] = [0; 256 << 10];
 
-/// Largest number of bytes in a socket at which the kernel wakes the receiver. The kernel does not wake it for each
-/// segment, because the wake-up of a thread on another CPU costs more than the processing of a segment.
+/// Maximum wake-up threshold of a receiver in bytes. The kernel does not wake the receiver for each segment, because
+/// waking a thread on another CPU costs more than processing a segment.
 const AT_ONCE: u64 = 16 << 10;
 
 sockopt_impl!(
@@ -31,35 +31,35 @@ sockopt_impl!(
     usize
 );
 
-/// Sending end of a flow.
+/// Sending end of a TCP flow.
 #[derive(Debug)]
 pub struct Sender {
     socket: OwnedFd,
-    /// Flow that this end sends.
+    /// Number of the flow that this end sends.
     pub flow: FlowId,
-    /// Host of this end.
+    /// Host at which this end is.
     pub host: HostId,
     /// Bytes that the socket has not accepted yet.
     left: u64,
     is_established: bool,
-    /// Whether the sending direction is shut down.
+    /// Whether the sender has shut down its direction of the connection.
     has_ended: bool,
 }
 
-/// Receiving end of a flow.
+/// Receiving end of a TCP flow.
 #[derive(Debug)]
 pub struct Receiver {
     socket: OwnedFd,
-    /// Flow that this end receives.
+    /// Number of the flow that this end receives.
     pub flow: FlowId,
-    /// Host of this end.
+    /// Host at which this end is.
     pub host: HostId,
     /// Bytes of the flow that have not arrived yet.
     left: u64,
     wakes: WakeUps,
 }
 
-/// Wake-up threshold of a receiver.
+/// Threshold at which the kernel wakes a receiver: bytes in its receive buffer.
 #[derive(Debug)]
 pub(super) struct WakeUps {
     /// Current threshold in bytes.
@@ -75,7 +75,7 @@ pub enum Progress {
     Completed,
     /// The connection has ended normally.
     Closed,
-    /// The other end has refused or reset the connection, or the connection has timed out.
+    /// The peer has refused or reset the connection, or the connection has timed out.
     Failed,
 }
 
@@ -141,7 +141,7 @@ pub fn port_of(socket: &OwnedFd) -> io::Result<u16> {
     Ok(SocketAddrV4::try_from(rustix::net::getsockname(socket)?)?.port())
 }
 
-/// Starts to connect, without waiting for the handshake.
+/// Starts to open a connection, and returns before the handshake is complete.
 ///
 /// # Errors
 /// The kernel rejects the call.
@@ -154,14 +154,14 @@ pub fn connect(socket: &OwnedFd, to: SocketAddrV4) -> io::Result<()> {
     }
 }
 
-/// Returns whether a connection attempt that has ended was successful.
+/// Returns whether a finished connection attempt was successful.
 pub fn is_connected(socket: &OwnedFd) -> bool {
     matches!(sockopt::socket_error(socket), Ok(Ok(())))
 }
 
 /// Closes a connection with a reset.
 pub fn reset(socket: OwnedFd) {
-    // This fails only if the connection is already closed.
+    // Setting the option fails only if the connection is already closed.
     let _ = sockopt::set_socket_linger(&socket, Some(Duration::ZERO));
     drop(socket);
 }
@@ -195,8 +195,8 @@ impl Sender {
         tcp_info::stats(&self.socket)
     }
 
-    /// Writes until the socket is full. After the last byte, shuts down the sending direction, and checks whether the
-    /// other end has closed the connection. Reports events to the callback.
+    /// Writes until the socket is full. After the last byte, shuts down the sending direction, and then checks whether
+    /// the peer has closed the connection. Calls `on_progress` for each event.
     pub fn serve(&mut self, is_writable: bool, mut on_progress: impl FnMut(Progress)) {
         if !self.is_established {
             if !is_writable {
@@ -244,7 +244,7 @@ impl Receiver {
         receiver
     }
 
-    /// Reads all available data into `buffer`. Reports events to the callback.
+    /// Reads all available data into `buffer`. Calls `on_progress` for each event.
     pub fn serve(&mut self, buffer: &mut [u8], mut on_progress: impl FnMut(Progress)) {
         loop {
             match rustix::net::recv(&self.socket, &mut *buffer, RecvFlags::empty()) {
@@ -272,10 +272,10 @@ impl Default for WakeUps {
 }
 
 impl WakeUps {
-    /// Sets the threshold so that the receiver wakes up at the latest when all `left` missing bytes have arrived.
+    /// Sets the threshold so that the receiver wakes up at the latest when all `left` missing bytes are in the socket.
     pub fn set(&mut self, socket: &OwnedFd, left: u64) {
         let bytes = left.clamp(1, AT_ONCE);
-        // If the kernel rejects the option, each segment wakes the receiver.
+        // The error is ignored: without the option, each segment wakes the receiver.
         if bytes != self.at
             && nix::sys::socket::setsockopt(socket, ReceiveLowWater, &(bytes as usize)).is_ok()
         {

@@ -30,8 +30,8 @@ sockopt_impl!(
     i32
 );
 
-/// Returns the class of the copies that arrive at a port of the server. Copies of the high class arrive at the first
-/// port, and copies of the low class at the second port.
+/// Returns the priority class of the copies that arrive at one of the server's two ports. Copies of the high class
+/// arrive at the first port, and copies of the low class at the second port.
 pub fn class_of(leg: Leg) -> u8 {
     match leg {
         Leg::First => HIGH,
@@ -39,13 +39,13 @@ pub fn class_of(leg: Leg) -> u8 {
     }
 }
 
-/// Sets the DSCP for all later packets of a socket. The kernel still controls the ECN bits.
+/// Sets the DSCP of all later packets of a socket to the DSCP of `class`. The kernel still controls the ECN bits.
 pub fn mark(socket: &OwnedFd, class: u8) {
-    // Every IPv4 socket supports the option.
+    // Setting the option cannot fail, because every IPv4 socket supports it.
     let _ = setsockopt(socket, TypeOfService, &(i32::from(code_point(class)) << 2));
 }
 
-/// End of a copy's connection, at the client or at the server.
+/// One end of a copy's connection, at the client or at the server.
 struct End {
     socket: OwnedFd,
     number: u32,
@@ -56,18 +56,18 @@ struct End {
     unsent: u64,
     /// Whether `unsent` contains the last bytes that this end sends.
     is_last: bool,
-    /// Whether the sending direction is shut down.
+    /// Whether this end has shut down its direction of the connection.
     has_shut: bool,
     received: u64,
     peer_has_shut: bool,
 }
 
-/// Copies of all hosts.
+/// Open copies of requests of all hosts.
 pub struct Copies {
     port: u16,
     /// Lowest poller key of the sockets.
     keys: u64,
-    /// Number of sockets that were registered.
+    /// Number of sockets that were registered so far.
     next: u64,
     ends: HashMap<u64, End>,
     /// Poller key of each open end, by the number of the copy and the side.
@@ -79,8 +79,8 @@ pub struct Copies {
 }
 
 impl Copies {
-    /// Creates a set without copies. Servers receive copies of the high class at `port`, and copies of the low class at
-    /// the next port. `keys` is the lowest poller key of the sockets.
+    /// Creates an empty set of copies. Servers receive copies of the high class at `port`, and copies of the low class
+    /// at the next port. `keys` is the lowest poller key of the sockets.
     pub fn new(port: u16, keys: u64) -> Self {
         Self {
             port,
@@ -127,7 +127,8 @@ impl Copies {
             }
             CopyOrder::Reset { number } => {
                 if let Some(end) = self.remove((number, Side::Client)) {
-                    // The reset stops the work of the server. It gets the high class, so that it overtakes queued data.
+                    // The reset stops the work of the server. The reset has the high class, so that it overtakes queued
+                    // data.
                     mark(&end.socket, HIGH);
                     connection::reset(end.socket);
                 }
@@ -162,7 +163,7 @@ impl Copies {
         self.register(end, poller)
     }
 
-    /// Assigns an accepted connection to its copy. The server's port determines `class`.
+    /// Assigns an accepted connection to its copy. `class` is the class that belongs to the server's port.
     pub fn arrived(
         &mut self,
         server: HostId,
@@ -173,7 +174,7 @@ impl Copies {
     ) {
         let number = self.expected.remove(&(client, port, server));
         let Some(number) = number else {
-            // The copy is unknown: the client has reset its connection before the server accepted it.
+            // The copy is unknown, because the client has reset its connection before the server accepted it.
             return connection::reset(socket);
         };
         mark(&socket, class);
@@ -205,7 +206,7 @@ impl Copies {
         }
     }
 
-    /// Reports the end of all copies whose server end is still open at the end of the run, as failures with statistics.
+    /// Reports all copies whose server end is still open at the end of the run as failed, with their statistics.
     pub fn report_unfinished(&self, reporter: &Reporter) {
         for end in self.ends.values().filter(|end| end.side == Side::Server) {
             end.report(end.ended(Ending::Failed), reporter);
@@ -221,7 +222,7 @@ impl Copies {
         Ok(())
     }
 
-    /// Changes an end if it is still open, and serves it.
+    /// Applies `change` to an end of a copy's connection if it is still open, and then serves its socket.
     fn change(&mut self, name: (u32, Side), reporter: &Reporter, change: impl FnOnce(&mut End)) {
         if let Some(&key) = self.open.get(&name)
             && let Some(end) = self.ends.get_mut(&key)
@@ -235,7 +236,7 @@ impl Copies {
         }
     }
 
-    /// Removes and reports an end if it has ended.
+    /// Removes an end of a copy's connection and reports its end. Does nothing if `ended` is `None`.
     fn finish(&mut self, key: u64, ended: Option<Ending>, reporter: &Reporter) {
         let name = |end: &End| (end.number, end.side);
         if let Some(ending) = ended
@@ -279,7 +280,7 @@ impl End {
             self.is_connected = true;
         }
         if let Err(error) = self.send().and_then(|()| self.receive(buffer, reporter)) {
-            // At a server, a reset means that the client no longer needs the copy.
+            // At a server, a reset of the connection means that the client no longer needs the copy.
             let is_purged =
                 self.side == Side::Server && matches!(error, Errno::CONNRESET | Errno::PIPE);
             return Some(match is_purged {
@@ -308,7 +309,7 @@ impl End {
         Ok(())
     }
 
-    /// Reads all available data and reports the total.
+    /// Reads all available data, and reports the number of bytes.
     fn receive(&mut self, buffer: &mut [u8], reporter: &Reporter) -> Result<(), Errno> {
         if self.peer_has_shut {
             return Ok(());

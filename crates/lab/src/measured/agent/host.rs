@@ -1,4 +1,4 @@
-//! Transport interface of a host in a measured run. The applications of the run use it like a simulated host.
+//! Transport interface of a host in a measured run. The applications of the run use this host like a simulated host.
 
 use super::orders::{Ends, Order, Start};
 use crate::emulator::plan::Several;
@@ -12,8 +12,8 @@ use tailcut_transport::repnet::RepNetConfig;
 use tailcut_transport::{Event, FlowStats, Message, NotShared, Part, Segment, Transport};
 use tailcut_units::{FlowId, HostId, Time};
 
-/// Host whose transport is the Linux kernel or an endpoint of SCDP. It forwards each message to the thread of the
-/// agents. No packets pass through this interface.
+/// Host whose transport is the Linux kernel or an endpoint of SCDP. The host forwards each message to the agents'
+/// thread. No packets pass through this interface.
 pub struct KernelHost {
     host: HostId,
     /// Replication of flows; `None`: no flow is replicated.
@@ -26,8 +26,8 @@ pub struct KernelHost {
 }
 
 impl KernelHost {
-    /// Creates the host. `orders` and `waker` lead to the agents' thread. The caller puts the events of this host
-    /// into `events`.
+    /// Creates the host. `orders` and `waker` belong to the agents' thread. The caller adds the events of this host to
+    /// `events`.
     pub fn new(
         (host, replication, several): (HostId, Option<RepNetConfig>, Several),
         orders: Sender<Order>,
@@ -62,7 +62,7 @@ impl KernelHost {
     }
 
     fn order(&self, order: Order) {
-        // If the agents' thread has ended, this fails. `Agent::end` reports the error of that thread.
+        // Sending fails if the agents' thread has ended. `Agent::end` then reports the error of that thread.
         let _ = self.orders.send(order);
         self.waker.wake();
     }
@@ -136,7 +136,7 @@ impl Transport for KernelHost {
 
     fn unfinished(&self) -> Vec<(FlowId, FlowStats)> {
         let mut open = self.unfinished.clone();
-        // The agents report flows that were open at the end of the run. These events are still in the queue, and
+        // At the end of the run, the agents report flows that are still open. These events are still in the queue, and
         // contain the final statistics.
         for event in self.events.borrow().iter() {
             if let Event::Closed(flow, stats) | Event::Failed(flow, stats) = event

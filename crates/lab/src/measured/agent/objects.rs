@@ -26,10 +26,11 @@ use tailcut_units::{FlowId, HostId};
 
 /// Length of an object's name in bytes.
 const NAME: usize = size_of::<u64>();
-/// Bit of a name. It is set if the receiver collects the object at a port, and the name contains this port.
+/// Bit of an object's name. If the bit is set, the receiver collects the object at a port, and the name contains this
+/// port.
 const COLLECTED: u64 = 1 << 63;
 
-/// Source of an event.
+/// Source of an event: an endpoint or the sender of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum EventSource {
     /// Endpoint of a host: an object has arrived.
@@ -59,13 +60,13 @@ fn group_of(flow: FlowId) -> IpAddr {
     Ipv4Addr::new(239, 0x80 | high, middle, low).into()
 }
 
-/// Endpoint of a host.
+/// SCDP endpoint of a host.
 struct HostEndpoint {
     endpoint: Endpoint,
     task_waker: TaskWaker,
 }
 
-/// Flow that has not ended yet.
+/// Flow that SCDP has not finished yet.
 struct ActiveFlow {
     from: HostId,
     sending: Sending,
@@ -73,8 +74,8 @@ struct ActiveFlow {
     is_to_group: bool,
     /// Receivers that have not reported the arrival yet.
     left: usize,
-    /// Statistics of the sender; `None` until all receivers have acknowledged the object. They are reported only after
-    /// all receivers have also reported the arrival.
+    /// Statistics of the sender; `None` until all receivers have acknowledged the object. The statistics are reported
+    /// only after all receivers have also reported the arrival.
     cost: Option<FlowStats>,
 }
 
@@ -83,17 +84,18 @@ pub struct Objects {
     endpoints: Vec<HostEndpoint>,
     port: u16,
     flows: BTreeMap<FlowId, ActiveFlow>,
-    /// Flows that are too short for a name. The key is the sender, the receiver and the length in bytes.
+    /// Flows that are too short for a name. Each key consists of the sender, the receiver and the length in bytes.
     short: BTreeMap<(HostId, HostId, usize), VecDeque<FlowId>>,
-    /// Flows that hosts collect. The key is the host and the port.
+    /// Flows that hosts collect. Each key consists of the host and the port.
     collected: BTreeMap<(HostId, u16), FlowId>,
-    /// Queue of event sources.
+    /// Queue of the event sources that must be polled.
     events: (Sender<EventSource>, Receiver<EventSource>),
     waker: Arc<Waker>,
 }
 
 impl Objects {
-    /// Creates a set without endpoints. An event wakes `waker`: its thread must then call [`Self::report_events`].
+    /// Creates a set without endpoints. Each event wakes `waker`. The woken thread must then call
+    /// [`Self::report_events`].
     pub fn new(waker: Waker) -> Self {
         Self {
             endpoints: Vec::new(),
@@ -133,11 +135,11 @@ impl Objects {
             },
             ..Options::default()
         };
-        // An endpoint bound to the host's own address would not receive packets to a group.
+        // An endpoint that is bound to the host's own address would not receive packets to a multicast group.
         let local = SocketAddr::from((Ipv4Addr::UNSPECIFIED, self.port));
         let task_waker = self.event_waker(EventSource::Host(host));
         let endpoint = Endpoint::bind(local, &options)?;
-        // An endpoint wakes its waker only after a first poll. This event causes that poll.
+        // An endpoint wakes its waker only after a first poll. The event sent here causes this first poll.
         self.events.0.send(EventSource::Host(host)).ok();
         self.endpoints.push(HostEndpoint {
             endpoint,
@@ -146,8 +148,8 @@ impl Objects {
         Ok(())
     }
 
-    /// Prepares a flow before it starts: its receivers join the multicast group, so that the network already has routes
-    /// to the receivers when the flow starts.
+    /// Prepares a flow before its start. The flow's receivers join the multicast group, so that the network already has
+    /// routes to them when the flow starts.
     ///
     /// # Errors
     /// The kernel rejects a call, or a host does not exist.
@@ -210,7 +212,7 @@ impl Objects {
             cost: None,
         };
         self.flows.insert(start.flow, flow);
-        // A transfer wakes its waker only after a first poll. This event causes that poll.
+        // A transfer wakes its waker only after a first poll. The event sent here causes this first poll.
         self.events.0.send(EventSource::Flow(start.flow)).ok();
         Ok(())
     }
@@ -279,8 +281,8 @@ impl Objects {
             if let (true, Some(host_endpoint)) =
                 (active.is_to_group, self.endpoints.get(host.0 as usize))
             {
-                // The host leaves the group, because it needs no further packets. This cannot fail, because the host
-                // has joined before.
+                // The host leaves the group, because it needs no further packets. Leaving cannot fail, because the host
+                // has joined the group before.
                 let _ = host_endpoint.endpoint.leave(group_of(flow), CARD);
             }
             active.left = active.left.saturating_sub(1);
@@ -330,7 +332,7 @@ impl Objects {
     }
 }
 
-/// Converts the statistics of a sender.
+/// Converts the statistics of an SCDP sender to flow statistics.
 fn stats(sent: &Sent) -> FlowStats {
     FlowStats {
         retransmissions: sent.repair,

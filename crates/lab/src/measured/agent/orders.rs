@@ -1,22 +1,22 @@
-//! Orders to the agents' thread.
+//! Orders that the thread of the run sends to the agents' thread.
 
 use tailcut_transport::copies::CopyOrder;
 use tailcut_transport::repnet::Mode;
 use tailcut_transport::{Share, Stragglers};
 use tailcut_units::{FlowId, HostId, Time};
 
-/// Order to start a flow.
+/// Order of the run to start a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Start {
     /// Start time on the clock of the emulated network.
     pub at: Time,
     /// Number of the flow.
     pub flow: FlowId,
-    /// Sender.
+    /// Host that sends the flow.
     pub from: HostId,
-    /// Receiver.
+    /// Host that receives the flow.
     pub to: HostId,
-    /// Length in bytes.
+    /// Length of the flow in bytes.
     pub bytes: u64,
     /// Replication mode; `None` for a single connection.
     pub mode: Option<Mode>,
@@ -24,33 +24,33 @@ pub struct Start {
     pub path: Option<u16>,
 }
 
-/// Number of senders and receivers of a flow.
+/// Senders and receivers of a flow.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Ends {
-    /// One sender and one receiver.
+    /// The flow has one sender and one receiver.
     One,
-    /// Several receivers.
+    /// The flow has several receivers.
     All(Vec<HostId>, Stragglers),
-    /// One of several senders. The receiver collects the object at this port.
+    /// The flow is a part of an object that several senders send. The receiver collects the object at this port.
     Share(u16, Share),
 }
 
 /// Order to the agents' thread.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Order {
-    /// Start a flow.
+    /// Start the flow.
     Start(Start, Ends),
-    /// Execute an order for a copy of a request. This host sends or answers the copy.
+    /// Execute an order for a copy of a request, at the host that sends or answers the copy.
     Copy(HostId, CopyOrder),
     /// Collect a flow from several senders at a port.
     Collect {
-        /// The receiver.
+        /// Host that receives the flow.
         host: HostId,
-        /// The flow.
+        /// Number of the flow.
         flow: FlowId,
-        /// The port.
+        /// Port at which the host collects the flow.
         port: u16,
     },
-    /// End the thread.
+    /// End the agents' thread.
     End,
 }

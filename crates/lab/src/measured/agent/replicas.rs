@@ -1,6 +1,6 @@
-//! Replicated flows of all hosts. This module assigns each accepted connection to its flow. It contains the servers'
-//! flow tables with waiting lists and tombstones (records of ended flows), and timers on the clock of the emulated
-//! network.
+//! Replicated flows of all hosts. The module assigns each accepted connection to its flow. It contains the flow tables
+//! of the servers, and timers on the clock of the emulated network. A flow table has waiting lists and tombstones
+//! (records of ended flows).
 
 use super::connection;
 use super::orders::Start;
@@ -22,14 +22,14 @@ const REMEMBERED: usize = 1 << 16;
 /// Identity of a flow's client at the server: the host, and the port from which both connections come.
 type Client = (HostId, u16);
 
-/// End of a replicated flow, at the client or at the server.
+/// One end of a replicated flow, at the client or at the server.
 struct End {
     flow: Replicated,
     /// Entry in the flow table of the server; `None` for a client.
     entry: Option<(Client, Ticket)>,
-    /// Time of the next wake-up.
+    /// Time of the next wake-up; `None` if no wake-up is necessary.
     alarm: Option<Time>,
-    /// Whether the end of the flow has been reported.
+    /// Whether this end has already reported the end of the flow.
     is_reported: bool,
 }
 
@@ -42,19 +42,19 @@ pub struct Replicas {
     ends: HashMap<u64, End>,
     /// Number that the next end of a flow will get.
     next: u64,
-    /// Wake-ups by time and number of the end.
+    /// Times at which ends must wake up, each with the number of the end.
     alarms: BTreeSet<(Time, u64)>,
-    /// Flow table of each host, for the flows that it serves.
+    /// Flow table of each host, with the flows that the host receives as a server.
     tables: Vec<FlowTable<Client, u64>>,
     buffer: Vec<u8>,
 }
 
 impl Replicas {
-    /// Creates a set without flows. `hosts` hosts serve `port` and the next port. `keys` is the lowest poller key of
-    /// the sockets.
+    /// Creates an empty set of replicated flows. Each of the `hosts` hosts listens on `port` and on the next port.
+    /// `keys` is the lowest poller key of the sockets.
     pub fn new(config: RepNetConfig, hosts: usize, port: u16, keys: u64) -> Self {
-        // A client sends the last SYN of a flow within two timeouts, so a server can forget the flow afterwards. The
-        // simulator's servers use the same time.
+        // A client sends the last SYN of a flow within two timeouts, so a server can forget the flow afterwards.
+        // Simulated servers use the same time.
         let remembered = config.waiting_list_timeout.saturating_mul(2);
         let table = || FlowTable::new(true, remembered, REMEMBERED);
         Self {
@@ -69,8 +69,8 @@ impl Replicas {
         }
     }
 
-    /// Opens a flow. The calling thread must be in the network namespace of the sender. Returns the local port of
-    /// both connections.
+    /// Opens a flow. The calling thread must be in the network namespace of the sender. Returns the local port that
+    /// both connections of the flow use.
     ///
     /// # Errors
     /// The kernel rejects a call.
@@ -92,8 +92,8 @@ impl Replicas {
         Ok(port)
     }
 
-    /// Assigns an accepted connection to its flow. The server's port determines `leg`. `expected` returns the flow
-    /// that the client has opened, and its length in bytes.
+    /// Assigns an accepted connection to its flow. `leg` is the connection that belongs to the server's port.
+    /// `expected` returns the flow that the client has opened, and the length of the flow in bytes.
     pub fn arrived(
         &mut self,
         (host, leg): (HostId, Leg),
@@ -193,8 +193,8 @@ impl Replicas {
         let end = self.ends.get(&number);
         if let Some(socket) = end.and_then(|end| end.flow.socket(leg)) {
             let key = self.keys + 2 * number + leg as u64;
-            // If the poller rejects the socket, the flow makes no progress. It is still open at the end of the run, and
-            // then reported.
+            // If the poller rejects the socket, the flow makes no progress. At the end of the run, the flow is then
+            // reported as failed.
             let _ = poller.add_edges(socket, key);
         }
     }

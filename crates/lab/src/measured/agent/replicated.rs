@@ -1,10 +1,11 @@
-//! End of a replicated flow, at the client or at the server. RepNet sends the flow over one or two connections.
+//! One end of a replicated flow, at the client or at the server. RepNet sends the flow over one or two connections.
 //!
 //! [`Flow`] is the state machine, and the kernel provides the TCP connections. Both connections use one client port and
 //! two server ports, as in the paper (RepNet, section II-C) and in the simulator. RepNet adds no bytes to the data
 //! here.
-//! A flow of the library `repnet` uses the same state machine with other settings. Here, only the waiting list has a
-//! deadline. The slower connection is never cut off, because its load is part of the cost of replication.
+//!
+//! A flow of the library `repnet` uses the same state machine with other settings. In this module, only the waiting
+//! list has a deadline. The slower connection is never cut off, because its load is part of the cost of replication.
 
 use super::connection::{self, NOTHING, WakeUps};
 use super::orders::Start;
@@ -20,62 +21,63 @@ use tailcut_transport::repnet::{
 };
 use tailcut_units::{Duration, FlowId, HostId, Time};
 
-/// End of a replicated flow.
+/// One end of a replicated flow.
 #[derive(Debug)]
 pub struct Replicated {
     /// Number of the flow.
     pub id: FlowId,
-    /// Host of this end.
+    /// Host at which this end is.
     pub host: HostId,
     flow: Flow,
     slots: [Slot; 2],
-    /// Bytes of the whole flow.
+    /// Length of the whole flow in bytes.
     bytes: u64,
-    /// Statistics of the connections that are closed.
+    /// Statistics of the connections that are already closed.
     spent: FlowStats,
     has_failed: bool,
 }
 
-/// Event of a flow.
+/// Event of a replicated flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Progress {
     /// The client's first connection is established.
     Established,
     /// All bytes of the flow have arrived.
     Completed,
-    /// The flow has ended at the server. The server must remember it, because its other connection may still arrive.
+    /// The flow has ended at the server. The server must remember the flow, because the other connection may still
+    /// arrive.
     Buried,
 }
 
-/// State of the socket of one connection.
+/// State of the socket of one of the flow's two connections.
 #[derive(Default, Debug)]
 enum Slot {
     #[default]
     Empty,
-    /// The socket is bound, but its connection must not be opened yet.
+    /// The socket is bound, but the flow has not ordered to open its connection yet.
     Bound(OwnedFd, SocketAddrV4),
     Connecting(OwnedFd),
     Open(OpenConnection),
     /// The flow no longer needs the connection, but the kernel has not closed it yet.
     Draining(OwnedFd),
-    /// The flow no longer needs this connection attempt. The client resets the connection only after the handshake: the
-    /// server identifies a flow by its addresses and waits for the connection.
+    /// The flow no longer needs this connection attempt. The client resets the connection only after the handshake,
+    /// because the server waits for this connection to identify the flow by its addresses.
     Abandoned(OwnedFd),
 }
 
-/// Connection that carries bytes.
+/// Established connection that transfers bytes of the flow.
 #[derive(Debug)]
 struct OpenConnection {
     socket: OwnedFd,
     received: u64,
     wakes: WakeUps,
-    /// Whether the peer has shut down its direction.
+    /// Whether the peer has shut down its direction of the connection.
     has_ended: bool,
 }
 
-/// Returns the limits of a flow. There is no limit for the size, because the mode is selected by size before the flow
-/// opens. There is no limit for the delay, because the slower connection is never cut off. Only the archive of a server
-/// is limited.
+/// Returns the limits of a flow. The size has no limit, because the caller selects the mode by size before the flow
+/// opens. The delay has no limit, because the slower connection is never cut off. The only limit is the number of bytes
+/// that a server keeps for a connection that has not arrived yet.
 fn limits(config: &RepNetConfig, role: Role) -> FlowLimits {
     FlowLimits {
         max_bytes: u64::MAX,
@@ -91,12 +93,12 @@ fn limits(config: &RepNetConfig, role: Role) -> FlowLimits {
     }
 }
 
-/// Returns two sockets that are bound to the same port, and this port. The sockets belong to the network namespace of
-/// the calling thread. With `path`, the port pins the flow to this path.
+/// Returns two sockets that are bound to the same port, and the port. The sockets belong to the network namespace of
+/// the calling thread. If `path` is given, the port pins the flow to this path.
 fn pair(path: Option<u16>) -> io::Result<([OwnedFd; 2], u16)> {
     let sockets = [connection::stream_socket()?, connection::stream_socket()?];
-    // The option that allows a shared port is set after the first bind. Before, it could result in a port that another
-    // socket uses.
+    // The option for a shared port is set only after the first bind. If it were set earlier, the kernel could choose a
+    // port that another socket already uses.
     let port = connection::bind(&sockets[0], path)?;
     for socket in &sockets {
         sockopt::set_socket_reuseaddr(socket, true)?;
@@ -107,7 +109,7 @@ fn pair(path: Option<u16>) -> io::Result<([OwnedFd; 2], u16)> {
 
 impl Replicated {
     /// Opens the connections of a flow to two ports of its receiver. The calling thread must be in the network
-    /// namespace of the sender. Returns the end and its local port.
+    /// namespace of the sender. Returns the client's end of the flow and its local port.
     ///
     /// # Errors
     /// The kernel rejects a call.
@@ -123,12 +125,12 @@ impl Replicated {
         let mut opened = Self::new((start.flow, start.from, start.bytes), flow, slots);
         opened.flow.write(now, start.bytes);
         opened.flow.finish(now);
-        // No event is possible before a connection is established.
+        // Before a connection is established, there are no events to report.
         opened.run_commands(now, &mut |_| {});
         Ok((opened, port))
     }
 
-    /// Creates the server's end of a flow whose connection `leg` has arrived.
+    /// Creates the server's end of a flow. `leg` is the connection that has arrived first.
     pub fn accepted(
         now: Time,
         flow: (FlowId, HostId, u64),
@@ -154,7 +156,7 @@ impl Replicated {
         }
     }
 
-    /// Adds the other connection. Resets it if the flow does not accept it.
+    /// Adds the second connection of the flow. Resets the connection if the flow does not accept it.
     pub fn join(&mut self, now: Time, leg: Leg, socket: OwnedFd) {
         match self.flow.joined(now, leg) {
             true => self.slots[leg as usize] = Slot::Open(OpenConnection::new(socket, self.bytes)),
@@ -174,7 +176,7 @@ impl Replicated {
         }
     }
 
-    /// Returns whether this is the sender's end.
+    /// Returns whether this is the end that sends.
     pub fn is_sender(&self) -> bool {
         self.flow.role() == Role::Client
     }
@@ -209,12 +211,12 @@ impl Replicated {
         stats
     }
 
-    /// Returns the time of the next call of [`on_timeout`](Self::on_timeout), if one is necessary.
+    /// Returns the time of the next call of [`on_timeout`](Self::on_timeout), or `None` if none is necessary.
     pub fn next_timeout(&self) -> Option<Time> {
         self.flow.next_timeout().filter(|at| *at < Time::MAX)
     }
 
-    /// Advances the clock to `now`.
+    /// Advances the flow's clock to `now`.
     pub fn on_timeout(&mut self, now: Time) {
         self.flow.on_timeout(now);
     }
@@ -236,8 +238,8 @@ impl Replicated {
         }
     }
 
-    /// Reads, writes and closes connections until the sockets block. `buffer` receives the data that is read. Reports
-    /// events to the callback.
+    /// Reads, writes and closes connections until the sockets block. `buffer` receives the data that is read. Calls
+    /// `on_progress` for each event.
     pub fn serve(&mut self, now: Time, buffer: &mut [u8], mut on_progress: impl FnMut(Progress)) {
         loop {
             self.run_commands(now, &mut on_progress);
@@ -255,7 +257,7 @@ impl Replicated {
         }
     }
 
-    /// Reads all available data. Returns whether the state has changed.
+    /// Reads all available data. Returns whether the state of the flow has changed.
     fn read(
         &mut self,
         now: Time,
@@ -293,7 +295,7 @@ impl Replicated {
         has_moved
     }
 
-    /// Writes until the socket blocks. Returns whether the state has changed.
+    /// Writes until the socket blocks. Returns whether the state of the flow has changed.
     fn write(&mut self, now: Time, leg: Leg) -> bool {
         let mut has_moved = false;
         while let Slot::Open(open) = &self.slots[leg as usize] {
@@ -318,7 +320,7 @@ impl Replicated {
     }
 
     /// Reads and discards data of a connection that the flow no longer needs, until the kernel has closed the
-    /// connection. Only then its final statistics are available.
+    /// connection. Its final statistics are available only after that.
     fn drain_released(&mut self, leg: Leg, buffer: &mut [u8]) {
         let slot = &mut self.slots[leg as usize];
         let Slot::Draining(socket) = slot else {
@@ -337,7 +339,7 @@ impl Replicated {
         }
     }
 
-    /// Executes the commands of the flow.
+    /// Executes the commands of the flow's state machine.
     fn run_commands(&mut self, now: Time, on_progress: &mut impl FnMut(Progress)) {
         while let Some(command) = self.flow.poll_command() {
             match command {
@@ -350,7 +352,7 @@ impl Replicated {
                 Command::Fail(_) => self.has_failed = true,
                 Command::Bury => on_progress(Progress::Buried),
                 Command::Ended => Leg::ALL.into_iter().for_each(|leg| self.reset(leg)),
-                // These commands need no action here, or belong to flows with hello messages.
+                // The commands in this list need no action here, or belong to flows with hello messages.
                 Command::Deliver
                 | Command::EndOfStream
                 | Command::Promote { .. }

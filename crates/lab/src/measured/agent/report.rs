@@ -6,14 +6,14 @@ use std::sync::mpsc::Sender;
 use tailcut_transport::Event;
 use tailcut_units::{Duration, HostId, Time};
 
-/// Event at a host.
+/// Event that an agent reports for a host.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct AgentEvent {
     /// Time on the clock of the emulated network.
     pub at: Time,
-    /// Host.
+    /// Host at which the event happened.
     pub host: HostId,
-    /// Event.
+    /// Kind of the event.
     pub event: Event,
 }
 
@@ -25,7 +25,7 @@ pub struct Reporter {
 }
 
 impl Reporter {
-    /// Creates a reporter. It sends each event to `events`, with a time of `clock`, and then wakes `waker`.
+    /// Creates a reporter. The reporter sends each event to `events`, with a time of `clock`, and then wakes `waker`.
     pub const fn new(clock: Clock, events: Sender<AgentEvent>, waker: Waker) -> Self {
         Self {
             clock,
@@ -34,12 +34,12 @@ impl Reporter {
         }
     }
 
-    /// Returns the time of the emulated network.
+    /// Returns the current time on the clock of the emulated network.
     pub fn now(&self) -> Time {
         self.clock.now()
     }
 
-    /// Returns the wall-clock time for which a thread must sleep to wake up `early` before `until`; `None` for no
+    /// Returns the wall-clock time that a thread must sleep in order to wake up `early` before `until`; `None` means no
     /// limit.
     pub fn sleep(&self, until: Time, early: Duration) -> Option<std::time::Duration> {
         self.clock.sleep(until, early)

@@ -1,4 +1,4 @@
-//! Statistics of a TCP connection from the kernel, by the socket option `TCP_INFO`.
+//! Statistics of a TCP connection that the kernel returns for the socket option `TCP_INFO`.
 
 use std::os::fd::{AsFd, AsRawFd};
 use tailcut_transport::FlowStats;
@@ -13,8 +13,8 @@ const CLOSED: u8 = 7;
 /// Number of bytes of the structure that are read.
 const LENGTH: usize = 256;
 
-/// Returns the statistics of a connection so far. Kernels before 4.19 do not count bytes, and kernels before 6.7 do
-/// not count timeouts: these values are then 0.
+/// Returns the statistics of a connection so far. Kernels before 4.19 do not count bytes, and kernels before 6.7 do not
+/// count timeouts. The missing values are 0.
 pub fn stats(socket: impl AsFd) -> FlowStats {
     let info = read(socket).unwrap_or_default();
     let u32_at = |place: usize| {
@@ -31,7 +31,7 @@ pub fn stats(socket: impl AsFd) -> FlowStats {
     };
     FlowStats {
         retransmissions: u32_at(TOTAL_RETRANS),
-        // The field has 16 bits. The upper half of the word is the next field.
+        // The field has only 16 bits. The upper half of the word belongs to the next field.
         timeouts: u32_at(TOTAL_RTO) & 0xffff,
         copies: 1,
         payload_sent: u64_at(BYTES_SENT),
@@ -46,7 +46,7 @@ pub fn is_over(socket: impl AsFd) -> bool {
 fn read(socket: impl AsFd) -> Option<Vec<u8>> {
     let mut info = vec![0u8; LENGTH];
     let mut length = LENGTH as libc::socklen_t;
-    // SAFETY: `info` is writable for `length` bytes, which the kernel does not exceed; both live through
+    // SAFETY: `info` is writable for `length` bytes, and the kernel does not write more. Both variables live through
     // the call, and the kernel keeps no pointer to them.
     let answer = unsafe {
         libc::getsockopt(

@@ -1,4 +1,4 @@
-//! Thread of the agents. It serves the sockets of all hosts.
+//! Thread of the agents, which serves the sockets of all hosts.
 
 use super::connection::{self, Progress, Receiver, Sender};
 use super::copies::{self, Copies};
@@ -32,14 +32,14 @@ const WAKE: u64 = u64::MAX;
 const LISTENERS: u64 = 1 << 62;
 /// Lowest poller key of connections of replicated flows.
 const REPLICAS: u64 = 1 << 61;
-/// Lowest poller key of connections of copies of requests. Keys below belong to all other connections.
+/// Lowest poller key of connections for copies of requests. Lower keys belong to all other connections.
 const COPIES: u64 = 1 << 60;
 
 /// Handle of the agents' thread.
 pub struct Agent {
     /// Queue of orders to the agents.
     pub orders: Outbox<Order>,
-    /// Waker of the agents' thread. Wake it after sending an order.
+    /// Waker of the agents' thread. The caller must wake the thread after it has sent an order.
     pub waker: Waker,
     /// Queue of events of the agents.
     pub events: Inbox<AgentEvent>,
@@ -47,7 +47,7 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Starts the agents in the network namespaces of the hosts. Each event wakes `run_waker`.
+    /// Starts the agents in the network namespaces of the hosts. Each event of an agent wakes `run_waker`.
     ///
     /// # Errors
     /// The kernel rejects a call.
@@ -102,7 +102,7 @@ pub struct AgentConfig {
     pub port: u16,
     /// Replication of flows; `None`: no flow is replicated.
     pub replication: Option<RepNetConfig>,
-    /// Whether the agents carry copies of requests.
+    /// Whether the workload consists of requests, whose copies the agents send.
     pub has_requests: bool,
     /// SCDP's parameters for each host, in times of the wall clock; `None`: flows are TCP connections.
     pub scdp: Option<Vec<ScdpConfig>>,
@@ -114,10 +114,10 @@ enum End {
     Receives(Receiver),
 }
 
-/// State of the thread.
+/// State of the agents' thread.
 struct Agents {
     networks: Vec<OwnedFd>,
-    /// The host whose network namespace this thread is in.
+    /// Host whose network namespace this thread has entered; `None` before the first host.
     at: Option<HostId>,
     port: u16,
     /// Listening sockets of each host: two for replicated flows and for copies of requests, otherwise one.
@@ -215,7 +215,7 @@ impl Agents {
                 match orders.try_recv() {
                     Ok(Order::Start(start, ends)) => {
                         if let Some(objects) = &self.objects {
-                            // If a receiver cannot join, the sender reports the failure.
+                            // The result is ignored: if a receiver cannot join, the sender reports the failure.
                             let _ = objects.expect(start.flow, &ends);
                         }
                         self.waiting.insert((start.at, start.flow), (start, ends));
@@ -226,7 +226,8 @@ impl Agents {
                         }
                     }
                     Ok(Order::Copy(host, order)) => {
-                        // Only this order creates a socket. A socket belongs to the namespace in which it is created.
+                        // Only the order `Ask` creates a socket. A socket belongs to the namespace in which it is
+                        // created.
                         let moved = match order {
                             CopyOrder::Ask(_) => self.move_to(host),
                             _ => Ok(()),
@@ -348,7 +349,7 @@ impl Agents {
                 let arrived = ((from, peer.port()), socket);
                 replicas.arrived((host, leg), arrived, expected, &self.poller, &self.reporter);
             } else if let Some((flow, bytes)) = expected() {
-                // No byte will arrive that completes the flow.
+                // An empty flow is complete at once, because no byte will arrive.
                 if bytes == 0 {
                     self.reporter.report(host, Event::Completed(flow));
                 }

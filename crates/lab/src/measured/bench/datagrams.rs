@@ -1,4 +1,4 @@
-//! Benches of single datagrams. The delay is the difference of the kernel's packet timestamps at both ends.
+//! Benches that send single datagrams. The delay is the difference of the kernels' packet timestamps at the two ends.
 
 use super::figure::Figure;
 use crate::emulator::addresses;
@@ -27,13 +27,13 @@ const FULL: usize = 1_472;
 /// Serialisation time of a full packet (1,538 bytes) on a link of 100 Mb/s, in microseconds.
 const ON_LINK_US: f64 = 123.04;
 const PORT: u16 = 7_000;
-/// Size of the receive buffer in bytes, including the kernel's overhead.
+/// Size of the sockets' receive buffers in bytes, including the kernel's overhead.
 const RECEIVED: usize = 1 << 20;
 /// Number of datagrams whose delay is measured, one after the other.
 const LONE: usize = 500;
 /// Number of packets in the queue before the last packet.
 const QUEUED: usize = 100;
-/// Number of measurements with a full queue.
+/// Number of measurements of a full queue.
 const QUEUES: usize = 50;
 
 /// Measures the delay of single datagrams on an idle path, between the kernels and between the applications.
@@ -65,13 +65,14 @@ pub fn lone() -> Result<Vec<Figure>> {
     ])
 }
 
-/// Sends 101 datagrams at once, and measures the time that the last datagram waits for the previous datagrams.
+/// Sends 101 datagrams at once, and measures the time for which the last datagram waits behind the earlier datagrams.
 pub fn queue() -> Result<Vec<Figure>> {
     let lab = TwoHosts::new()?;
     let mut waits = Vec::new();
     for _ in 0..QUEUES {
         std::thread::sleep(Duration::from_millis(5));
-        // The first datagram does not wait. The wait of the last datagram is measured relative to the first.
+        // The first datagram does not wait. The waiting time of the last datagram is the difference to the first
+        // datagram.
         for _ in 0..=QUEUED {
             lab.send()?;
         }
@@ -108,7 +109,7 @@ fn middle_and_tail(values: &mut [f64]) -> [f64; 2] {
     [median, tail.unwrap_or(0.0)]
 }
 
-/// Two hosts with one socket each. The network ends when the process ends.
+/// Network of two hosts with one socket each. The network ends when the process ends.
 struct TwoHosts {
     _network: Network,
     sender: UdpSocket,
@@ -130,8 +131,7 @@ impl TwoHosts {
                 | TimestampingFlag::SOF_TIMESTAMPING_TX_SOFTWARE
                 | TimestampingFlag::SOF_TIMESTAMPING_RX_SOFTWARE;
             setsockopt(&socket, sockopt::Timestamping, &stamps)?;
-            // This thread reads only after it has sent all datagrams, so the buffer must be large enough for all of
-            // them.
+            // This thread reads only after it has sent all datagrams. The buffer must therefore hold all of them.
             setsockopt(&socket, sockopt::RcvBuf, &RECEIVED)?;
             socket.set_read_timeout(Some(Duration::from_secs(2)))?;
             Ok(socket)
@@ -155,7 +155,7 @@ impl TwoHosts {
         stamp(&self.receiver, MsgFlags::empty())
     }
 
-    /// Returns the time at which the kernel handed the last datagram to the network card.
+    /// Returns the time at which the kernel passed the last datagram to the network card.
     fn when_sent(&self) -> Result<TimeSpec> {
         stamp(&self.sender, MsgFlags::MSG_ERRQUEUE)
     }

@@ -6,26 +6,26 @@ use tailcut_units::median;
 /// Figure: one result of a bench, such as a median delay.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Figure {
-    /// Name with its unit.
+    /// Name of the result, with its unit.
     pub name: String,
     /// Median of all measurements.
     pub measured: f64,
-    /// Number of measurements.
+    /// Number of measurements of the result.
     pub n: usize,
-    /// Smallest measurement.
+    /// Smallest of all measurements.
     pub least: f64,
-    /// Largest measurement.
+    /// Largest of all measurements.
     pub largest: f64,
-    /// Range that an otherwise idle machine should reach; `None` for results without a target.
+    /// Range in which the result should be on an otherwise idle machine; `None` for results without a target.
     pub wanted: Option<Wanted>,
 }
 
 /// Target range of a result.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Wanted {
-    /// Lower limit.
+    /// Lower limit of the range.
     pub from: f64,
-    /// Upper limit.
+    /// Upper limit of the range.
     pub to: f64,
 }
 

@@ -12,7 +12,7 @@ use anyhow::{Result, bail};
 
 type Bench = fn() -> Result<Vec<Figure>>;
 
-/// All benches with their names.
+/// All benches, each with its name.
 const BENCHES: [(&str, Bench); 10] = [
     ("lab-udp", datagrams::lone),
     ("lab-queue", datagrams::queue),
@@ -31,7 +31,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     BENCHES.iter().map(|(name, _)| *name)
 }
 
-/// Runs a bench `times` times. Call [`crate::prepare`] first, before the process starts threads.
+/// Runs a bench `times` times. Call [`crate::prepare`] first, before this process starts threads.
 ///
 /// # Errors
 /// The bench does not exist, or the kernel rejects a call.

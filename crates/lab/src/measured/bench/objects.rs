@@ -14,16 +14,16 @@ use tailcut_cast::driver::{Endpoint, Sending, StragglerPolicy, Stragglers};
 use tailcut_units::mix64;
 
 const WEST_EAST: &str = "west-east";
-/// Duration of a long transfer at the link's rate, in seconds.
+/// Duration in seconds of a long transfer that uses the full rate of the link.
 const SECONDS: f64 = 20.0;
-/// Time for which two competing transfers are measured.
+/// Time during which the throughput of two competing transfers is measured.
 const SPAN: Duration = Duration::from_secs(60);
 /// Size on the wire of a packet with a full symbol, in bytes.
 const WIRE: f64 = 1_538.0;
 /// Payload of a full symbol in bytes.
 const SYMBOL: f64 = 1_440.0;
 
-/// Returns an object of pseudo-random bytes. A comparison with it detects an error at any position.
+/// Returns an object of pseudo-random bytes. An error at any position is visible when objects are compared.
 fn object(length: usize, seed: u64) -> Vec<u8> {
     let words = (0..length.div_ceil(8) as u64).map(|at| mix64(at ^ (seed << 40)));
     let mut bytes: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
@@ -31,7 +31,7 @@ fn object(length: usize, seed: u64) -> Vec<u8> {
     bytes
 }
 
-/// Sends an object. Returns the time in seconds until the receiver has the object.
+/// Sends an object. Returns the time in seconds until the whole object has arrived.
 fn seconds(from: &Endpoint, to: &Endpoint, object: &Arc<[u8]>) -> Result<f64> {
     let began = Instant::now();
     let sending = from.send(to.local(), Arc::clone(object));
@@ -44,7 +44,7 @@ fn seconds(from: &Endpoint, to: &Endpoint, object: &Arc<[u8]>) -> Result<f64> {
     Ok(took)
 }
 
-/// Measures the goodput on a link with random loss in both directions. The results are divided by the goodput without
+/// Measures the goodput on a link with random loss in both directions. Each result is a share of the goodput without
 /// loss.
 pub(super) fn loss(round_trip_ms: u32) -> Result<Vec<Figure>> {
     // The limit of the queue is one bandwidth-delay product in packets, but at least 64.
@@ -78,7 +78,7 @@ pub(super) fn loss(round_trip_ms: u32) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// Transfer that is longer than the measurement.
+/// Long transfer that does not end before the measurement ends.
 enum Transfer {
     Scdp(Sending),
     Tcp(Arc<AtomicU64>, TcpStream),
@@ -112,7 +112,7 @@ impl Transfer {
         Ok(Self::Tcp(count, stopper))
     }
 
-    /// Returns the number of bytes that the receiver has.
+    /// Returns the number of bytes that have arrived at the receiver.
     fn bytes(&self) -> u64 {
         match self {
             Self::Scdp(sending) => sending.progress().iter().map(|one| one.bytes).sum(),
@@ -128,15 +128,15 @@ impl Transfer {
     }
 }
 
-/// Transport of a transfer.
+/// Transport protocol of a long transfer.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Kind {
     Scdp,
     Cubic,
 }
 
-/// Runs two long transfers, one of which starts 1.5 s later. Returns the throughput of the second transfer divided by
-/// the throughput of the first. Both are measured from the start of the second transfer.
+/// Runs two long transfers, the second of which starts 1.5 s later. Returns the throughput of the second transfer
+/// divided by the throughput of the first. The measurement starts together with the second transfer.
 fn second_over_first(network: &SlowLinkNetwork, kinds: [Kind; 2]) -> Result<f64> {
     let start = |at: u32| -> Result<(Transfer, Option<(Endpoint, Endpoint)>)> {
         let (from, to) = (at, at + 2);
@@ -148,7 +148,7 @@ fn second_over_first(network: &SlowLinkNetwork, kinds: [Kind; 2]) -> Result<f64>
             }
         }
     };
-    // The endpoints must live as long as the transfer.
+    // The returned endpoints must live as long as their transfer.
     let (first, _held) = start(0)?;
     thread::sleep(Duration::from_millis(1_500));
     let before = first.bytes();
@@ -160,8 +160,8 @@ fn second_over_first(network: &SlowLinkNetwork, kinds: [Kind; 2]) -> Result<f64>
     Ok(rates.1 as f64 / rates.0.max(1) as f64)
 }
 
-/// Measures how two transfers share a link: SCDP and the kernel's CUBIC in both orders of their starts, two transfers
-/// of SCDP, and two of CUBIC.
+/// Measures how two transfers share a link. The pairs are SCDP and the kernel's CUBIC in both orders of their starts,
+/// two transfers of SCDP, and two transfers of CUBIC.
 pub(super) fn shares(round_trip_ms: u32, queue: u32) -> Result<Vec<Figure>> {
     let network = SlowLinkNetwork::new(2, 2, round_trip_ms * 1_000, queue)?;
     let of = format!("{round_trip_ms} ms, {queue} packets");

@@ -1,4 +1,4 @@
-//! Test network for benches: hosts on both sides of one slow link of 100 Mb/s. It runs until the process ends.
+//! Test network for benches: hosts on both sides of a slow link of 100 Mb/s. The network runs until the process ends.
 
 use super::figure::Figure;
 use crate::emulator::addresses;
@@ -79,8 +79,8 @@ impl SlowLinkNetwork {
         endpoint(local)
     }
 
-    /// Returns an SCDP endpoint that can receive packets to a multicast group, and its unicast address. To receive such
-    /// packets, the endpoint is bound to all addresses of the host.
+    /// Returns an SCDP endpoint that can receive packets to a multicast group, and its unicast address. The endpoint is
+    /// bound to all addresses of the host, because it would otherwise not receive packets to a group.
     pub(super) fn member(&self, host: u32) -> Result<(Endpoint, SocketAddr)> {
         let address = self.enter(host)?;
         Ok((endpoint(([0, 0, 0, 0], PORT).into())?, address))

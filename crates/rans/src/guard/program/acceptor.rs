@@ -1,4 +1,4 @@
-//! Guard that accepts requests. A new configuration is applied at run time: completely, or not at all.
+//! Guard process that accepts requests. At run time, a new configuration is applied completely, or not at all.
 
 use super::config::ProgramConfig;
 use super::forward::{ForwardedBody, Forwarder};
@@ -37,7 +37,7 @@ struct ServiceTarget {
 impl ServiceTarget {
     fn open(config: &ProgramConfig, guard: &GuardLayer, before: Option<Self>) -> Result<Self> {
         let tls = config.tls.as_ref().map(|tls| tls.config(&tls::HTTP));
-        // If the address of the service is unchanged, its open connections are kept.
+        // If the address of the service is unchanged, open connections to the service are kept.
         let forwarder = match before {
             Some(before) if before.to == config.to => before.forwarder,
             _ => Forwarder::to(&config.to)?,
@@ -95,7 +95,7 @@ impl Pages for GuardStatus {
     }
 }
 
-/// Guard that accepts requests.
+/// Guard process that accepts requests.
 pub struct Program {
     listeners: Listeners<ServiceTarget>,
     admin: Option<Admin>,
@@ -167,7 +167,7 @@ impl Running for Program {
         self.listeners.exchange(vec![spec]).await?;
         self.status.guard.set(config.guard);
         self.drain = config.drain;
-        // With a configured address, `None` means that the present page already serves it.
+        // If an address is configured, `None` means that the present admin server already uses this address.
         if admin.is_some() || config.admin.is_none() {
             self.admin = admin;
         }

@@ -1,4 +1,4 @@
-//! `tailcut guard`.
+//! Subcommand `tailcut guard`.
 
 use super::acceptor::Program;
 use super::config::{DEFAULT_ADMIN, ProgramConfig};

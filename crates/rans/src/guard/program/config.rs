@@ -11,11 +11,11 @@ use tailcut_proxy::http::Limits;
 use tailcut_proxy::tls::ServerTls;
 use tailcut_units::quantity::allowed;
 
-/// Address of health and metrics, unless the configuration names another one.
+/// Address of the admin server (health and metrics), unless the configuration contains another one.
 pub(super) const DEFAULT_ADMIN: &str = "127.0.0.1:9465";
-/// Largest number of open requests on one HTTP/2 connection, unless the configuration names another one.
-/// Requests beyond it wait at the client, where the guard cannot sort them by class. Each stream needs
-/// memory, so the number is bounded.
+/// Largest number of open requests on one HTTP/2 connection, unless the configuration contains another one. Further
+/// requests wait at the client, where the guard cannot sort them by class. Each stream needs memory, so the number is
+/// limited.
 const DEFAULT_STREAMS: u32 = 1_000;
 
 /// Configuration of a guard with its listener and its service.
@@ -26,7 +26,7 @@ pub struct ProgramConfig {
     /// Address of the service, which gets HTTP/1.1.
     #[serde(deserialize_with = "target")]
     pub to: Endpoint,
-    /// DSCP of packets to clients.
+    /// DSCP of packets to clients, for each class.
     #[serde(default)]
     pub dscp: ClassMarks,
     /// TLS of the listener.
@@ -38,7 +38,7 @@ pub struct ProgramConfig {
     /// Limits of the listener.
     #[serde(skip)]
     pub limits: Limits,
-    /// Address of health and metrics; `None`: they are not served.
+    /// Address of the admin server for health and metrics. `None`: it does not run.
     #[serde(skip)]
     pub admin: Option<Endpoint>,
     /// Longest time that open requests may continue after a signal to stop.
@@ -50,13 +50,13 @@ impl ProgramConfig {
     /// Reads a draft and checks it.
     ///
     /// # Errors
-    /// A value is not allowed. The error contains the key's place, the value found, and the values allowed.
+    /// A value is not allowed. The error contains the key's location, the value found, and the values allowed.
     pub fn read(draft: &Draft) -> Result<Self> {
         let top = draft.top();
         let mut config: Self = top.read()?;
         config.guard = top.read()?;
-        // The default of the library is one worker. The program requires the key, because the number depends on the
-        // service.
+        // The library has a default of one worker. The program requires the key, because the right number depends on
+        // the service.
         if !top.has("workers") {
             return Err(top.refuse("workers", &allowed(&(1..=100_000_u32))));
         }

@@ -20,16 +20,16 @@ use std::time::Duration;
 use tailcut_proxy::Endpoint;
 use tower_service::Service;
 
-/// Time in which the service has to accept a connection. It is longer than the first three retransmission timeouts of
-/// a SYN (1 s, 2 s and 4 s, RFC 6298), so the loss of three SYNs does not end an attempt.
+/// Longest time until the service has accepted a connection. It is longer than the first three retransmission timeouts
+/// of a SYN (1 s, 2 s and 4 s, RFC 6298), so the loss of three SYNs does not end an attempt.
 const CONNECT_TIME: Duration = Duration::from_secs(10);
-/// Time after which an idle connection to the service is closed. With a longer time, the service more often
-/// closes a connection at the moment when the guard uses it again.
+/// Time after which an idle connection to the service is closed. With a longer time, the service would more often close
+/// a connection at the moment when the guard uses it again.
 const IDLE_TIME: Duration = Duration::from_secs(30);
 /// Largest number of idle connections. A guard may have many workers, and each of them uses one connection.
 const IDLE: usize = 1_024;
 
-/// Connections to the service. Dropping the future of an answer closes its connection.
+/// Connections to the service. Dropping the future of an answer closes the answer's connection.
 #[derive(Clone, Debug)]
 pub(super) struct Forwarder(Connections<Connector, Once<Incoming>>);
 
@@ -43,7 +43,7 @@ impl Forwarder {
             protocol: Protocol::One,
             idle: IDLE,
             idle_time: IDLE_TIME,
-            // The service stops when its connection is closed, so a purge closes it at once.
+            // The service stops when its connection is closed, so a purge closes the connection at once.
             linger: Duration::ZERO,
             ..ConnectionConfig::default()
         };
@@ -51,7 +51,7 @@ impl Forwarder {
     }
 }
 
-/// Answer of the service, or the text of a refusal.
+/// Answer of the service, or text of a refusal.
 type Answered = Either<ConnectionBody<Once<Incoming>>, Full<Bytes>>;
 
 impl Service<Request<Incoming>> for Forwarder {
@@ -64,12 +64,12 @@ impl Service<Request<Incoming>> for Forwarder {
     }
 
     fn call(&mut self, mut request: Request<Incoming>) -> Self::Future {
-        // CONNECT requests a tunnel, and a tunnel has no answer that a worker could finish.
+        // CONNECT requests a tunnel. A tunnel has no answer that would free the worker.
         if request.method() == Method::CONNECT {
             let answer = own(StatusCode::BAD_REQUEST, "CONNECT is not forwarded\n");
             return Box::pin(std::future::ready(Ok(answer)));
         }
-        // This also removes the request for an upgrade, which a server may ignore (RFC 9110, section 7.8).
+        // This call also removes a request for an upgrade, which a server may ignore (RFC 9110, section 7.8).
         connection_fields::remove(request.headers_mut());
         let answering = self.0.call(request.map(Once));
         Box::pin(async move {
@@ -93,7 +93,7 @@ impl Service<Request<Incoming>> for Forwarder {
     }
 }
 
-/// Body of an answer.
+/// Body of an answer to the client.
 pub(super) struct ForwardedBody(Answered);
 
 impl http_body::Body for ForwardedBody {

@@ -1,4 +1,4 @@
-//! `tailcut guard`: the guard as a separate process before any HTTP service.
+//! Library of `tailcut guard`: the guard as a separate process in front of any HTTP service.
 
 mod acceptor;
 mod command;

@@ -1,4 +1,4 @@
-//! Effects of answers on a transfer: which bytes count, and which replicas fail.
+//! Effects of answers on a transfer: which bytes are used, and which replicas fail.
 
 use super::{Head, Identity, PartOf, Sink, Transfer, since};
 use crate::client::{AnswerBody, Replay};
@@ -25,7 +25,7 @@ where
         event: PartEvent<S::Body, S::Failure>,
         sink: &mut dyn Sink,
     ) -> Result<(), RangesError> {
-        // The part is taken out, because its event may change the list. It returns to the list only if its
+        // The part is removed from the list, because its event may change the list. It is added again only if its
         // answer continues.
         let mut part = self.requested.swap_remove(at);
         part.last_received = Instant::now();
@@ -61,7 +61,7 @@ where
         let fault = Fault::Status(status.as_u16());
         // These statuses report a temporary condition.
         let may_pass = status.is_server_error() || matches!(status.as_u16(), 408 | 425 | 429);
-        // The copy may run behind all other requests, so its answer alone decides nothing.
+        // A copy may run behind all other requests, so the answer to a copy alone decides nothing.
         let decides = is_first && self.is_front(part.side);
         match status {
             StatusCode::PARTIAL_CONTENT => return self.on_part(part, answer),
@@ -78,7 +78,8 @@ where
                     true => self.fail(&part, fault),
                     false => self.close(part.side, fault),
                 }
-                // If all replicas are given up before the object is known, the client gets the first of these answers.
+                // If all replicas are given up before the object is known, the client gets the first answer of this
+                // kind.
                 if is_first && self.unacceptable.is_none() {
                     let flight = part.into_flight();
                     self.unacceptable = Some(answer.map(|body| AnswerBody::new(body, flight)));
@@ -88,7 +89,8 @@ where
         Ok(())
     }
 
-    /// Handles a part's answer: its bytes count if they belong to this object and to the requested range.
+    /// Handles the head of a part's answer. Its bytes are used if they belong to this object and to the requested
+    /// range.
     fn on_part(
         &mut self,
         mut part: PartOf<S, B>,
@@ -109,7 +111,7 @@ where
         };
         let (identity, range) = match identity {
             Ok(found) => found,
-            // The primary itself cannot send parts that are comparable, so one replica has to send the whole object.
+            // The primary itself cannot send parts that can be combined, so one replica has to send the whole object.
             Err(Fault::NotComparable) if self.object.is_none() && self.is_front(part.side) => {
                 self.stop(Head::Whole);
                 return Ok(());
@@ -154,7 +156,7 @@ where
         Ok(())
     }
 
-    /// Returns the range of a request that was sent before the object's size was known.
+    /// Returns the range that a request covers if it was sent before the object's size was known.
     fn opened(&self, part: &PartOf<S, B>, total: u64) -> ByteRange {
         let piece = self.config.piece;
         let (from, to) = match part.opening {
@@ -164,7 +166,7 @@ where
         ByteRange { from, to }
     }
 
-    /// Starts the transfer of the object, which is known from the answer to this part.
+    /// Starts the transfer of an object. The answer to the part `first` has shown its identity.
     fn begin(&mut self, first: &mut PartOf<S, B>, identity: Identity) -> Result<(), RangesError> {
         let total = identity.total;
         if let Some(longest) = self.config.longest
@@ -181,7 +183,8 @@ where
             None => Ranges::new(total, piece),
         };
         for side in &self.sides {
-            // Sides must have the same numbers in `ranges`, so closed sides are opened there too, and closed again.
+            // The numbers of sides in `ranges` must match. So a closed side is also opened there, and then closed
+            // again.
             let opened = ranges.open();
             if !side.is_open {
                 ranges.close(opened);
@@ -210,7 +213,7 @@ where
         bytes: Bytes,
         sink: &mut dyn Sink,
     ) -> Result<(), RangesError> {
-        // A part reads its body only after it has an identifier, so this does not fail.
+        // A part's body is read only after the part has an identifier, so this branch is never taken.
         let (Some((_, ranges)), Some(id)) = (&mut self.object, part.id) else {
             return Ok(());
         };
@@ -247,7 +250,7 @@ where
         };
         let (mut at, mut useful) = (left.from, 0);
         for fresh in ranges.arrived(id, length) {
-            // The ranges of `fresh` are in order, and lie within these bytes.
+            // The ranges in `fresh` are in order, and are inside these bytes.
             let skipped = (fresh.from - at) as usize;
             let mut rest = bytes.split_off(skipped.min(bytes.len()));
             let count = (fresh.to - fresh.from) as usize;
@@ -290,10 +293,10 @@ where
         Ok(())
     }
 
-    /// Handles a temporary failure of a part: its replica pauses.
+    /// Handles a temporary failure of a part. The part's replica pauses.
     fn fail(&mut self, part: &PartOf<S, B>, fault: Fault) {
         let side = &mut self.sides[part.side];
-        // The first or last piece may have to be requested again.
+        // If it was an opening request, the first or last piece may have to be requested again.
         side.has_opened = false;
         side.failures += 1;
         if side.failures > self.config.retries {
@@ -308,13 +311,13 @@ where
         }
     }
 
-    /// Gives a replica up. It receives no more requests.
+    /// Gives up a replica. It receives no more requests for this object.
     pub(super) fn close(&mut self, side: usize, fault: Fault) {
         let state = &mut self.sides[side];
         if !state.is_open {
             return;
         }
-        // The fault concerns this object only, so the client still sends other requests to the replica.
+        // The fault concerns only this object, so the client still sends other requests to the replica.
         state.is_open = false;
         self.faults.push((state.replica, fault));
         self.counter.add(|counts| counts.given_up += 1);
@@ -324,13 +327,14 @@ where
         self.purge(|part| part.side == side);
     }
 
-    /// Ends the transfer, because the object does not arrive in parts.
+    /// Ends the transfer, because the object cannot arrive in parts.
     fn stop(&mut self, head: Head<S::Body>) {
         self.head = Some(head);
         self.purge(|_| true);
     }
 
-    /// Drops parts. If the replica's budget of resets is used up, a part runs to its end instead.
+    /// Drops the parts that `which` selects. If the replica's budget of resets is used up, a part runs to its end
+    /// instead.
     pub(super) fn purge(&mut self, which: impl Fn(&PartOf<S, B>) -> bool) {
         // The loop starts at the last part, because `swap_remove` changes the order of later parts.
         for at in (0..self.requested.len()).rev() {
@@ -351,7 +355,7 @@ where
 }
 
 impl Identity {
-    /// Whether both answers come from the same bytes, according to the tags and digests of their origin.
+    /// Returns whether both answers come from the same bytes, according to the tags and digests of their origin.
     fn is_same(&self, other: &Self) -> bool {
         let differ = |one: Digest, other: Digest| {
             // Digests of different algorithms cannot be compared.
@@ -364,11 +368,11 @@ impl Identity {
     }
 }
 
-/// Returns the head of a whole answer, made from the head of a part's answer.
+/// Returns the head of an answer with the whole object, made from the head of a part's answer.
 fn whole(mut head: response::Parts, total: u64) -> response::Parts {
     head.status = StatusCode::OK;
     head.headers.remove(header::CONTENT_RANGE);
-    // This digest covers only the bytes of the part.
+    // This digest covers only the bytes of the part, so it is removed.
     head.headers.remove("content-digest");
     head.headers.insert(header::CONTENT_LENGTH, total.into());
     head

@@ -23,15 +23,14 @@ use tailcut_requests::{AskId, Class, Idle, Ranges};
 use tailcut_units::Time;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// Destination of bytes. Each byte is written once, in any order.
+/// Destination of bytes. Each byte is written once. The order is arbitrary.
 pub(super) trait Sink {
     fn put(&mut self, from: u64, bytes: Bytes) -> io::Result<()>;
-    /// Returns the number of bytes from the front that the reader has taken. The task is woken when this number
-    /// grows.
+    /// Returns the number of bytes that the reader has taken from the front. The task is woken when this number grows.
     fn taken(&mut self, cx: &mut Context<'_>) -> u64;
 }
 
-/// Sink for the time before the first byte.
+/// Sink that is used before the first byte arrives.
 struct NullSink;
 
 impl Sink for NullSink {
@@ -46,11 +45,12 @@ impl Sink for NullSink {
 
 /// Result of the first answers of a download.
 pub(super) enum Head<R> {
-    /// An answer that is forwarded unchanged: the whole object, a redirection, or an error.
+    /// Answer that is forwarded unchanged: the whole object, a redirection, or an error.
     Answer(Response<AnswerBody<R>>),
-    /// The parts of this object cannot be combined, so the whole object has to be requested.
+    /// Object whose parts cannot be combined, so that the whole object has to be requested.
     Whole,
-    /// The object arrives in parts: the head of a whole answer, the size in bytes, and the digest.
+    /// Object that arrives in parts. The values are the head of an answer with the whole object, the size in bytes, and
+    /// the digest.
     Object(Box<response::Parts>, u64, Option<Digest>),
 }
 
@@ -83,7 +83,7 @@ pub(super) struct Transfer<S: Origin<B>, B> {
     parts: Parts,
     body: B,
     began: Instant,
-    /// Replicas that have received no request yet.
+    /// Replicas that have received no request for this object yet.
     candidates: VecDeque<usize>,
     sides: Vec<Side>,
     requested: Vec<PartOf<S, B>>,
@@ -94,7 +94,8 @@ pub(super) struct Transfer<S: Origin<B>, B> {
     unacceptable: Option<Response<AnswerBody<S::Body>>>,
     cause: Option<Cause>,
     timer: Option<Pin<Box<Sleep>>>,
-    /// Largest number of bytes ahead of the position of a reader who reads in order; `None`: no such reader.
+    /// Largest distance in bytes by which requests may be ahead of a reader that reads in order. `None`: no such
+    /// reader.
     window: Option<u64>,
 }
 
@@ -131,7 +132,7 @@ where
         }
     }
 
-    /// Resolves when the object is known, or when it cannot arrive in parts.
+    /// Resolves when the object is known, or when it is clear that it cannot arrive in parts.
     pub fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<Result<Head<S::Body>, RangesError>> {
         loop {
             self.send_requests();
@@ -143,8 +144,8 @@ where
             }
             let mut has_moved = false;
             let mut at = 0;
-            // `on_event` removes the part at `at`. It adds the part at the end again if the answer continues.
-            // So the next part is at the same position.
+            // `on_event` removes the part at `at`. If the answer continues, it appends the part to the list. So the
+            // next part is now at the same position.
             while at < self.requested.len() && self.head.is_none() {
                 match self.requested[at].poll(cx) {
                     Poll::Pending => at += 1,
@@ -185,8 +186,8 @@ where
             }
             let mut has_moved = false;
             let mut at = 0;
-            // `on_event` removes the part at `at`. It adds the part at the end again if the answer continues.
-            // So the next part is at the same position.
+            // `on_event` removes the part at `at`. If the answer continues, it appends the part to the list. So the
+            // next part is now at the same position.
             while let Some(part) = self.requested.get_mut(at) {
                 let Poll::Ready(event) = part.poll(cx) else {
                     at += 1;
@@ -211,7 +212,7 @@ where
         since(self.began, at)
     }
 
-    /// Opens sides up to the number of copies, and sends the next requests of all sides.
+    /// Opens sides until their number is the number of copies, and sends the next requests of all sides.
     fn send_requests(&mut self) {
         let copies = usize::from(self.config.copies);
         while self.sides.iter().filter(|side| side.is_open).count() < copies
@@ -224,7 +225,7 @@ where
                 failures: 0,
                 paused_until: None,
             });
-            // Each side has the same number in `ranges` as in `sides`.
+            // Each side must have the same number in `ranges` as in `sides`.
             if let Some((_, ranges)) = &mut self.object {
                 ranges.open();
             }
@@ -244,7 +245,7 @@ where
     }
 
     /// Sends the first request of a side, while the size of the object is unknown. The first side requests the first
-    /// piece, the second side the last piece.
+    /// piece, and the second side requests the last piece.
     fn request_opening(&mut self, side: usize) {
         let is_front = self.is_front(side);
         let opening = match is_front {
@@ -264,7 +265,7 @@ where
         self.send(side, &range, None, Some(opening));
     }
 
-    /// Requests the next ranges of a known object, or takes a range back from a slower replica.
+    /// Requests the next ranges of an object whose size is known, or takes a range back from a slower replica.
     fn request_ranges(&mut self, side: usize, now: Instant) {
         let time = self.time(now);
         while let Some((_, ranges)) = &mut self.object {
@@ -284,7 +285,7 @@ where
                 self.requested.swap_remove(at);
                 self.counter.add(|counts| counts.taken_back += 1);
             } else {
-                // The budget of resets is used up, so the request stays with its replica.
+                // The budget of resets is used up, so the replica keeps the request.
                 ranges.keep(id);
             }
         }
@@ -295,7 +296,7 @@ where
     }
 
     fn send(&mut self, side: usize, range: &str, id: Option<AskId>, opening: Option<Opening>) {
-        // A request whose body cannot be sent twice is not split, so this does not happen.
+        // A request whose body cannot be sent twice is not split, so this branch is never taken.
         let Some(body) = self.body.replay() else {
             return;
         };
@@ -315,7 +316,7 @@ where
             true => Class::Primary,
             false => Class::Duplicate,
         };
-        // The number only marks the request for logs, so the last value may stand for several sides.
+        // The number only marks the request in logs, so several sides may share the last value.
         let copy = u8::try_from(side).unwrap_or(u8::MAX);
         let replica = self.sides[side].replica;
         let sent = self.client.send((replica, copy, class), parts, body);
@@ -329,7 +330,7 @@ where
         let now = Instant::now();
         let stalled = |part: &&PartOf<S, B>| {
             let others = self.requested.iter().any(|other| other.side != part.side);
-            // A part without an answer may wait in a queue. It has waited too long only if other replicas answer.
+            // A part without an answer may wait in a queue. It counts as stalled only if other replicas answer.
             (part.has_begun() || (self.object.is_some() && others))
                 && now >= part.last_received + self.config.stall
         };
@@ -359,7 +360,7 @@ where
             .map(|part| part.last_received + self.config.stall);
         let (time, object) = (self.time(now), self.object.as_ref());
         let idle = (0..self.sides.len()).filter_map(|side| match object?.1.idle(time, side)? {
-            // The time is the next nanosecond, because `as_ns` rounds down and `idle` must see the due time as passed.
+            // `as_ns` rounds down, so one nanosecond is added. Otherwise `idle` would not see the due time as passed.
             Idle::Until(at) => Some(self.began + Duration::from_nanos(at.as_ns() + 1)),
             Idle::TakeBack(_) => None,
         });

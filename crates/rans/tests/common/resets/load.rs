@@ -1,4 +1,4 @@
-//! Client that duplicates every request, and counters of how the copies end.
+//! Client that duplicates every request, and counters of how the copies ended.
 
 use crate::servers::{Kind, Saw, Server};
 use bytes::Bytes;
@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until};
 use tower_service::Service;
 
-/// Mean work of a copy in microseconds. The works of the two copies are independent.
+/// Mean work of a copy in microseconds. The two copies of a request have independent amounts of work.
 const MEAN_WORK: f64 = 20_000.0;
 
 /// Results of a run.
@@ -25,27 +25,27 @@ pub struct Outcome {
     pub errors: Vec<String>,
     pub client: ClientCounts,
     pub connections: ConnectionCounts,
-    /// Requests that both services recorded.
+    /// Sum of what both services recorded.
     pub saw: Saw,
 }
 
 impl Outcome {
-    /// Copies whose answer was not used.
+    /// Returns the number of copies whose answer was not used.
     pub fn losers(&self) -> u64 {
         self.requests + self.client.copies - self.answered
     }
 
-    /// Unused copies that a service worked on to their end.
+    /// Returns the number of unused copies whose work ran to its end.
     pub fn ran_to_their_end(&self) -> u64 {
         self.saw.ended.saturating_sub(self.answered)
     }
 
-    /// Share of unused copies that no service worked on to their end.
+    /// Returns the share of unused copies whose work did not run to its end.
     pub fn purged(&self) -> f64 {
         1.0 - self.ran_to_their_end() as f64 / self.losers().max(1) as f64
     }
 
-    /// Returns all violated conditions.
+    /// Returns a text for each violated condition.
     pub fn faults(&self) -> Vec<String> {
         let mut faults = self.errors.clone();
         let sent = self.requests + self.client.copies;
@@ -76,7 +76,7 @@ fn exponential(random: &mut Xoshiro256PlusPlus, mean: f64) -> f64 {
     -mean * (1.0 - uniform).ln()
 }
 
-/// Sends requests to two servers of a kind for `time`, at `rate` requests per second.
+/// Sends requests to two servers of one kind for `time`, at `rate` requests per second.
 pub async fn run(kind: Kind, time: Duration, rate: f64) -> Outcome {
     let servers = [Server::start(kind).await, Server::start(kind).await];
     let config = ConnectionConfig {
@@ -155,7 +155,7 @@ pub async fn run(kind: Kind, time: Duration, rate: f64) -> Outcome {
     }
 }
 
-/// Returns the records of the services, after all requests have ended.
+/// Waits until all requests have ended. Returns the sum of the services' records.
 async fn settled(servers: &[Server; 2]) -> Saw {
     let began = Instant::now();
     loop {

@@ -1,4 +1,4 @@
-//! Real servers, two of each kind, and the records of their services.
+//! Real servers of several kinds, and the records of the services behind them.
 
 use crate::programs::{Program, haproxy, nginx, node};
 use bytes::Bytes;
@@ -20,9 +20,9 @@ use tokio::net::{TcpListener, TcpStream};
 pub enum Kind {
     /// Node's http2. The service runs in the same program.
     Node,
-    /// nginx, as a proxy before the service. It sends a GOAWAY after 1,000 requests on a connection.
+    /// nginx as a proxy in front of the service. It sends a GOAWAY after 1,000 requests on a connection.
     Nginx,
-    /// HAProxy, as a proxy before the service.
+    /// HAProxy as a proxy in front of the service.
     Haproxy,
     /// hyper's server with its default settings. The service runs in the same program.
     Hyper,
@@ -32,11 +32,11 @@ impl Kind {
     pub const ALL: [Self; 4] = [Self::Node, Self::Nginx, Self::Haproxy, Self::Hyper];
 }
 
-/// Record of a service.
+/// Record of the requests that a service received.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Saw {
     pub began: u64,
-    /// Requests whose client left while they ran.
+    /// Requests that their client cancelled while they ran.
     pub left: u64,
     pub ended: u64,
 }
@@ -48,7 +48,7 @@ struct Counts {
     ended: AtomicU64,
 }
 
-/// Server and its address.
+/// Server, with the record of its service.
 pub struct Server {
     pub address: SocketAddr,
     counts: Arc<Counts>,
@@ -75,7 +75,7 @@ impl Server {
         }
     }
 
-    /// Whether the service runs in the process of the server.
+    /// Returns whether the server is Node, so that the service runs in the server's process.
     fn is_node(&self) -> bool {
         matches!(&self.program, Some(program) if program.one == program.two)
     }
@@ -112,7 +112,7 @@ impl Server {
     }
 }
 
-/// Recorder of the end of a request.
+/// Recorder of one request. When it is dropped, it records how the request ended.
 struct ResetRecorder(Arc<Counts>, bool);
 
 impl Drop for ResetRecorder {
@@ -122,7 +122,7 @@ impl Drop for ResetRecorder {
     }
 }
 
-/// Starts a service whose work for `/A/B` takes A microseconds for a primary and B for a copy.
+/// Starts a service that works A microseconds on a primary and B microseconds on a copy, for the path `/A/B`.
 async fn service(counts: &Arc<Counts>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -149,7 +149,7 @@ async fn service(counts: &Arc<Counts>) -> SocketAddr {
             let _ = stream.set_nodelay(true);
             tokio::spawn(async move {
                 let builder = auto::Builder::new(TokioExecutor::new());
-                // Clients leave on purpose in these tests, so errors are ignored.
+                // Clients of these tests disconnect on purpose, so errors are ignored.
                 let _ = builder.serve_connection(TokioIo::new(stream), answer).await;
             });
         }

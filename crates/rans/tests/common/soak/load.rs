@@ -1,5 +1,5 @@
-//! Guards and clients under faults: services with faults, slow clients, and floods of connections, resets and header
-//! fields. Every request is accounted for.
+//! Load of the soak test: guards and clients, services with faults, slow clients, and floods of connections, resets and
+//! header fields. The test checks the result of every request.
 
 use crate::service::{Book, Fault, Service, body, scrambled};
 use bytes::Bytes;
@@ -23,10 +23,10 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tower_service::Service as _;
 
-/// Number of guards, each before its own service. The last guard holds slots.
+/// Number of guards. Each has its own service. The last guard uses `HoldSlot`.
 const GUARDS: usize = 4;
 const WORKERS: u64 = 8;
-/// Time after which the application abandons a request.
+/// Time after which the application gives up a request.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// Time between two floods of the same kind.
 const FLOOD_EVERY: Duration = Duration::from_secs(5);
@@ -54,7 +54,8 @@ fn free_port() -> SocketAddr {
 
 async fn guard(number: usize, book: &Arc<Book>) -> Guard {
     let holds = number + 1 == GUARDS;
-    // This guard waits for the service, even if clients have left, so the service must not stall for long.
+    // A guard that holds slots waits for the service even if clients have cancelled their requests, so its service must
+    // not stall for long.
     let stall = Duration::from_millis(if holds { 500 } else { 3_600_000 });
     let (service, to) = Service::start(number as u64, Arc::clone(book), stall).await;
     let (address, admin) = (free_port(), free_port());
@@ -78,7 +79,7 @@ async fn guard(number: usize, book: &Arc<Book>) -> Guard {
     ];
     let flags = Flags::parse_from(flags);
     std::thread::spawn(move || execute(&flags.guard));
-    // The guard opens its admin address before its listener, and either may come late.
+    // The guard opens its admin address before its listener. Each may need some time.
     for at in [admin, address] {
         while TcpStream::connect(at).await.is_err() {
             sleep(Duration::from_millis(5)).await;
@@ -119,20 +120,20 @@ impl Guard {
 struct Ends {
     requests: AtomicU64,
     whole: AtomicU64,
-    /// Answers whose body ended in the middle, because a service cut it.
+    /// Answers whose body ended early, because the service cut it.
     cut: AtomicU64,
     /// Requests for which every copy had a fault that prevents an answer.
     hopeless: AtomicU64,
-    /// Violated conditions.
+    /// Texts about violated conditions.
     wrong: Mutex<Vec<String>>,
     latencies: Mutex<Vec<f64>>,
 }
 
 /// Results of a run.
 pub struct Outcome {
-    /// Violated conditions.
+    /// Texts about violated conditions.
     pub wrong: Vec<String>,
-    /// Page with the results.
+    /// Results as a page in Markdown.
     pub page: String,
 }
 
@@ -147,7 +148,7 @@ fn clients(guards: &[Guard], protocol: Protocol) -> Client<Connections<Connector
         replica(&to, config, copies, Purges::Learn).expect("a port")
     };
     let config = ClientConfig {
-        // The client's connections are replaced before they are reset too often.
+        // The client's connections are replaced before they are reset too often, so no budget is needed.
         resets: ResetBudget::UNBOUNDED,
         ..ClientConfig::default()
     };
@@ -161,7 +162,7 @@ async fn send(
     (book, ends): (Arc<Book>, Arc<Ends>),
 ) {
     let drawn = scrambled(request);
-    // Work of 3 ms on average, and bodies of all sizes up to 64 KB.
+    // The work takes 3 ms on average. Bodies have all sizes up to 64 KB.
     let work = -3_000.0 * (1.0 - (drawn >> 11) as f64 / (1_u64 << 53) as f64).ln();
     let length = 1 + ((drawn % 64_000) as usize >> (drawn >> 40 & 7));
     let uri = format!("http://service/{request}/{}/{length}", work as u64);
@@ -209,7 +210,7 @@ async fn send(
     count.fetch_add(1, Relaxed);
 }
 
-/// Opens connections of slow clients to a guard. One client sends too slowly, and one client reads too slowly.
+/// Opens connections of two slow clients to a guard. One client sends too slowly, and the other reads too slowly.
 async fn slow_clients(at: SocketAddr, floods: Arc<Floods>) {
     loop {
         let Ok(mut half_a_head) = TcpStream::connect(at).await else {
@@ -218,7 +219,7 @@ async fn slow_clients(at: SocketAddr, floods: Arc<Floods>) {
         let Ok(mut reader) = TcpStream::connect(at).await else {
             continue;
         };
-        // The guard's metrics count these connections. Errors here are expected.
+        // Errors are expected here. The guard's metrics count these connections.
         let _ = half_a_head.write_all(b"GET / HTTP/1.1\r\nho").await;
         let _ = reader
             .write_all(b"GET /0/0/4000000 HTTP/1.1\r\nhost: x\r\n\r\n")
@@ -232,7 +233,7 @@ async fn slow_clients(at: SocketAddr, floods: Arc<Floods>) {
     }
 }
 
-/// Counters of attacks on guards: traffic that is no request of the application.
+/// Counters of attacks on guards. An attack is traffic that is no request of the application.
 #[derive(Default)]
 struct Floods {
     slow: AtomicU64,
@@ -241,7 +242,7 @@ struct Floods {
     heads: AtomicU64,
 }
 
-/// Opens connections that send nothing, or no HTTP.
+/// Opens connections that send nothing, or bytes that are not HTTP.
 async fn flood_of_connections(at: SocketAddr, floods: Arc<Floods>) {
     loop {
         let mut open = Vec::new();
@@ -258,7 +259,7 @@ async fn flood_of_connections(at: SocketAddr, floods: Arc<Floods>) {
     }
 }
 
-/// Opens streams and resets each at once (CVE-2023-44487).
+/// Opens streams and resets each of them at once (CVE-2023-44487).
 async fn flood_of_resets(at: SocketAddr, floods: Arc<Floods>) {
     loop {
         let Ok(stream) = TcpStream::connect(at).await else {
@@ -285,7 +286,7 @@ async fn flood_of_resets(at: SocketAddr, floods: Arc<Floods>) {
     }
 }
 
-/// Sends request heads that are too long.
+/// Sends heads of requests that are too long.
 async fn flood_of_fields(at: SocketAddr, floods: Arc<Floods>) {
     let long = vec![b'x'; 1 << 20];
     loop {
@@ -300,7 +301,7 @@ async fn flood_of_fields(at: SocketAddr, floods: Arc<Floods>) {
     }
 }
 
-/// Returns the memory of this process in MB, its open files, and its CPU time in seconds.
+/// Returns the memory of this process in MB, the number of its open files, and its CPU time in seconds.
 fn process() -> (f64, usize, f64) {
     let memory = std::fs::read_to_string("/proc/self/statm").expect("/proc");
     let pages: f64 = memory
@@ -345,7 +346,7 @@ pub async fn run(time: Duration, rate: f64) -> Outcome {
         let client = clients[(drawn & 1) as usize].clone();
         asking.spawn(send(client, number, (Arc::clone(&book), Arc::clone(&ends))));
         while asking.try_join_next().is_some() {}
-        // The first reading comes after all buffers have grown to their size.
+        // This first measurement is late enough that all buffers have grown to their full size.
         if early.is_none() && began.elapsed() > time / 4 {
             early = Some(process());
         }
@@ -373,7 +374,8 @@ pub async fn run(time: Duration, rate: f64) -> Outcome {
     Outcome { wrong, page }
 }
 
-/// Returns violations, if guards are not idle after all clients have left, or have not counted each request once.
+/// Returns a text for each violation: a guard that is not idle after all clients have disconnected, or whose counters
+/// do not contain each request exactly once.
 async fn settle(guards: &[Guard]) -> Vec<String> {
     let mut wrong = Vec::new();
     for (number, guard) in guards.iter().enumerate() {
@@ -402,7 +404,7 @@ async fn settle(guards: &[Guard]) -> Vec<String> {
                 ));
             }
         }
-        // A service behind a guard that holds slots never has more requests than workers.
+        // Behind a guard that holds slots, a service never has more requests than workers.
         let most = guard.service.most.load(Relaxed);
         if number + 1 == GUARDS && most > WORKERS {
             wrong.push(format!(

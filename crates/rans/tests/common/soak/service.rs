@@ -1,5 +1,5 @@
-//! Service with faults: it answers late, wrong or twice, resets connections, and stalls. It records the faults of
-//! each request.
+//! Service with faults. It answers late, wrong or twice, resets connections, and stalls. It records the faults of each
+//! request.
 
 use std::collections::HashMap;
 use std::io;
@@ -15,12 +15,12 @@ use tokio::time::{sleep, timeout};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Fault {
     None,
-    /// The answer takes twenty times as long.
+    /// The work takes twenty times as long.
     Late,
-    /// The answer is 500.
+    /// The status of the answer is 500.
     Wrong,
-    /// The answer is sent twice, the second time at once. An HTTP/1.1 client cannot detect bytes that arrive after it
-    /// has sent the next request.
+    /// The answer is sent twice, the second time immediately after the first. A later second answer would be useless
+    /// for the test: an HTTP/1.1 client cannot detect bytes that arrive after it has sent its next request.
     Twice,
     /// The connection is reset before the answer.
     Reset,
@@ -44,7 +44,7 @@ impl Fault {
         Self::Stalled,
     ];
 
-    /// Draws a fault: seven in a hundred copies have one, and all kinds are equally likely.
+    /// Returns a fault for a random number. Seven copies in a hundred have a fault, and all kinds are equally likely.
     fn drawn(number: u64) -> Self {
         match number % 100 {
             number @ 0..7 => Self::ALL[number as usize + 1],
@@ -52,18 +52,18 @@ impl Fault {
         }
     }
 
-    /// Whether a copy with this fault cannot be the answer.
+    /// Returns whether a copy with this fault never gives an answer.
     pub const fn is_no_answer(self) -> bool {
         matches!(self, Self::Wrong | Self::Reset | Self::Silent)
     }
 
-    /// Whether a copy with this fault may be the answer, although its body does not end.
+    /// Returns whether a copy with this fault may win, although its body is not complete.
     pub const fn ends_within(self) -> bool {
         matches!(self, Self::Cut | Self::Stalled)
     }
 }
 
-/// Record of the faults of all requests in flight.
+/// Record of the faults of all requests that are in flight.
 #[derive(Default)]
 pub struct Book {
     requests: Mutex<HashMap<u64, Vec<Fault>>>,
@@ -92,10 +92,10 @@ impl Book {
     }
 }
 
-/// Service that draws a fault for each copy.
+/// Service that draws a random fault for each copy.
 pub struct Service {
     pub book: Arc<Book>,
-    /// Longest stall. It is short behind guards that wait for the service.
+    /// Longest time for which the service stalls. It is short behind guards that wait for the service.
     pub stall: Duration,
     pub working: AtomicU64,
     /// Largest number of requests that ran at the same time.
@@ -103,7 +103,7 @@ pub struct Service {
     number: u64,
 }
 
-/// Counter of the running requests.
+/// Entry in the count of running requests. Dropping it decreases the count.
 struct Working<'a>(&'a Service);
 
 impl<'a> Working<'a> {
@@ -120,7 +120,7 @@ impl Drop for Working<'_> {
     }
 }
 
-/// Returns a number that depends on all bits of another number (SplitMix64).
+/// Returns a number in which each bit depends on all bits of `number` (SplitMix64).
 pub fn scrambled(number: u64) -> u64 {
     let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -150,7 +150,7 @@ impl Service {
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let service = Arc::clone(&serving);
-                // Clients leave on purpose in these tests, so errors are ignored.
+                // Clients of these tests disconnect on purpose, so errors are ignored.
                 tokio::spawn(async move { service.serve(stream).await });
             }
         });
@@ -176,7 +176,7 @@ impl Service {
                     break;
                 }
             }
-            // `GET /REQUEST/MICROSECONDS/BYTES`.
+            // The first line is `GET /REQUEST/MICROSECONDS/BYTES`.
             let mut numbers = head.split(['/', ' ']).filter_map(|part| part.parse().ok());
             let mut number = || numbers.next().unwrap_or(0);
             let (request, work, length) = (number(), number(), number() as usize);
@@ -206,7 +206,7 @@ impl Service {
         let work = Duration::from_micros(work * factor);
         tokio::select! {
             () = sleep(work) => {}
-            // The client has left.
+            // The client has disconnected.
             _ = stream.fill_buf() => return Ok(false),
         }
         let status = if fault == Fault::Wrong { 500 } else { 200 };
@@ -226,7 +226,7 @@ impl Service {
             Fault::Stalled => stream.write_all(half).await?,
             Fault::Silent => {}
             _ => {
-                // The count falls before the client can receive the end of the answer.
+                // The count must fall before the client can receive the end of the answer.
                 drop(working);
                 let is_short = whole.len() <= 8_192;
                 let again = fault == Fault::Twice && is_short;
@@ -236,14 +236,14 @@ impl Service {
                 return Ok(true);
             }
         }
-        // Waits until the client leaves.
+        // The service waits until the client disconnects.
         let _ = timeout(self.stall, stream.fill_buf()).await;
         drop(working);
         Ok(false)
     }
 }
 
-/// Makes the connection end with RST.
+/// Makes the connection end with a RST when it is closed.
 fn reset(stream: &BufReader<TcpStream>) {
     let socket = socket2::SockRef::from(stream.get_ref());
     let _ = socket.set_linger(Some(Duration::ZERO));

@@ -1,5 +1,5 @@
-//! Model of a service with several servers and 16 clients. It uses the real layers over HTTP/2 in memory, under
-//! tokio's paused clock, so hours of load run in seconds with equal results each time.
+//! Model of a service with several servers and 16 clients. It uses the real client and guard over HTTP/2 in memory.
+//! Tokio's clock is paused, so hours of load run in seconds, with equal results each time.
 
 #[path = "../draw.rs"]
 mod draw;
@@ -37,7 +37,7 @@ use work_by_sleep::Work;
 
 pub const CLIENTS: usize = 16;
 const MEAN_WORK: Duration = Duration::from_millis(100);
-/// Factor of the work of a slow copy.
+/// Factor by which the work of a slow copy is longer.
 const SLOW: u32 = 10;
 
 /// Parameters of a run.
@@ -46,7 +46,7 @@ pub struct Question {
     pub servers: usize,
     /// Fault of the first server.
     pub first: Trouble,
-    /// Load without duplicates as a share of the servers' capacity, slow copies included.
+    /// Load without duplicates, as a share of the servers' capacity. Slow copies are included.
     pub load: f64,
     /// Probability that a copy is slow.
     pub slow: f64,
@@ -61,27 +61,27 @@ pub struct Question {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Trouble {
     None,
-    /// Work takes this many times as long.
+    /// Work takes this many times as long as usual.
     Slow(u32),
     /// The server accepts requests, and never answers.
     Stalled,
 }
 
-/// Choice of servers by the clients.
+/// Rule by which a client chooses servers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Design {
     /// The client draws one server at random.
     Random,
     /// The client draws two servers, and uses the server to which it has fewer requests in flight.
     ShorterOfTwo,
-    /// The client sends no copies. It draws two servers, and uses the server with the lower load, by requests
-    /// in flight and latency.
+    /// The client sends no copies. It draws two servers, and uses the one with the lower load. The load depends on
+    /// requests in flight and latency.
     LighterOfTwo,
     /// Clients send a low-priority copy at once. The first answer purges the other copy.
     Duplicate,
 }
 
-/// Latencies in seconds.
+/// Latencies of all measured requests, in seconds.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     pub latencies: Vec<f64>,
@@ -92,7 +92,7 @@ impl Outcome {
         self.latencies.iter().sum::<f64>() / self.latencies.len() as f64
     }
 
-    /// Percentile by nearest rank.
+    /// Returns the 99th percentile by nearest rank.
     pub fn p99(&self) -> f64 {
         let mut sorted = self.latencies.clone();
         sorted.sort_by(f64::total_cmp);
@@ -101,7 +101,7 @@ impl Outcome {
     }
 }
 
-/// Connection to a server. It implements tower's `Service`.
+/// Connection to a server, as a tower service.
 #[derive(Clone)]
 pub struct HttpConnection(SendRequest<Empty<Bytes>>);
 
@@ -119,7 +119,7 @@ impl Service<Request<Empty<Bytes>>> for HttpConnection {
     }
 }
 
-/// Work of a server: some copies take longer.
+/// Returns the work of a server. Some copies take longer.
 fn work(slow: f64, trouble: Trouble, random: Xoshiro256PlusPlus) -> Work {
     let random = Mutex::new(random);
     let factor = move || {
@@ -147,7 +147,7 @@ pub enum Wires {
     Sockets,
 }
 
-/// Opens a connection to a service behind its guard.
+/// Opens a connection to a service with a guard in front of it.
 pub async fn connect<S, R>(wires: Wires, guard: &GuardLayer, service: &S) -> HttpConnection
 where
     S: Service<Request<Incoming>, Response = Response<R>, Error = Infallible>
@@ -204,7 +204,7 @@ where
     HttpConnection(sender)
 }
 
-/// Returns the configuration of a client without a limit of resets.
+/// Returns the configuration of a client that may reset any number of requests.
 pub fn client_config() -> ClientConfig {
     ClientConfig {
         resets: ResetBudget {
@@ -215,7 +215,7 @@ pub fn client_config() -> ClientConfig {
     }
 }
 
-/// Returns replicas behind guards, over connections of one client.
+/// Returns replicas with guards in front of them, over connections of one client.
 pub async fn replicas<S, R>(
     wires: Wires,
     servers: &[(GuardLayer, S)],
@@ -239,7 +239,7 @@ where
     replicas
 }
 
-/// Runs the model. Over memory it needs a runtime whose clock is paused.
+/// Runs the model. With `Wires::Memory`, the caller needs a runtime whose clock is paused.
 pub async fn run(question: Question) -> Outcome {
     let Question {
         load, slow, design, ..
@@ -272,7 +272,7 @@ pub async fn run(question: Question) -> Outcome {
     let mut clients = Vec::new();
     for seed in 0..CLIENTS as u64 {
         let replicas = replicas(question.wires, &servers).await;
-        // For designs in which this program chooses the server: one client for each server.
+        // In these designs the model chooses the server itself, so there is one client for each server.
         let groups = match design {
             Design::Random | Design::ShorterOfTwo => {
                 replicas.into_iter().map(|replica| vec![replica]).collect()
@@ -282,7 +282,7 @@ pub async fn run(question: Question) -> Outcome {
         let of = |group| Client::new(group, config, seed).expect("a configuration");
         clients.push(groups.into_iter().map(of).collect::<Vec<_>>());
     }
-    // Requests of each client in flight at each server.
+    // Number of requests in flight, for each client and each server.
     let on_their_way: Vec<Vec<Arc<AtomicUsize>>> = clients
         .iter()
         .map(|group| group.iter().map(|_| Arc::default()).collect())

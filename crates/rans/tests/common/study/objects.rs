@@ -1,7 +1,7 @@
-//! Model with objects in place of small requests: one server sends the whole object, or two servers send ranges.
+//! Model with objects instead of small requests: one server sends the whole object, or two servers send ranges.
 //!
-//! Virtual work is a thousand times as long as with requests. Otherwise tokio's timers, which count milliseconds,
-//! would lengthen each chunk's work. Ratios do not depend on the scale.
+//! Virtual work is a thousand times as long as in the model of requests. Otherwise tokio's timers, which count
+//! milliseconds, would lengthen the work of each chunk. The scale has no effect on ratios.
 
 use super::model::{
     CLIENTS, HttpConnection, Outcome, Wires, client_config, exponential, replicas, uniform,
@@ -28,9 +28,9 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use tower_service::Service;
 
 const SERVERS: usize = 16;
-/// Size of a chunk in bytes. A range has at least one.
+/// Size of a chunk in bytes. A range has at least one chunk.
 const CHUNK: usize = 128;
-/// Factor of a slow server's work on an object.
+/// Factor by which an object takes longer at a slow server.
 const SLOW: u32 = 10;
 
 /// Mean work of an object at a server that is not slow.
@@ -41,8 +41,8 @@ pub const MEAN_WORK: Duration = Duration::from_secs(100);
 pub enum By {
     /// The client requests the whole object from a random server.
     Random,
-    /// The client requests the whole object. It draws two servers, and uses the server from which it requests
-    /// fewer objects.
+    /// The client requests the whole object. It draws two servers, and uses the server to which it has fewer open
+    /// requests.
     ShorterOfTwo,
     /// The client requests ranges from two servers. Copies wait behind primaries.
     Ranges,
@@ -66,7 +66,7 @@ pub struct Objects {
     pub wires: Wires,
 }
 
-/// Server of objects `/NUMBER/NANOSECONDS/CHUNKS`. It sends each chunk when its work is done.
+/// Server of objects with paths `/NUMBER/NANOSECONDS/CHUNKS`. It sends each chunk when the chunk's work is done.
 #[derive(Clone)]
 struct Store {
     slow: f64,
@@ -130,7 +130,7 @@ impl Service<Request<Incoming>> for Store {
     }
 }
 
-/// Body of chunks, each of which takes some time.
+/// Body that consists of chunks. Each chunk takes some time.
 struct Paced {
     left: u64,
     each: Duration,
@@ -150,12 +150,12 @@ impl Body for Paced {
             return Poll::Ready(None);
         }
         let each = self.each;
-        // The work begins after the head was sent.
+        // The work begins after the head of the answer was sent.
         let next = self
             .next
             .get_or_insert_with(|| Box::pin(sleep_until(Instant::now() + each)));
         task::ready!(next.as_mut().poll(cx));
-        // A late timer delays one chunk, and not all later chunks.
+        // A late timer delays only one chunk, not all later chunks.
         let then = next.deadline() + each;
         next.as_mut().reset(then);
         self.left -= 1;
@@ -169,7 +169,7 @@ impl Body for Paced {
     }
 }
 
-/// Runs the model. Returns latencies, and the share of chunks that were sent in addition to the objects' chunks.
+/// Runs the model. Returns latencies, and the number of extra chunks that were sent, as a share of the objects' chunks.
 pub async fn run(objects: Objects) -> (Outcome, f64) {
     let Objects { by, chunks, .. } = objects;
     let mut random = Xoshiro256PlusPlus::seed_from_u64(objects.seed);
@@ -193,7 +193,7 @@ pub async fn run(objects: Objects) -> (Outcome, f64) {
     let config = RangesConfig {
         piece: CHUNK as u64,
         low_priority: by == By::Ranges,
-        // No server stalls in this model, but queues may be long.
+        // No server stalls in this model, but a request may wait long in a queue.
         stall: Duration::from_secs(100_000_000),
         ..RangesConfig::default()
     };
@@ -201,7 +201,7 @@ pub async fn run(objects: Objects) -> (Outcome, f64) {
     let mut clients: Vec<Vec<(Client<HttpConnection>, Ranges<HttpConnection>)>> = Vec::new();
     for seed in 0..CLIENTS as u64 {
         let replicas = replicas(objects.wires, &servers).await;
-        // For designs in which this program chooses the server: one client for each server.
+        // In these designs the model chooses the server itself, so there is one client for each server.
         let groups = match is_whole {
             true => replicas.into_iter().map(|replica| vec![replica]).collect(),
             false => vec![replicas],

@@ -1,4 +1,4 @@
-//! Events of a flow's connections and of its application.
+//! Events of the connections of a flow, and of its application.
 
 use super::{CLOSE_LIMIT, Cause, Command, Flow, Leaving, Reason, Refusal};
 use crate::repnet::delivery::Diverged;
@@ -7,7 +7,7 @@ use crate::repnet::state::{Event, Leg, LegState, Mode, Role, State};
 use tailcut_units::Time;
 
 impl Flow {
-    /// Client: records that the connection of a leg is established. If hellos are in use, the hello is next.
+    /// Client: records that a connection is established. If hellos are in use, the hello is sent next.
     pub fn connected(&mut self, now: Time, leg: Leg) {
         self.counts_mut(leg).connected = true;
         let Some(flow) = self.key else {
@@ -21,7 +21,7 @@ impl Flow {
             .push_back(Command::SendHello(Preamble { purpose, leg, flow }));
     }
 
-    /// Client: handles a complete banner on a leg.
+    /// Client: handles a complete banner on a connection.
     pub fn banner(&mut self, now: Time, leg: Leg, banner: &Banner) {
         let is_ours = self.key.is_some_and(|key| key.check() == banner.check);
         if banner.leg != leg || !is_ours {
@@ -38,13 +38,13 @@ impl Flow {
         }
         match banner.status {
             Status::Opened | Status::Joined => {}
-            // A busy server supports RepNet, so this does not count against the target.
+            // A busy server supports RepNet, so the refusal is no sign of a target without RepNet.
             Status::Busy => return self.unusable(now, leg, Reason::Refused),
             Status::Probed | Status::Unsupported => {
                 return self.refused(now, leg, Refusal::Foreign);
             }
         }
-        // Legs at two servers cannot form one flow: each server would run the request.
+        // Connections to two servers cannot form one flow: each server would run the request.
         if *self.instance.get_or_insert(banner.instance) != banner.instance {
             self.commands.push_back(Command::Learn(false));
             return self.unusable(now, leg, Reason::OtherInstance);
@@ -53,13 +53,13 @@ impl Flow {
         self.established(now, leg);
     }
 
-    /// Client: handles a leg that could not connect, or whose hello ended without a banner.
+    /// Client: handles a connection that could not be established, or whose hello ended without a banner.
     pub fn refused(&mut self, now: Time, leg: Leg, refusal: Refusal) {
         if self.rejoining.offer(leg).is_some() {
             return self.rejoin_failed(now, leg);
         }
         let foreign = matches!(refusal, Refusal::Foreign | Refusal::Silent);
-        // If no leg is left before the flow opened, the target counts as one without RepNet
+        // If no connection is left before the flow opened, the target counts as a server without RepNet
         // (`docs/repnet-wire.md`, rule 4 of the client).
         let last = self.leg(leg.other()) == LegState::Gone && !self.opened;
         if self.key.is_some() && (foreign || (last && refusal != Refusal::Local)) {
@@ -74,7 +74,7 @@ impl Flow {
     }
 
     fn established(&mut self, now: Time, leg: Leg) {
-        // The budget counts the success even if the flow has given up the leg meanwhile.
+        // The budget counts this success even if the flow has dropped the connection in the meantime.
         self.commands.push_back(Command::Outcome(true));
         if self.leg(leg) == LegState::Pending {
             self.dispatch(now, Event::LegEstablished, leg);
@@ -83,7 +83,7 @@ impl Flow {
         }
     }
 
-    /// Gives up a leg whose handshake failed.
+    /// Drops a connection whose handshake failed.
     pub(super) fn unusable(&mut self, now: Time, leg: Leg, reason: Reason) {
         if self.leg(leg) == LegState::Gone {
             return;
@@ -92,20 +92,20 @@ impl Flow {
         self.dispatch_for(now, Event::LegFailed, leg, reason, Some(Cause::Leg(leg)));
     }
 
-    /// Server: returns whether the flow would accept this leg now.
+    /// Server: returns whether the flow would accept this connection now.
     pub fn wants(&self, leg: Leg) -> bool {
         self.state() == State::OneConn && self.leg(leg) == LegState::Pending
     }
 
-    /// Server: handles the arrival of the second leg. Returns whether the flow accepts it. If not, the driver
-    /// resets it, or closes it if the mode is RepSYN.
+    /// Server: handles the arrival of the second connection. Returns whether the flow accepts it. If not, the driver
+    /// resets the connection, or closes it if the mode is RepSYN.
     pub fn joined(&mut self, now: Time, leg: Leg) -> bool {
         if self.wants(leg) {
             self.counts_mut(leg).connected = true;
             self.dispatch(now, Event::SecondLegJoined, leg);
             return true;
         }
-        // The driver resets the leg itself, so only the action for the waiting list is performed here.
+        // The driver resets the connection itself, so only the action for the waiting list is performed here.
         let actions = self.machine.handle(Event::LateLeg, leg);
         if actions.contains(&crate::repnet::state::Action::LeaveWaitingList) {
             self.timers.waiting = None;
@@ -113,21 +113,21 @@ impl Flow {
         false
     }
 
-    /// Handles the failure of a connection that carries bytes. The driver has already read all data from it.
+    /// Handles the failure of a connection that transfers bytes. The driver has already read all data from it.
     pub fn failed(&mut self, now: Time, leg: Leg) {
         match self.leg(leg) {
             LegState::Gone => {}
             LegState::Pending => self.refused(now, leg, Refusal::Failed),
             LegState::Live => {
-                // The server accepts a leg that rejoins only while the other leg is live.
+                // The server accepts a connection that rejoins only while the other connection is live.
                 self.give_up_rejoin(now);
                 self.fail_by(now, Event::LegFailed, leg, Cause::Leg(leg));
             }
         }
     }
 
-    /// Records `bytes` that were read from a leg. Returns the number of new bytes for the application. They are the
-    /// last of these bytes.
+    /// Records `bytes` that were read from a connection. Returns the number of new bytes for the application. The new
+    /// bytes are the last of `bytes`.
     pub fn received(&mut self, now: Time, leg: Leg, bytes: u64) -> u64 {
         if self.leg(leg) != LegState::Live || bytes == 0 {
             return 0;
@@ -151,7 +151,7 @@ impl Flow {
         fresh
     }
 
-    /// Handles the end of the peer's direction on a leg.
+    /// Handles the end of the peer's direction on a connection.
     pub fn end_received(&mut self, now: Time, leg: Leg) {
         if self.leg(leg) != LegState::Live {
             return;
@@ -159,8 +159,8 @@ impl Flow {
         self.give_up_rejoin(now);
         let received = self.counts(leg).received;
         if received < self.delivered() {
-            // The application already has more bytes than this leg will ever deliver. Nothing is lost if the
-            // other leg is live, or has delivered everything.
+            // The application already has more bytes than this connection will ever deliver. Nothing is lost if the
+            // other connection is live, or has delivered everything.
             let other_live = self.leg(leg.other()) == LegState::Live;
             if other_live || (self.peer_finished() && self.state() == State::DupConn) {
                 self.commands.push_back(Command::NoteDiverged);
@@ -188,18 +188,18 @@ impl Flow {
         self.maybe_finished(now, leg);
     }
 
-    /// Handles legs that carry different bytes. `leg` is the leg on which the difference was found.
+    /// Handles the error that the two connections transferred different bytes. The difference was found on `leg`.
     pub fn diverged(&mut self, now: Time, leg: Leg) {
         self.commands.push_back(Command::NoteDiverged);
         self.fail_by(now, Event::Diverged, leg, Cause::Diverged);
     }
 
-    /// Records that the driver has passed the next `bytes` of the written data to a leg.
+    /// Records that the driver has passed the next `bytes` of the written data to a connection.
     pub fn sent(&mut self, leg: Leg, bytes: u64) {
         self.counts_mut(leg).sent += bytes;
     }
 
-    /// Records that the driver has closed the sending direction of a leg, after all its bytes.
+    /// Records that the driver has closed the sending direction of a connection, after all its bytes.
     pub fn end_sent(&mut self, now: Time, leg: Leg) {
         self.counts_mut(leg).finished = true;
         self.maybe_finished(now, leg);
@@ -209,13 +209,13 @@ impl Flow {
     }
 
     fn learn_choice(&mut self, now: Time, leg: Leg) {
-        // In RepSYN a client sends only on the leg that it has chosen, so the first byte shows the choice.
+        // In RepSYN a client sends only on the connection that it has chosen, so the first byte shows the choice.
         if self.role() == Role::Server && self.mode() == Mode::RepSyn {
             self.dispatch(now, Event::ChoiceLearned, leg);
         }
     }
 
-    // The application.
+    // Calls of the application.
 
     /// Records that the application wrote `bytes`.
     pub fn write(&mut self, now: Time, bytes: u64) {
@@ -225,7 +225,7 @@ impl Flow {
         self.check_limits(now);
     }
 
-    /// Records that the application ended its direction.
+    /// Records that the application has written its last byte.
     pub fn finish(&mut self, now: Time) {
         if self.count.ending {
             return;
@@ -235,8 +235,8 @@ impl Flow {
         self.give_up_rejoin(now);
     }
 
-    /// Closes the flow for the application. All written data is sent, legs that have finished get time to
-    /// confirm, and then everything is closed.
+    /// Closes the flow for the application. All written data is sent first. Connections that have finished wait for the
+    /// peer to confirm, and then all connections are closed.
     pub fn close(&mut self, now: Time) {
         if self.has_ended() {
             return;
@@ -251,12 +251,12 @@ impl Flow {
         self.close_when_sent(now);
     }
 
-    /// Continues a [`close`](Self::close). When one leg has received everything, the other leg gets time to
-    /// confirm. If the peer has not ended, the legs are closed when all of them have received everything.
+    /// Continues a [`close`](Self::close). When one connection has received all data, the other gets time to confirm.
+    /// If the peer has not ended, the connections are closed when all of them have received all data.
     pub(super) fn close_when_sent(&mut self, now: Time) {
         let live = Leg::ALL.map(|leg| self.leg(leg) == LegState::Live);
-        // The end may be sent to a leg by closing it, if the leg has received everything and has delivered
-        // all bytes that the application has.
+        // Closing a connection can send the end of our direction on it. This needs a connection to which all our data
+        // was passed, and which has delivered all bytes that the application has.
         let given = |leg: Leg| {
             self.counts(leg).finished || (self.to_send(leg).1 == 0 && self.behind(leg) == 0)
         };
@@ -266,20 +266,21 @@ impl Flow {
             for leg in Leg::ALL {
                 self.counts_mut(leg).finished |= given[leg as usize];
             }
-            // `Abort` closes the legs that have everything. It resets them only in the state `Resetting`.
+            // `Abort` closes the connections to which all data was passed. It resets them only in the state
+            // `Resetting`.
             self.dispatch(now, Event::Abort, Leg::First);
         } else if finished.contains(&true) {
             self.await_confirmation(now);
         }
     }
 
-    /// Aborts the flow for the application: its legs are reset.
+    /// Aborts the flow for the application: all its connections are reset.
     pub fn abort(&mut self, now: Time) {
         self.leaving = Leaving::Resetting;
         self.dispatch(now, Event::Abort, Leg::First);
     }
 
-    /// Server: stops waiting for a second leg.
+    /// Server: stops waiting for a second connection.
     pub fn stop_waiting(&mut self, now: Time) {
         if self.timers.waiting.take().is_some() {
             self.waiting_list_timed_out(now);
@@ -287,7 +288,7 @@ impl Flow {
     }
 
     pub(super) fn waiting_list_timed_out(&mut self, now: Time) {
-        // The missing leg is not pending any more if the archive exceeded its limit.
+        // The missing connection is no longer pending if the archive exceeded its limit.
         let missing = match Leg::ALL.map(|leg| self.leg(leg)) {
             [LegState::Pending, _] | [LegState::Gone, LegState::Live] => Leg::First,
             _ => Leg::Second,
@@ -297,11 +298,11 @@ impl Flow {
 
     pub(super) fn await_confirmation(&mut self, now: Time) {
         let at = now.saturating_add(self.limits.confirm_timeout);
-        // The wait starts with the first leg that has finished. Later calls must not extend it.
+        // The wait starts when the first connection has finished. Later calls must not extend it.
         self.timers.confirm.get_or_insert(at);
     }
 
-    /// Reports a leg as finished when it has the ends of both directions and has delivered everything.
+    /// Reports a connection as finished when both directions have ended on it and it has delivered all bytes.
     fn maybe_finished(&mut self, now: Time, leg: Leg) {
         let counts = self.counts(leg);
         let all = counts.ended && counts.finished && counts.received == self.delivered();

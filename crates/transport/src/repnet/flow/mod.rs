@@ -1,15 +1,15 @@
-//! One flow over two byte streams that a driver owns: the logic that a driver over real sockets needs in
+//! One flow over two byte streams that a driver owns. This is the logic that a driver over real sockets needs in
 //! addition to sockets and buffers.
 //!
 //! A driver reports events of the connections and calls of the application to a [`Flow`], and then executes
 //! [`Command`]s until there are none. The driver keeps the bytes: it needs the written data after position
-//! [`Flow::keep_from`]. [`Flow::to_send`] returns the part that a leg has not yet received, and [`Flow::received`]
-//! returns the number of new bytes for the application. The simulated [`Endpoint`](super::Endpoint) contains its TCP
-//! and does not need a [`Flow`].
+//! [`Flow::keep_from`]. [`Flow::to_send`] returns the part that a connection has not yet received, and
+//! [`Flow::received`] returns the number of new bytes for the application. The simulated [`Endpoint`](super::Endpoint)
+//! contains its own TCP and does not need a [`Flow`].
 //!
-//! In addition to the state machine, a flow follows the rules of `docs/repnet-wire.md` and of the npm package: it
-//! checks that both banners come from the same server, opens a second leg again for an idle kept-alive flow, and gives
-//! up a leg if the flow is too large or the leg lags too far.
+//! In addition to the state machine, a flow follows the rules of `docs/repnet-wire.md` and of the npm package. It
+//! checks that both banners come from the same server. It opens a second connection again for an idle kept-alive flow.
+//! It drops a connection if the flow is too large or the connection lags too far.
 
 mod events;
 mod leg;
@@ -28,113 +28,114 @@ use tailcut_units::{Duration, Time};
 /// Limits of one flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FlowLimits {
-    /// Client: number of bytes, sent and received since the flow was last idle, after which it continues on
-    /// one leg; `u64::MAX` for no limit.
+    /// Client: number of bytes, sent and received since the flow was last idle, after which the flow continues on one
+    /// connection; `u64::MAX` for no limit.
     pub max_bytes: u64,
-    /// Largest number of bytes that are kept for a leg that has not arrived.
+    /// Largest number of bytes that are kept for a connection that has not arrived.
     pub archive_cap: u64,
-    /// Client: largest number of bytes by which a leg may lag behind the other leg.
+    /// Client: largest number of bytes by which a connection may lag behind the other connection.
     pub lag_cap: u64,
-    /// Client: time within which a leg must be established, including its hello.
+    /// Client: time within which a connection must be established, including its hello.
     pub leg_deadline: Duration,
-    /// Time for which a flow that has finished on one leg waits for the other leg.
+    /// Time for which a flow that has finished on one connection waits for the other connection.
     pub confirm_timeout: Duration,
-    /// Server: time for which a flow waits for the second leg.
+    /// Server: time for which a flow waits for the second connection.
     pub waiting_list_timeout: Duration,
-    /// Client, RepFlow with hellos: time without a byte in either direction, after which the flow counts as
-    /// idle and gets a second leg again; `None`: never.
+    /// Client, RepFlow with hellos: time without a byte in either direction, after which the flow counts as idle and
+    /// gets a second connection again; `None`: never.
     pub idle_time: Option<Duration>,
 }
 
-/// Reason why a leg was given up.
+/// Reason why a connection of a flow was dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reason {
     /// An event of the state machine.
     Event(Event),
     /// The answer did not come from a RepNet server, or there was no answer.
     Foreign,
-    /// The two legs reached two servers.
+    /// The two connections reached two different servers.
     OtherInstance,
-    /// The server accepts no leg now, or the connection failed during its hello.
+    /// The server does not accept the connection now, or the connection failed during its hello.
     Refused,
-    /// The end of the stream arrived before bytes that the other leg had delivered.
+    /// The stream ended before bytes that the other connection had delivered.
     EarlyFin,
-    /// The leg lagged behind when the flow was idle.
+    /// The connection lagged behind the other when the flow was idle.
     Behind,
-    /// Another leg, which rejoined the flow, has replaced the leg.
+    /// A new connection, which rejoined the flow, has replaced this connection.
     Replaced,
-    /// The leg should have rejoined a flow that is ending.
+    /// The connection was opened to rejoin the flow, but the flow is ending.
     NotNeeded,
 }
 
 /// Cause of a flow's failure, for the application.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cause {
-    /// Failure of this leg's connection.
+    /// Failure of this connection.
     Leg(Leg),
-    /// No leg was established in time.
+    /// No connection was established in time.
     LegDeadline,
-    /// No leg can be used, and the written data exceeds the archive for the leg that is expected.
+    /// No connection can be used, and the written data exceeds the archive for the connection that is expected.
     ArchiveFull,
-    /// The legs carried different bytes, or ended at different lengths.
+    /// The connections transferred different bytes, or ended at different lengths.
     Diverged,
 }
 
-/// Unsuccessful end of a leg's hello.
+/// Unsuccessful end of the hello on a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Refusal {
-    /// The answer was not a banner of this hello.
+    /// The answer was not a banner for this hello.
     Foreign,
-    /// The stream ended.
+    /// The stream ended without a banner.
     Silent,
     /// The connection failed.
     Failed,
-    /// This machine failed (no descriptor, no port), which shows nothing about the target.
+    /// This host failed (no descriptor, no port), which shows nothing about the target.
     Local,
 }
 
-/// Command for the driver. Commands are executed in the given order.
+/// Command for the driver. The driver executes commands in the given order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Command {
-    /// Open a connection for this leg.
+    /// Open this connection of the flow.
     Open(Leg),
-    /// Send this preamble on the leg in it, and read the banner.
+    /// Send this preamble on the connection that it names, and read the banner.
     SendHello(Preamble),
     /// Store whether the target supports RepNet.
     Learn(bool),
-    /// Count a leg that was established (`true`) or failed by itself (`false`), for the budget.
+    /// Count a connection for the budget: `true` if it was established, `false` if it failed by itself.
     Outcome(bool),
-    /// The leg now carries bytes.
+    /// The connection now transfers bytes.
     Promote {
-        /// Leg that carries bytes.
+        /// Connection that now transfers bytes.
         leg: Leg,
-        /// Whether the other leg carries bytes too.
+        /// Whether the other connection transfers bytes too.
         paired: bool,
     },
     /// Report the flow to the application as connected or accepted.
     Deliver,
     /// Report the end of the stream to the application: all bytes of the peer have been received.
     EndOfStream,
-    /// The flow now uses one leg only.
+    /// The flow uses only one connection for the rest of its life.
     Settled,
-    /// Reset the leg's connection, or cancel its attempt to connect.
+    /// Reset this connection, or cancel the attempt to open it.
     Reset(Leg, Reason),
-    /// The leg has lost its race. A client discards its input until the server ends it. A server ends it with
-    /// a FIN.
+    /// The connection has lost the race of RepSYN. A client discards its input until the server ends the connection. A
+    /// server ends it with a FIN.
     Leave(Leg),
-    /// Close the leg's connection, on which everything was sent.
+    /// Close this connection, on which everything was sent.
     Close(Leg),
-    /// Let the leg end by itself. Discard its input for a while.
+    /// Let the connection end by itself. Discard its input for a limited time.
     Release(Leg),
-    /// A second leg may be opened again. Call [`Flow::rejoin`] if the budget allows it.
+    /// A second connection may be opened again. Call [`Flow::rejoin`] if the budget allows it.
     MayRejoin(Leg),
-    /// Count a leg that ended before it had the bytes of the other leg, or that carried different bytes.
+    /// Count a connection that ended before it had the bytes of the other connection, or that transferred different
+    /// bytes.
     NoteDiverged,
     /// Report this failure to the application.
     Fail(Cause),
-    /// Server: remember the flow, so that a late leg of it is recognised.
+    /// Server: remember the flow, so that one of its connections that arrives late is recognised.
     Bury,
-    /// No leg carries bytes any more.
+    /// No connection transfers bytes any more.
     Ended,
 }
 
@@ -147,7 +148,7 @@ struct Timers {
     close: Option<Time>,
 }
 
-/// Initial capacity of the command queue: rarely more commands wait at the same time.
+/// Initial capacity of the command queue. More commands rarely wait at the same time.
 const COMMANDS: usize = 8;
 
 /// Returns the earlier of two optional times.
@@ -166,9 +167,9 @@ const CLOSE_LIMIT: Duration = Duration::from_ms(60_000);
 pub struct Flow {
     machine: Machine,
     limits: FlowLimits,
-    /// Name of the flow, if hellos are in use.
+    /// Identifier of the flow, if hellos are in use.
     key: Option<FlowKey>,
-    /// Client: server of the flow, after the first banner.
+    /// Client: identifier of the server, after the first banner.
     instance: Option<InstanceId>,
     count: Count,
     delivery: Delivery,
@@ -185,21 +186,21 @@ pub struct Flow {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Leaving {
     No,
-    /// All written data is sent, and then the legs are closed.
+    /// All written data is sent, and then the connections are closed.
     Closing,
-    /// As `Closing`, but the peer has ended its direction too, so the legs get time to confirm.
+    /// All written data is sent. The peer has ended its direction too, so the connections get time to confirm.
     Confirming,
-    /// Legs are reset.
+    /// The connections are reset.
     Resetting,
 }
 
 impl Flow {
-    /// Creates a flow that this end opens. With a `key` it uses hellos. Otherwise it uses two connections
-    /// from one port, as in the paper. The driver must open both legs.
+    /// Creates a flow that this host opens. With a `key` the flow uses hellos. Otherwise it uses two connections from
+    /// one port, as in the paper. The driver must open both connections.
     pub fn client(now: Time, mode: Mode, key: Option<FlowKey>, limits: FlowLimits) -> Self {
         let mut flow = Self::new(Machine::client(mode), key, limits);
         flow.timers.deadline = Some(now.saturating_add(limits.leg_deadline));
-        // The start drops no leg, so the reason is never used.
+        // The start of a flow drops no connection, so this reason is never used.
         flow.perform(
             now,
             state::CLIENT_START.actions,
@@ -211,10 +212,10 @@ impl Flow {
         flow
     }
 
-    /// Creates a flow that this end accepts, when `leg` is the first leg to arrive.
+    /// Creates a flow that this host accepts, when its first connection arrives. `leg` is the index of this connection.
     pub fn server(now: Time, mode: Mode, leg: Leg, limits: FlowLimits) -> Self {
         let mut flow = Self::new(Machine::server(mode, leg), None, limits);
-        // The start drops no leg, so the reason is never used.
+        // The start of a flow drops no connection, so this reason is never used.
         flow.perform(
             now,
             state::SERVER_START.actions,
@@ -265,7 +266,7 @@ impl Flow {
         let is_due = |at: &mut Option<Time>| at.take_if(|at| *at <= now).is_some();
         if is_due(&mut self.timers.deadline) {
             for leg in Leg::ALL {
-                // The failure of the first leg may end the flow. Then the second leg needs no report.
+                // The failure of the first connection may end the flow. Then the second connection needs no report.
                 if self.machine.leg(leg) == LegState::Pending && !self.has_ended() {
                     self.commands.push_back(Command::Outcome(false));
                     self.fail_by(now, Event::LegDeadline, leg, Cause::LegDeadline);
@@ -276,7 +277,7 @@ impl Flow {
             self.waiting_list_timed_out(now);
         }
         if is_due(&mut self.timers.confirm) {
-            // The slower leg had its time, so the flow closes its legs now.
+            // The slower connection had enough time, so the flow now closes its connections.
             if self.leaving == Leaving::Closing {
                 self.dispatch(now, Event::Abort, Leg::First);
             }
@@ -294,11 +295,11 @@ impl Flow {
 
     // Getters for the driver.
 
-    /// Returns the end of the flow at this host.
+    /// Returns the role of this host in the flow.
     pub const fn role(&self) -> Role {
         self.machine.role()
     }
-    /// Client: returns whether legs use hellos.
+    /// Client: returns whether connections use hellos.
     pub const fn is_by_hello(&self) -> bool {
         self.key.is_some()
     }
@@ -310,15 +311,15 @@ impl Flow {
     pub const fn state(&self) -> State {
         self.machine.state()
     }
-    /// Returns the state of a leg.
+    /// Returns the state of a connection.
     pub const fn leg(&self, leg: Leg) -> LegState {
         self.machine.leg(leg)
     }
-    /// Returns whether no leg carries bytes any more.
+    /// Returns whether no connection transfers bytes any more.
     pub fn has_ended(&self) -> bool {
         self.state() == State::Ended
     }
-    /// Returns whether the flow was reported to the application.
+    /// Returns whether the application knows the flow as connected or accepted.
     pub const fn is_opened(&self) -> bool {
         self.opened
     }
@@ -338,8 +339,8 @@ impl Flow {
     pub const fn is_finishing(&self) -> bool {
         self.count.ending
     }
-    /// Returns whether both legs may still deliver copies of the same bytes, so that a driver can compare
-    /// them.
+    /// Returns whether both connections may still deliver copies of the same bytes, so that a driver can compare the
+    /// copies.
     pub fn is_compared(&self) -> bool {
         matches!(self.state(), State::OneConn | State::DupConn)
             || Leg::ALL
@@ -347,8 +348,8 @@ impl Flow {
                 .all(|leg| self.machine.leg(*leg) != LegState::Gone)
     }
 
-    /// Returns the position of the first byte that a leg has not received from the driver, and the number of
-    /// bytes after it. The number is 0 for a leg that does not carry bytes.
+    /// Returns the position of the first byte that the driver has not passed to a connection, and the number of bytes
+    /// after it. The number is 0 for a connection that does not transfer bytes.
     pub fn to_send(&self, leg: Leg) -> (u64, u64) {
         let sent = self.counts(leg).sent;
         match self.machine.leg(leg) {
@@ -357,7 +358,7 @@ impl Flow {
         }
     }
 
-    /// Returns whether this leg has received everything and must now receive the end of our direction.
+    /// Returns whether all data was passed to this connection, and the end of our direction must follow now.
     pub fn is_to_finish(&self, leg: Leg) -> bool {
         let counts = self.counts(leg);
         self.machine.leg(leg) == LegState::Live
@@ -366,44 +367,44 @@ impl Flow {
             && counts.sent == self.count.written
     }
 
-    /// Returns whether this leg's connection can be closed after the end of our direction: the peer has ended
-    /// its own direction, and all of it was read.
+    /// Returns whether this connection can be closed together with the end of our direction. This is so if the peer has
+    /// ended its own direction, and all bytes of the peer were read.
     pub fn closes_with_its_end(&self, leg: Leg) -> bool {
         let counts = self.counts(leg);
         counts.ended && counts.received == self.delivered()
     }
 
-    /// Returns the position in the written data from which the driver must keep bytes.
+    /// Returns the position in the written data after which the driver must keep all bytes.
     pub fn keep_from(&self) -> u64 {
         let live = Leg::ALL.into_iter();
         let live = live.filter(|leg| self.machine.leg(*leg) == LegState::Live);
         let sent = live.map(|leg| self.counts(leg).sent).min();
         let archived = self.archive.is_kept().then_some(self.count.archived_from);
-        // The slowest live leg still has to send these bytes, and the archive serves a leg that joins later.
+        // The slowest live connection has yet to send these bytes. A connection that joins later needs the archive.
         let needed = sent.into_iter().chain(archived).min();
         needed.unwrap_or(self.count.written)
     }
 
-    /// Returns the number of bytes by which this leg lags behind the application's data. The driver may read
-    /// them even if the application accepts no more.
+    /// Returns the number of bytes by which this connection lags behind the data of the application. The driver may
+    /// read these bytes even if the application accepts no more.
     pub fn behind(&self, leg: Leg) -> u64 {
         self.delivered().saturating_sub(self.counts(leg).received)
     }
 
-    /// Returns the number of bytes that this leg delivered before the other leg.
+    /// Returns the number of bytes that this connection delivered before the other connection.
     pub const fn fresh(&self, leg: Leg) -> u64 {
         self.counts(leg).fresh
     }
 
-    /// Returns the number of bytes that wait for the leg with the most progress; 0 without a leg.
+    /// Returns the number of bytes that wait for the connection with the most progress; 0 without a connection.
     pub fn queued(&self) -> u64 {
         let live = Leg::ALL.into_iter();
         let live = live.filter(|leg| self.machine.leg(*leg) == LegState::Live);
         live.map(|leg| self.to_send(leg).1).min().unwrap_or(0)
     }
 
-    /// Returns whether the driver must stop reading from the application, because a server never gives up a
-    /// full leg.
+    /// Returns whether the driver must stop reading from the application. A server never drops a slow connection, so it
+    /// must slow down its application.
     pub fn is_held_back(&self) -> bool {
         self.role() == Role::Server
             && Leg::ALL

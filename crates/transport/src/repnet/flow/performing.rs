@@ -1,4 +1,4 @@
-//! Execution of the state machine's actions, and checks of a flow's limits: archive, bytes, lag.
+//! Execution of the actions of the state machine, and checks of a flow's limits: archive, bytes, lag.
 
 use super::{Cause, Command, Flow, Leaving, Reason};
 use crate::repnet::archive::Archive;
@@ -34,7 +34,7 @@ impl Flow {
             State::Ended => self.end(),
             State::OneConn | State::DupConn => {}
         }
-        // A flow that is being closed may have lost the leg for which it waited.
+        // A flow that is being closed may have lost the connection for which it waited.
         if self.leaving == Leaving::Closing && event == Event::LegFailed {
             self.close_when_sent(now);
         }
@@ -74,7 +74,7 @@ impl Flow {
                     self.await_confirmation(now);
                 }
                 Action::ReleaseLeg => {
-                    // Only a leg that has the end of our direction can end by itself.
+                    // A connection can end by itself only if the end of our direction was passed to it.
                     if self.counts(leg).finished {
                         self.commands.push_back(Command::Release(leg));
                     } else {
@@ -88,8 +88,8 @@ impl Flow {
                     self.commands.push_back(Command::Fail(cause));
                 }
                 Action::Bury => self.commands.push_back(Command::Bury),
-                // The leg starts at the position where the archive begins, so the driver sends it the
-                // archived data.
+                // The count of the connection starts at the position where the archive begins, so the driver sends it
+                // the archived data.
                 Action::ReplayArchive => {}
             }
         }
@@ -100,18 +100,18 @@ impl Flow {
         let kept = self.archive.is_kept();
         let counts = self.counts_mut(leg);
         counts.connected = true;
-        // Without an archive, the leg can only carry bytes that are written later.
+        // Without an archive, the connection can only transfer bytes that are written later.
         counts.sent = if kept { from } else { written };
         let paired = self.leg(leg.other()) == LegState::Live;
-        // Both legs are established, so no leg has to be given up later.
+        // Both connections are established, so no connection can miss the deadline later.
         if paired {
             self.timers.deadline = None;
         }
         self.commands.push_back(Command::Promote { leg, paired });
     }
 
-    /// Closes the legs for the application. A leg that has received less than the other is reset, so that the
-    /// peer does not receive two ends.
+    /// Closes the connections for the application. If a connection has sent less than the other, it is reset, so that
+    /// the peer does not receive two different ends.
     fn close_legs(&mut self, reason: Reason) {
         let resetting = self.leaving == Leaving::Resetting;
         let best = Leg::ALL
@@ -128,10 +128,10 @@ impl Flow {
         }
     }
 
-    /// Drops a leg. The loser of a RepSYN flow that has sent its hello leaves without a reset and waits for
-    /// the server's end, because otherwise every flow would cause an error at the other end.
+    /// Drops a connection. A loser of RepSYN that has sent its hello is not reset: it waits for the end from the
+    /// server. A reset would cause an error at the server for every flow.
     fn drop_leg(&mut self, leg: Leg, reason: Reason) {
-        // A server's flow is RepSYN only if its hello requested it.
+        // A flow at the server is RepSYN only if its hello requested this mode.
         let by_hello = self.is_by_hello() || self.role() == Role::Server;
         let said_hello = self.counts(leg).connected && by_hello;
         let lost = self.mode() == Mode::RepSyn && self.state() == State::Chosen;
@@ -146,7 +146,7 @@ impl Flow {
         self.rejoining.end();
         for leg in Leg::ALL {
             let counts = self.counts(leg);
-            // Both directions of this leg have ended, so it needs no reset.
+            // Both directions of this connection have ended, so it needs no reset.
             if counts.finished && counts.ended {
                 self.commands.push_back(Command::Close(leg));
             }
@@ -161,13 +161,13 @@ impl Flow {
                 .into_iter()
                 .find(|leg| self.leg(*leg) == LegState::Pending);
             if let Some(leg) = pending {
-                // If the other leg has failed before, its failure is the cause.
+                // If the other connection has failed before, its failure is the cause.
                 let cause = self.held.map_or(Cause::ArchiveFull, Cause::Leg);
                 self.fail_by(now, Event::ArchiveOverThreshold, leg, cause);
             }
         }
-        // A server never gives up a leg. It holds back its application until the slower leg has room, or
-        // until the client has given up that leg.
+        // A server never drops a slow connection. It slows down its application until the slower connection accepts
+        // bytes, or until the client has dropped that connection.
         if self.state() != State::DupConn || self.role() == Role::Server {
             return;
         }
@@ -186,8 +186,8 @@ impl Flow {
         self.count.written + self.delivered()
     }
 
-    /// Returns the leg to give up: a leg that is not live, or the leg that has received fewer bytes, or the
-    /// leg that was sent fewer bytes. If they are equal, it is the second leg.
+    /// Returns the connection to drop. This is a connection that is not live, or the connection that has received fewer
+    /// bytes, or the connection that was passed fewer bytes. If the connections are equal, it is the second.
     pub(super) fn slower(&self) -> Leg {
         let [first, second] = Leg::ALL.map(|leg| self.leg(leg) == LegState::Live);
         if !second {
@@ -203,10 +203,11 @@ impl Flow {
         }
     }
 
-    /// Returns the lag of a leg behind the other leg, in bytes. For the peer's bytes, it is the number that
-    /// only the other leg has delivered. For our bytes, it is the number that waits for this leg, if more
-    /// wait for it than for the other. A leg that is ahead with the peer's bytes has no lag: without it, the
-    /// application would wait until the other leg has delivered the same bytes. So at most one leg lags.
+    /// Returns the lag of a connection behind the other, in bytes. In the direction from the peer, the lag is the
+    /// number of bytes that only the other connection has delivered. In our direction, it is the number of bytes that
+    /// wait for this connection, if fewer bytes wait for the other. A connection that is ahead in the direction from
+    /// the peer has no lag, because without it the application would wait for the other. So at most one connection
+    /// lags.
     fn lag(&self, leg: Leg) -> u64 {
         let both = Leg::ALL.iter().all(|leg| self.leg(*leg) == LegState::Live);
         let (own, other) = (self.counts(leg), self.counts(leg.other()));

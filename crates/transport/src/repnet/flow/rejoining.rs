@@ -1,30 +1,30 @@
-//! Second leg for a flow that continues on one leg (`docs/repnet-wire.md`, "Legs that rejoin"). A flow continues on one
-//! leg if a message was long, or if a leg failed or lagged. Once the flow has been idle, its client opens another leg,
-//! from another port, which may use another path.
+//! Second connection for a flow that continues on one connection (`docs/repnet-wire.md`, "Legs that rejoin"). A flow
+//! continues on one connection if a message was long, or if a connection failed or lagged. When the flow is idle, its
+//! client opens another connection. The new connection uses another port, so it may use another path.
 
 use super::{Command, Flow, Reason, earlier};
 use crate::repnet::hello::Rejoin;
 use crate::repnet::state::{Event, Leg, LegState, Mode, Role, State};
 use tailcut_units::{Duration, Time};
 
-/// Pause before the next attempt to rejoin, after an attempt without use. The pause doubles each time.
+/// Pause before the next attempt to rejoin, after an attempt that was useless. The pause doubles each time.
 const FIRST_PAUSE: Duration = Duration::from_ms(50);
 /// Upper bound of the pause.
 const LONGEST_PAUSE: Duration = Duration::from_ms(60_000);
 
-/// State of the attempts to open a second leg again.
+/// State of the attempts to open a second connection again.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Rejoining {
     /// Number of attempts so far.
     message: u64,
-    /// Bytes sent and received before the current message.
+    /// Number of bytes sent and received before the current message.
     before: u64,
-    /// Time of the next check for idleness, and the activity at the start of the check.
+    /// Time of the next check whether the flow is idle, and the number of transferred bytes at the start of the check.
     watch: Option<(Time, u64)>,
     pause: Duration,
     not_before: Option<Time>,
     again: Option<Time>,
-    /// Leg that tries to rejoin, with its positions and its deadline.
+    /// Connection that tries to rejoin, with its positions and its deadline.
     offered: Option<(Leg, Rejoin, Time)>,
 }
 
@@ -54,9 +54,9 @@ impl Rejoining {
         earlier(earlier(watch, self.again), deadline)
     }
 
-    /// Records that a leg failed to rejoin, or lagged at once. The next attempt has to wait.
+    /// Records that a connection failed to rejoin, or lagged at once. The next attempt must wait.
     fn was_useless(&mut self, now: Time) {
-        // The first attempt without use causes no pause, because `pause` starts at 0.
+        // The first useless attempt causes no pause, because `pause` starts at 0.
         self.not_before = Some(now.saturating_add(self.pause));
         let doubled = self.pause.saturating_mul(2);
         self.pause = doubled.max(FIRST_PAUSE).min(LONGEST_PAUSE);
@@ -64,9 +64,10 @@ impl Rejoining {
 }
 
 impl Flow {
-    /// Client: starts the check for idleness, after a byte was transferred.
+    /// Client: starts the check whether the flow is idle, after a byte was transferred.
     pub(super) fn watch(&mut self, now: Time) {
-        // Only clients open legs, RepSYN uses a single leg, and a new leg names its flow in its hello.
+        // Only clients open connections. RepSYN uses a single connection, and a new connection identifies its flow by
+        // its hello.
         let may_rejoin = self.role() == Role::Client
             && self.mode() == Mode::RepFlow
             && self.key.is_some()
@@ -85,7 +86,7 @@ impl Flow {
                 self.idle(now);
             }
         }
-        // The flow may be busy again by now, so a new check for idleness starts.
+        // The flow may be busy again by now, so a new check whether it is idle starts.
         if self.rejoining.again.take_if(|at| *at <= now).is_some() {
             self.watch(now);
         }
@@ -96,9 +97,9 @@ impl Flow {
         }
     }
 
-    /// Handles a flow in which no byte has moved for a while, so that later bytes belong to another message.
+    /// Handles a flow in which no byte was transferred for some time. Later bytes belong to another message.
     fn idle(&mut self, now: Time) {
-        // A leg that joins at the end of the flow would have nothing to carry.
+        // A connection that joins at the end of the flow would have nothing to transfer.
         if self.peer_finished() || self.count.ending {
             return;
         }
@@ -108,7 +109,7 @@ impl Flow {
         {
             let leg = self.slower();
             if self.behind(leg) == 0 && self.to_send(leg).1 == 0 {
-                // The second leg kept up, so the next attempt need not wait.
+                // The second connection did not lag, so the next attempt need not wait.
                 self.rejoining.pause = Duration::ZERO;
                 return;
             }
@@ -131,10 +132,10 @@ impl Flow {
         }
     }
 
-    /// Client: answers [`Command::MayRejoin`]. Opens the leg, if the flow is still in the same state.
+    /// Client: answers [`Command::MayRejoin`]. Opens the connection, if the flow is still in the same state.
     pub fn rejoin(&mut self, now: Time, leg: Leg) {
         let settled = self.state() == State::Chosen && self.leg(leg) == LegState::Gone;
-        // A leg that joins at the end of the flow would have nothing to carry.
+        // A connection that joins at the end of the flow would have nothing to transfer.
         if !settled || self.peer_finished() || self.count.ending {
             return;
         }
@@ -151,8 +152,8 @@ impl Flow {
         self.commands.push_back(Command::Open(leg));
     }
 
-    /// Starts the counts of a leg at the current position: it must deliver all later bytes of the other leg
-    /// too.
+    /// Starts the counts of a connection at the current position. The connection must deliver all later bytes of the
+    /// other connection too.
     fn start_here(&mut self, leg: Leg) {
         let received = self.delivered();
         *self.counts_mut(leg) = super::Counts {
@@ -167,7 +168,7 @@ impl Flow {
         self.unusable(now, leg, Reason::Refused);
     }
 
-    /// Gives up a leg that is still trying to rejoin: it could not join any more, or would be useless.
+    /// Drops a connection that is still trying to rejoin, because it cannot join any more or would be useless.
     pub(super) fn give_up_rejoin(&mut self, now: Time) {
         let carried = Leg::ALL.iter().any(|leg| self.leg(*leg) == LegState::Live);
         if self.state() != State::Chosen || !carried {
@@ -183,29 +184,29 @@ impl Flow {
         }
     }
 
-    /// Server: returns whether a leg with this hello may rejoin now. It may if both ends agree on the
-    /// positions of both directions.
+    /// Server: returns whether a connection with this hello may rejoin now. Both ends must agree on the positions of
+    /// both directions.
     pub fn stands_at(&self, leg: Leg, rejoin: &Rejoin) -> bool {
         let other = leg.other();
-        // Numbers of attempts ascend, so a smaller or equal number belongs to an attempt that the client has
-        // given up.
+        // The numbers of attempts increase, so a smaller or equal number belongs to an attempt that the client has
+        // dropped.
         let stands = rejoin.message > self.rejoining.message
             && rejoin.sent == self.delivered()
             && rejoin.received == self.written();
         let goes_on = !self.peer_finished() && !self.count.ending;
         let carried = self.leg(other) == LegState::Live && self.behind(other) == 0;
-        // The place is free if there is no other leg yet, or if the client has given up the other leg and
-        // replaces it.
+        // The connection may join if the flow has no second connection yet, or if the client has dropped the second
+        // connection and replaces it.
         let has_place = self.state() == State::Chosen || self.leg(leg) != LegState::Gone;
         self.mode() == Mode::RepFlow && stands && goes_on && carried && has_place
     }
 
-    /// Server: lets a leg rejoin. [`stands_at`](Self::stands_at) must hold.
+    /// Server: adds a connection that rejoins. [`stands_at`](Self::stands_at) must return `true`.
     pub fn rejoined(&mut self, now: Time, leg: Leg, rejoin: &Rejoin) {
         if self.leg(leg) == LegState::Live {
             self.dispatch_for(now, Event::LegFailed, leg, Reason::Replaced, None);
         } else if self.state() == State::OneConn {
-            // The flow still waits for a second leg that the client has given up.
+            // The flow still waits for a second connection that the client has dropped.
             self.dispatch(now, Event::WaitingListTimeout, leg);
         }
         self.rejoining.message = rejoin.message;

@@ -1,4 +1,4 @@
-//! One source block at its receiver.
+//! State of one source block at its receiver.
 
 use crate::tcp::ranges::Ranges;
 use alloc::boxed::Box;
@@ -10,8 +10,8 @@ use tailcut_units::Time;
 pub(crate) enum State {
     /// The block needs more symbols.
     Receiving,
-    /// A codec decodes the block. The result is available at `until`. `Time::MAX` means that the driver will
-    /// report it.
+    /// A codec decodes the block. The result is available at `until`. If `until` is `Time::MAX`, the driver will report
+    /// the result.
     Decoding { until: Time, decoded: bool },
     /// The block is complete: all K source symbols were received or decoded.
     Whole,
@@ -29,7 +29,7 @@ pub(crate) struct Block {
     received: u32,
     /// Number of distinct symbols at which decoding starts.
     target: u32,
-    /// Number of symbols on their way: pushed or requested, and not arrived in any form.
+    /// Number of pending symbols: pushed or requested, and not arrived, whole or trimmed.
     pub(crate) coming: u32,
     pub(crate) state: State,
     /// Whether the block was reported to the application.
@@ -60,14 +60,13 @@ impl Block {
         self.k - self.source_received
     }
 
-    /// Returns the number of symbols to request in addition to the symbols on their way.
+    /// Returns the number of symbols to request in addition to the pending symbols.
     #[inline]
     pub(crate) fn needs(&self) -> u32 {
         self.needs_without(0)
     }
 
-    /// Returns the number of symbols to request if `late` of the symbols on their way are not expected to
-    /// arrive.
+    /// Returns the number of symbols to request if `late` of the pending symbols are not expected to arrive.
     #[inline]
     pub(crate) fn needs_without(&self, late: u32) -> u32 {
         match self.state {
@@ -93,7 +92,8 @@ impl Block {
         } else if self.repair.insert(u64::from(esi), u64::from(esi) + 1) > 0 {
             self.received += 1;
         }
-        // Nothing is left to decode, even if a loss or a failure has raised the target.
+        // All source symbols have arrived, so nothing must be decoded, even if a loss or a failure has raised the
+        // target.
         if self.source_received == self.k {
             self.state = State::Whole;
         }

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use tailcut_units::{Duration, FiveTuple, Rate, Time, mix64};
 
-/// Identifier of a decoding job: one block of one session of a host. It is never used again for another
+/// Identifier of a decoding job: one block of one session of a host. The identifier is never used again for another
 /// block, even after the session has ended.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Job {
@@ -21,7 +21,7 @@ pub struct Attempt {
     pub now: Time,
     /// Identifier for the report of the result ([`Host::decoded`](crate::scdp::Host::decoded)).
     pub job: Job,
-    /// Addresses of the session, as in its arriving packets.
+    /// Addresses of the session, as in arriving packets.
     pub session: FiveTuple,
     /// Number of the block.
     pub block: u32,
@@ -38,24 +38,24 @@ pub struct Attempt {
 /// Result of an attempt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Decoding {
-    /// The result is known, and so is the time at which the host receives it.
+    /// The result is known. The time at which the host receives it is known too.
     Known {
-        /// Time of the result. It is not later than now if the codec has done the work during the call.
+        /// Time of the result. If the codec has done the work during the call, this is the current time or earlier.
         at: Time,
         /// Whether the block is complete. If not, the receiver requests another symbol.
         decoded: bool,
     },
-    /// The work has started. The driver reports its result with
-    /// [`Host::decoded`](crate::scdp::Host::decoded). The block waits for this report without a time limit.
+    /// The work has started. The driver reports the result with [`Host::decoded`](crate::scdp::Host::decoded). The
+    /// block waits for this report without a time limit.
     Begun,
 }
 
-/// Decoder of blocks. If the codec needs payload, the driver provides it. The session calls the codec when it
-/// has enough symbols.
+/// Decoder of blocks. If the codec needs payload, the driver provides the payload. A session calls the codec when a
+/// block has enough symbols.
 ///
-/// Encoding needs no such call, because a sender names symbols before they exist. While a block is being
-/// encoded, a driver may hold back its repair symbols and send other symbols, because symbols may arrive in
-/// any order.
+/// Encoding needs no such call, because a sender can choose the numbers of symbols before the symbols exist. While a
+/// block is being encoded, a driver may delay its repair symbols and send other symbols. Symbols may arrive in any
+/// order.
 pub trait Codec: core::fmt::Debug {
     /// Starts to decode a block. The session starts the same block again only after this attempt has failed.
     fn start(&mut self, attempt: &Attempt) -> Decoding;
@@ -81,21 +81,21 @@ impl Codec for DriverCodec {
     }
 }
 
-/// Decoding rate as a function of the number of source symbols. The rate is interpolated linearly between the
-/// given sizes, and is constant outside them.
+/// Decoding rate as a function of the number of source symbols. Between the given sizes the rate is interpolated
+/// linearly. Outside them it is constant.
 #[derive(Clone, PartialEq, Debug)]
 pub struct DecodeSpeed(Vec<(u32, Rate)>);
 
 impl DecodeSpeed {
-    /// Returns a table of sizes and rates of decoded source bytes. Returns `None` if the table is empty or
-    /// the sizes do not ascend.
+    /// Returns a table of sizes and rates of decoded source bytes. Returns `None` if the table is empty or the sizes
+    /// are not in ascending order.
     pub fn new(points: Vec<(u32, Rate)>) -> Option<Self> {
         let ascending = points.windows(2).all(|pair| pair[0].0 < pair[1].0);
         (ascending && !points.is_empty()).then_some(Self(points))
     }
 
-    /// Returns 1.3 Gb/s for all sizes: the worst case of the software to which the SCDP paper's model is
-    /// fitted (section V).
+    /// Returns 1.3 Gb/s for all sizes. This is the worst case of the software on which the SCDP paper bases its model
+    /// (section V).
     pub fn paper() -> Self {
         Self(alloc::vec![(1, Rate::from_mbps(1_300))])
     }
@@ -113,7 +113,7 @@ impl DecodeSpeed {
                 // Signed numbers, because the rate may decrease with the size.
                 let (low, high) = (i128::from(slow.as_bps()), i128::from(fast.as_bps()));
                 let part = (high - low) * i128::from(symbols - a) / i128::from(b - a);
-                // Only 0 is no valid rate, and the result lies between two valid rates, so `slow` is never used.
+                // Only the rate 0 is invalid. The result is between two valid rates, so `slow` is never used.
                 Rate::from_bps((low + part) as u64).unwrap_or(slow)
             }
             (Some((_, rate)), None) => rate,
@@ -124,8 +124,8 @@ impl DecodeSpeed {
     }
 }
 
-/// Model of RaptorQ with the bounds of RFC 6330 (section 5.1). Decoding with K, K + 1 or K + 2 symbols fails
-/// with a given probability each, and takes time according to a table.
+/// Model of RaptorQ with the bounds of RFC 6330 (section 5.1). Decoding with K, K + 1 or K + 2 symbols fails with a
+/// given probability for each. A table determines how long decoding takes.
 #[derive(Clone, Debug)]
 pub struct ModelCodec {
     failure: [f64; 3],

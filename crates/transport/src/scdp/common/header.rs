@@ -1,6 +1,6 @@
 //! Headers of SCDP packets (SCDP paper, section IV-A).
 
-/// Upper bound of encoding symbol identifiers, exclusive: they have 24 bits (RFC 6330, section 3.2).
+/// Upper bound of encoding symbol identifiers, exclusive. Identifiers have 24 bits (RFC 6330, section 3.2).
 pub const MAX_ESI: u32 = 1 << 24;
 
 /// Kind of an SCDP packet. A header is a symbol whose payload a switch has trimmed.
@@ -12,14 +12,16 @@ pub enum ScdpKind {
     Symbol,
     /// Request for symbols of a block.
     Pull,
-    /// Report that the receiver has the whole object and needs nothing more.
+    /// Report that the receiver has the whole object and needs no more symbols.
     Done,
     /// Credit mode: source or repair symbol, or its header after trimming.
     Credited,
-    /// Credit mode: offer of an object, whose first symbols the sender pushes. It contains the options.
+    /// Credit mode: offer of an object. The offer contains the options, and the sender pushes the first symbols after
+    /// it.
     Offer,
-    /// Credit mode: report of the number of symbols that the sender has sent. A sender without a symbol to send answers
-    /// a probe with this report. With SYN, the report requests an answer from a silent receiver.
+    /// Credit mode: report of the number of symbols that the sender has sent. A sender that has no symbol to send
+    /// answers a probe with this report. With SYN, the report requests an answer from a receiver that has sent nothing
+    /// for some time.
     Status,
 }
 
@@ -28,35 +30,35 @@ pub enum ScdpKind {
 pub struct ScdpHeader {
     /// Kind of the packet.
     pub kind: ScdpKind,
-    /// Symbol: whether it contains the options and so may open the session. Status: whether the sender waits
-    /// for an answer.
+    /// In a symbol: whether it contains the options, so that it may open the session. In a status: whether the sender
+    /// waits for an answer.
     pub syn: bool,
-    /// Pull: whether the symbol that answers this pull is the last one needed.
+    /// In a pull: whether the symbol that answers this pull is the last symbol that the receiver needs.
     pub fin: bool,
-    /// Symbol: whether the session must use `Segment::path`. Its pulls then use this path too.
+    /// In a symbol: whether the session must use `Segment::path`. Pulls of the session then use this path too.
     pub pinned: bool,
     /// Number of the source block, from 0.
     pub block: u32,
-    /// Symbol: its encoding symbol identifier. Identifiers below the block's K are source symbols.
+    /// In a symbol: its encoding symbol identifier. Identifiers below K of the block are source symbols.
     pub esi: u32,
-    /// Pull: total symbols of `block` that the receiver has requested, without pushed symbols. Credited
-    /// symbol: number of the credit that it uses, from 0. Status: number of credits used so far.
+    /// In a pull: total number of symbols of `block` that the receiver has requested, without pushed symbols. In a
+    /// credited symbol: number of the credit that it uses, from 0. In a status: number of credits used so far.
     pub pull: u32,
-    /// Option with SYN, and of an offer: symbols that the sender pushes. Pull: total pulls for all blocks.
-    /// Credited symbol, status: departure time by the sender's clock, in units of 100 ns, modulo 2^32.
+    /// With SYN and in an offer: number of symbols that the sender pushes. In a pull: total number of pulls for all
+    /// blocks. In a credited symbol and a status: departure time by the sender's clock, in units of 100 ns, modulo
+    /// 2^32.
     pub count: u32,
-    /// Option with SYN, and of an offer: length of the object in bytes.
+    /// With SYN and in an offer: length of the object in bytes.
     pub length: u64,
-    /// Option with SYN, and of an offer: number of source blocks. Pull: number of blocks, counted from the
-    /// first, that the receiver has completely. For an object from several senders, blocks with enough
-    /// symbols count too.
+    /// With SYN and in an offer: number of source blocks. In a pull: number of blocks, counted from the first, that the
+    /// receiver has completely. For an object from several senders, blocks with enough symbols count too.
     pub blocks: u32,
-    /// Option with SYN, and of an offer: size of a symbol in bytes.
+    /// With SYN and in an offer: size of a symbol in bytes.
     pub symbol: u32,
-    /// Option with SYN, and of an offer: number of hosts that send symbols of the object.
+    /// With SYN and in an offer: number of hosts that send symbols of the object.
     pub senders: u16,
-    /// Option with SYN, and of an offer: number of this sender among the senders. The identifiers of its
-    /// symbols are equal to this number modulo `senders`.
+    /// With SYN and in an offer: number of this sender among the senders. Its symbols have identifiers that are equal
+    /// to this number modulo `senders`.
     pub share: u16,
 }
 
@@ -86,23 +88,23 @@ impl Default for Want {
 /// Largest number of wants in one pull.
 pub const WANTS: usize = 5;
 
-/// Pull in credit mode. It contains the whole state of the receiver that the sender needs. A later pull
-/// replaces an earlier one, so the loss of a pull does no harm.
+/// Pull in credit mode. It contains the whole state of the receiver that the sender needs. A later pull replaces an
+/// earlier pull, so the loss of a pull has no effect.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct CreditHeader {
     /// Whether the receiver requests an answer, because it has received nothing for too long.
     pub probe: bool,
-    /// Whether the receiver has already requested everything that it needs. In a group, the sender then does
-    /// not wait for more credits of this receiver.
+    /// Whether the receiver has already requested all symbols that it needs. In a group, the sender then does not wait
+    /// for more credits from this receiver.
     pub fin: bool,
-    /// Total symbols that the sender may have sent so far, including pushed symbols.
+    /// Total number of symbols that the sender may have sent so far, including pushed symbols.
     pub granted: u32,
-    /// First credit that is still open. For each credit before it, the symbol has arrived or counts as lost.
+    /// First credit that is still open. Every earlier credit is closed: its symbol has arrived or counts as lost.
     pub next: u32,
     /// Number of blocks, counted from the first, that the receiver has completely.
     pub whole: u32,
-    /// Total symbols that the receiver counts as lost.
+    /// Total number of symbols that the receiver counts as lost.
     pub lost: u32,
-    /// Wants for some of the blocks. For all other blocks, earlier wants remain valid.
+    /// Requests for some of the blocks. For all other blocks, earlier requests remain valid.
     pub wants: [Want; WANTS],
 }

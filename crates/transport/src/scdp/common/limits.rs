@@ -1,28 +1,28 @@
-//! Limits for values that peers send. They bound the memory of a host and its work per packet, even if a peer
-//! is faulty or hostile.
+//! Limits for values that peers send. They limit the memory of a host and its work per packet, even if a peer is faulty
+//! or hostile.
 
 use crate::config::{ConfigError, check, within};
 use alloc::collections::BTreeMap;
 use tailcut_units::HostId;
 
-/// Largest window, and largest number of symbols that a sender may push. A receiver rejects larger numbers as invalid.
+/// Largest window, and largest number of symbols that a sender may push. A receiver rejects larger numbers.
 pub(crate) const MAX_WINDOW: u32 = 4_096;
 
-/// Largest distance of a requested block from the receiver's first incomplete block. It bounds the state that
-/// a sender keeps for each receiver.
+/// Largest distance of a requested block from the receiver's first incomplete block. It limits the state that a sender
+/// keeps for each receiver.
 pub(crate) const MAX_AHEAD: u32 = 65_536;
 
-/// Value in place of the number of complete blocks, for a receiver that needs nothing more.
+/// Value that replaces the number of complete blocks, for a receiver that needs no more symbols.
 pub(crate) const ALL: u32 = u32::MAX;
 
-/// Limits for objects that a peer announces, and for sessions that peers open. Packets that exceed a limit
-/// are dropped and counted ([`Host::ignored`](crate::scdp::Host::ignored)).
+/// Limits for objects that a peer announces, and for sessions that peers open. A host drops and counts packets that
+/// exceed a limit ([`Host::ignored`](crate::scdp::Host::ignored)).
 ///
-/// One limit is fixed: a receiver requests blocks at most 65,536 ahead of its first incomplete block, and a
-/// sender ignores requests beyond this.
+/// One limit is fixed: a receiver requests blocks at most 65,536 ahead of its first incomplete block. A sender ignores
+/// requests for later blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Smallest size in bytes of a symbol, for objects with more than one symbol.
+    /// Smallest size of a symbol in bytes, for objects with more than one symbol.
     pub min_symbol: u32,
     /// Largest size of a symbol in bytes.
     pub max_symbol: u32,
@@ -30,24 +30,23 @@ pub struct Limits {
     pub block_symbols: u32,
     /// Largest number of hosts that send symbols of one object.
     pub senders: u16,
-    /// Largest number of symbols that a sender pushes, at most 4,096. At its start, a session has at most
-    /// this number of blocks open.
+    /// Largest number of symbols that a sender pushes, at most 4,096. It is also the largest number of open blocks at
+    /// the start of a session.
     pub pushed: u32,
-    /// Largest number of sessions in which this host receives and that have not ended. At the limit, the host
-    /// rejects new sessions.
+    /// Largest number of open sessions in which this host receives. At the limit, the host rejects new sessions.
     pub sessions: u32,
     /// Largest number of sessions in time-wait in which this host receives.
     pub waiting: u32,
     /// Largest number of sessions of one peer, including sessions in time-wait.
     pub sessions_of_peer: u32,
-    /// Largest number of half-open sessions, in which no requested symbol has arrived yet. The sender's
-    /// address of such a session may be forged. The limit does not apply if the driver has verified the
-    /// address in another way ([`Host::on_vouched`](crate::scdp::Host::on_vouched)).
+    /// Largest number of half-open sessions. In a half-open session no requested symbol has arrived yet, so the address
+    /// of the sender may be forged. The limit does not apply if the driver has verified the address in another way
+    /// ([`Host::on_vouched`](crate::scdp::Host::on_vouched)).
     pub half_open: u32,
 }
 
 impl Limits {
-    /// Widest limits that the header can express, for hosts that trust each other, as in a simulation.
+    /// Widest limits that the header can express. They suit hosts that trust each other, as in a simulation.
     pub const WIDEST: Self = Self {
         min_symbol: 1,
         max_symbol: 65_535,
@@ -60,8 +59,8 @@ impl Limits {
         half_open: u32::MAX,
     };
 
-    /// Limits for hosts that any host can reach: symbols of 64 to 8,896 B (the payload of a jumbo frame),
-    /// blocks of 256 symbols, 256 senders, 10 pushed symbols, 1,024 sessions, 64 sessions of one peer, 64
+    /// Limits for hosts that receive packets from unknown hosts: symbols of 64 to 8,896 B (the payload of a jumbo
+    /// frame), blocks of 256 symbols, 256 senders, 10 pushed symbols, 1,024 sessions, 64 sessions of one peer, 64
     /// half-open sessions, and 8,192 sessions in time-wait.
     pub const SOCKETS: Self = Self {
         min_symbol: 64,
@@ -89,7 +88,7 @@ impl Limits {
     }
 }
 
-/// Present numbers of the sessions that [`Limits`] restrict.
+/// Current numbers of the sessions that [`Limits`] restrict.
 #[derive(Debug, Default)]
 pub(crate) struct Census {
     /// Number of sessions by peer. Empty if this number is not limited.
@@ -109,9 +108,9 @@ impl Census {
         peer: HostId,
         is_vouched: bool,
     ) -> bool {
-        // A new session ends in the time-wait, so the limit of the time-wait must also stop new sessions.
+        // A new session ends in time-wait, so the limit of sessions in time-wait must also limit new sessions.
         let of_peer = self.of_peer.get(&peer).copied().unwrap_or(0);
-        // Sessions in time-wait have a separate limit, so that they cannot block live ones.
+        // Sessions in time-wait have a separate limit, so that they cannot prevent new sessions.
         sessions.saturating_sub(self.waiting) < limits.sessions as usize
             && self.waiting < limits.waiting as usize
             && of_peer < limits.sessions_of_peer

@@ -1,4 +1,4 @@
-//! Parts that both modes use: objects, blocks, codecs, limits and headers.
+//! Parts of SCDP that paper mode and credit mode share: objects, blocks, codecs, limits and headers.
 
 pub(super) mod block;
 pub(super) mod codec;

@@ -13,7 +13,7 @@ pub struct Object {
     length: u64,
     symbol: u32,
     blocks: u32,
-    /// Number of source symbols of a short block. A long block has one more.
+    /// Number of source symbols of a short block. A long block has one symbol more.
     short: u32,
     /// Number of long blocks. They come before the short blocks.
     long_blocks: u32,
@@ -54,9 +54,9 @@ impl Object {
         })
     }
 
-    /// Returns whether a host accepts such an object from a peer.
+    /// Returns whether a host accepts this object from a peer.
     pub fn is_within(&self, limits: &Limits) -> bool {
-        // The symbol of an object with a single symbol may be shorter than the limit.
+        // If an object has a single symbol, this symbol may be shorter than the limit.
         let least = limits
             .min_symbol
             .min(self.length.max(1).min(u64::from(u32::MAX)) as u32);
@@ -90,16 +90,16 @@ impl Object {
         let long = u64::from(block.min(self.long_blocks));
         u64::from(block) * u64::from(self.short) + long
     }
-    /// Returns the number of bytes in the blocks before `block`.
+    /// Returns the number of bytes in all blocks before `block`.
     pub fn bytes_before(&self, block: u32) -> u64 {
-        // The product counts the last symbol as full, so it may exceed the length of the object, and even 64
-        // bits.
+        // The product counts the last symbol as full, so it may exceed the length of the object, and even the range of
+        // 64 bits.
         let bytes = self
             .first_index(block)
             .saturating_mul(u64::from(self.symbol));
         bytes.min(self.length)
     }
-    /// Returns the number of blocks that lie completely within the first `bytes` bytes.
+    /// Returns the number of blocks that are completely within the first `bytes` bytes.
     pub(crate) fn blocks_within(&self, bytes: u64) -> u32 {
         if bytes >= self.length {
             return self.blocks;
@@ -114,7 +114,7 @@ impl Object {
             false => in_long as u32,
         }
     }
-    /// Returns the number of blocks that contain source symbols of a share: all blocks, the long blocks, or
+    /// Returns the number of blocks that contain source symbols of the sender `share`: all blocks, the long blocks, or
     /// none.
     const fn blocks_with(&self, share: Share) -> u32 {
         if share.of_first(self.short) > 0 {
@@ -125,8 +125,8 @@ impl Object {
             0
         }
     }
-    /// Returns the number of symbols that a sender with a window of `most` pushes: the source symbols of its
-    /// share, but at least 1 and at most `most`. The loop has at most `most` steps.
+    /// Returns the number of symbols that a sender with a window of `most` pushes. These are the source symbols that it
+    /// sends, but at least 1 and at most `most`. The loop has at most `most` steps.
     pub(crate) fn window(&self, share: Share, most: u32) -> u32 {
         let mut own = 0u32;
         for block in 0..self.blocks_with(share) {
@@ -135,12 +135,12 @@ impl Object {
                 return most;
             }
         }
-        // In paper mode a pushed symbol opens the session, so every sender pushes at least one.
+        // In paper mode a pushed symbol opens the session, so every sender pushes at least one symbol.
         own.max(1)
     }
-    /// Returns the symbols that a sender pushes, as pairs of block and count. These are the source symbols of
-    /// its share, in ascending order. If the share has too few source symbols, the rest are repair symbols of
-    /// the first block. The iterator has at most `window` steps, for any size of the object.
+    /// Returns the symbols that a sender pushes, as pairs of block and count. These are its source symbols, in
+    /// ascending order. If it has too few source symbols, it also pushes repair symbols of the first block. The
+    /// iterator has at most `window` steps, for any size of the object.
     pub(crate) fn pushes(self, share: Share, window: u32) -> impl Iterator<Item = (u32, u32)> {
         let mut left = window;
         let mut block = 0;
@@ -156,8 +156,8 @@ impl Object {
             (rest > 0).then_some((0, rest))
         })
     }
-    /// Returns the payload bytes of a symbol. Only the last source symbol of the object may be shorter than
-    /// the others.
+    /// Returns the payload bytes of a symbol. Only the last source symbol of the object may be shorter than the other
+    /// symbols.
     pub fn payload(&self, block: u32, esi: u32) -> u32 {
         if esi >= self.source_symbols(block) {
             return self.symbol;

@@ -1,5 +1,5 @@
-//! Receivers of one sender's symbols, with the symbols that each has requested and not yet received. Every
-//! symbol goes to all receivers and uses one pull, or one credit, of each receiver.
+//! Receivers of the symbols of one sender. For each receiver, this module counts the symbols that it has requested and
+//! not yet received. Every symbol is sent to all receivers and uses one pull, or one credit, of each receiver.
 
 use super::limits::{ALL, MAX_AHEAD};
 use alloc::collections::VecDeque;
@@ -8,24 +8,24 @@ use alloc::vec::Vec;
 #[derive(Debug)]
 pub(crate) struct Receivers {
     all: Vec<Receiver>,
-    /// Total symbols sent. Each has used one pull or credit of every receiver.
+    /// Total number of symbols sent. Each symbol has used one pull or credit of every receiver.
     sent: u32,
-    /// First block for which a receiver waits. The state of earlier blocks is deleted.
+    /// First block that some receiver still needs. The state of earlier blocks is deleted.
     first: u32,
-    /// Symbols sent of each block, starting with block `first`.
+    /// Number of symbols sent of each block, starting with block `first`.
     sent_of: VecDeque<u32>,
 }
 
 #[derive(Clone, Default, Debug)]
 struct Receiver {
-    /// Total pulls or credits from this receiver.
+    /// Total number of pulls or credits from this receiver.
     granted: u32,
-    /// Total symbols wanted of each block, starting with block `first` of [`Receivers`].
+    /// Total number of symbols requested of each block, starting with block `first` of [`Receivers`].
     wanted: VecDeque<u32>,
-    /// Number of leading entries of `wanted` that need no more symbols than were sent. It saves a search from
-    /// the start.
+    /// Number of leading entries of `wanted` for which enough symbols were sent. A search can start after these
+    /// entries.
     served: usize,
-    /// Number of blocks, counted from the first, that this receiver has completely and does not wait for.
+    /// Number of blocks, counted from the first, that this receiver has completely or no longer needs.
     whole: u32,
 }
 
@@ -34,7 +34,7 @@ impl Receiver {
         self.whole == ALL
     }
 
-    /// Advances `served` over blocks that need no more symbols than were sent.
+    /// Increases `served` past blocks for which enough symbols were sent.
     #[inline]
     fn pass_served(&mut self, sent_of: &VecDeque<u32>) {
         let sent = |place: usize| sent_of.get(place).copied().unwrap_or(0);
@@ -47,7 +47,7 @@ impl Receiver {
 }
 
 impl Receivers {
-    /// Returns `count` receivers, each of which has granted the `pushed` symbols.
+    /// Returns `count` receivers, each of which has granted `pushed` symbols.
     pub(crate) fn new(count: usize, pushed: u32) -> Self {
         let receiver = Receiver {
             granted: pushed,
@@ -66,7 +66,7 @@ impl Receivers {
         self.sent
     }
 
-    /// Returns the first block for which a receiver waits.
+    /// Returns the first block that some receiver still needs.
     pub(crate) fn first(&self) -> u32 {
         self.first
     }
@@ -78,11 +78,11 @@ impl Receivers {
         sent.copied().unwrap_or(0)
     }
 
-    /// Records that a symbol of `block` was sent. Returns how many symbols of the block were sent before.
+    /// Records that a symbol of `block` was sent. Returns the number of symbols of the block that were sent before.
     pub(crate) fn on_sent(&mut self, block: u32) -> u32 {
         self.sent += 1;
         let place = block.checked_sub(self.first);
-        // No receiver can want symbols of a block outside this range, so they are not counted.
+        // No receiver can request symbols of a block outside this range, so they are not counted.
         let Some(place) = place.filter(|place| *place < MAX_AHEAD) else {
             return 0;
         };
@@ -103,21 +103,20 @@ impl Receivers {
         self.all[receiver].granted
     }
 
-    /// Sets the total of symbols that the receiver has granted. A smaller number comes from an older pull and
-    /// is ignored.
+    /// Sets the total number of symbols that the receiver has granted. A smaller number comes from an older pull and is
+    /// ignored.
     pub(crate) fn grant(&mut self, receiver: usize, granted: u32) {
         let receiver = &mut self.all[receiver];
         receiver.granted = granted.max(receiver.granted);
     }
 
-    /// Returns the first block that a receiver has not reported as complete, or [`ALL`] if the receiver is
-    /// done.
+    /// Returns the first block that a receiver has not reported as complete, or [`ALL`] if the receiver is done.
     pub(crate) fn whole(&self, receiver: usize) -> u32 {
         self.all[receiver].whole
     }
 
-    /// Records that the receiver has the first `whole` blocks. A smaller number comes from an older pull and
-    /// is ignored.
+    /// Records that the receiver has the first `whole` blocks. A smaller number comes from an older pull and is
+    /// ignored.
     pub(crate) fn set_whole(&mut self, receiver: usize, whole: u32) {
         let receiver = &mut self.all[receiver];
         if whole > receiver.whole {
@@ -126,8 +125,8 @@ impl Receivers {
         }
     }
 
-    /// Returns the entry for the number of symbols of a block that a receiver wants, including symbols
-    /// already sent. Returns `None` if all receivers have the block, or if the block is too far ahead.
+    /// Returns the entry for the number of symbols of a block that a receiver has requested, including symbols already
+    /// sent. Returns `None` if all receivers have the block, or if the block is too far ahead.
     pub(crate) fn wanted(&mut self, receiver: usize, block: u32) -> Option<&mut u32> {
         let place = block.checked_sub(self.first)?;
         if place >= MAX_AHEAD {
@@ -143,7 +142,7 @@ impl Receivers {
         receiver.wanted.get_mut(place)
     }
 
-    /// Deletes the state of blocks for which no receiver waits.
+    /// Deletes the state of blocks that no receiver needs.
     fn forget(&mut self) {
         let open = self.all.iter().filter(|one| !one.is_done());
         let Some(first) = open.map(|one| one.whole).min() else {
@@ -151,7 +150,8 @@ impl Receivers {
         };
         let passed = first.saturating_sub(self.first) as usize;
         self.first = self.first.max(first);
-        // The list grows with the first symbol of a block, so it may be shorter than the passed blocks.
+        // The list gets an entry with the first symbol of a block, so it may be shorter than the number of deleted
+        // blocks.
         self.sent_of.drain(..passed.min(self.sent_of.len()));
         for receiver in &mut self.all {
             let known = receiver.wanted.len();
@@ -166,7 +166,7 @@ impl Receivers {
         all.filter(|(_, one)| !one.is_done()).map(|(at, _)| at)
     }
 
-    /// Returns the first block of which a receiver wants more symbols than were sent. The search covers only
+    /// Returns the first block of which a receiver has requested more symbols than were sent. The search covers only
     /// the blocks that the receiver has open.
     pub(crate) fn first_wanted(&self, receiver: usize) -> Option<u32> {
         let receiver = &self.all[receiver];
@@ -179,8 +179,8 @@ impl Receivers {
         Some(self.first + place as u32)
     }
 
-    /// Returns whether the sender must wait for this receiver: it is not done and has granted no more than
-    /// was sent.
+    /// Returns whether the sender must wait for this receiver: the receiver is not done, and every symbol that it has
+    /// granted was sent.
     pub(crate) fn holds_up(&self, receiver: usize) -> bool {
         let receiver = &self.all[receiver];
         !receiver.is_done() && receiver.granted <= self.sent
@@ -191,7 +191,7 @@ impl Receivers {
         self.all.iter().filter(|one| one.is_done()).count()
     }
 
-    /// Records that a receiver needs nothing more.
+    /// Records that a receiver needs no more symbols.
     pub(crate) fn finish(&mut self, receiver: usize) {
         self.all[receiver].whole = ALL;
         self.all[receiver].wanted = VecDeque::new();
@@ -199,7 +199,7 @@ impl Receivers {
         self.forget();
     }
 
-    /// Returns the number of blocks with state in memory.
+    /// Returns the number of blocks whose state is in memory.
     #[cfg(test)]
     pub(crate) fn remembered(&self) -> usize {
         let wanted = self.all.iter().map(|one| one.wanted.len());

@@ -1,27 +1,27 @@
-//! Window of one sender on networks that do not trim: the number of its symbols in flight. The window grows
-//! as in CUBIC (RFC 9438). After a loss it shrinks in proportion to the queue, so that the path stays full.
+//! Congestion control of one sender on networks that do not trim. The window is the number of its symbols in flight.
+//! The window grows as in CUBIC (RFC 9438). After a loss it shrinks in proportion to the queue, so that the path stays
+//! full.
 //!
-//! - The queue is the one-way delay above the minimum of the last minute. The controller uses its smallest value over
-//!   the last half to whole window of symbols. In slow start on paced paths, it uses the last eighth to quarter of a
-//!   window. So a delay in a host or a single burst does not count as a queue. The queue is at most the round trip
-//!   minus the smallest round trip, because the clocks of two hosts may drift apart by several milliseconds per minute.
-//! - The part of the window that fills the path is `empty / (empty + queue)`, where `empty` is the round trip
-//!   without the queue. A loss reduces the window to this part, but not below 0.3. So a random loss costs
-//!   nothing, and a full queue drains. A loss changes nothing if the queue is below an eighth of the empty
-//!   round trip. On paced paths this limit is 500 us if that is more, but at most a quarter of the empty
-//!   round trip.
-//! - After a small reduction the window grows slowly: the average window at a given loss rate is the same as
-//!   in CUBIC ([`Cubic::on_congestion`]).
-//! - If there is no queue, only losses above the share that counts as chance
-//!   ([`CreditConfig::loss_by_chance`]) reduce the window, to 0.7. If the smallest window has about the same
-//!   losses, and almost no symbol waits in a queue, the losses still count as chance. Then the window grows
-//!   again, and up to twice this share of losses does not reduce it.
+//! - The queue is the one-way delay above the minimum of the last minute. The controller uses the smallest delay in the
+//!   last half to whole window of symbols. In slow start on paced paths, it uses the last eighth to quarter of a
+//!   window. So a delay in a host or a single burst does not count as a queue. The clocks of two hosts may drift apart
+//!   by several milliseconds per minute. So the queue is at most the round trip minus the smallest round trip.
+//! - The part of the window that fills the path is `empty / (empty + queue)`, where `empty` is the round trip without
+//!   the queue. A loss reduces the window to this part, but not below 0.3. So a random loss costs nothing, and a full
+//!   queue drains. A loss changes nothing if the queue is below an eighth of the empty round trip. On paced paths this
+//!   limit may be higher: up to 500 us, and up to a quarter of the empty round trip.
+//! - After a small reduction the window grows slowly. So the average window at a given loss rate is the same as in
+//!   CUBIC ([`Cubic::on_congestion`]).
+//! - If there is no queue, a limit applies to the fraction of lost symbols ([`CreditConfig::loss_by_chance`]). Losses
+//!   below the limit count as chance. Losses above it reduce the window to 0.7. If the smallest window has about the
+//!   same losses, and almost no symbol waits in a queue, the losses still count as chance. Then the window grows again,
+//!   and up to twice this fraction of losses does not reduce it.
 //! - An ECN mark, or a trimmed symbol, reduces the window to 0.8.
 //! - The window shrinks at most once per round trip.
 //! - Slow start ends when the queue is half of the empty round trip.
-//! - If the round trip is at least 1 ms, credits are paced: 2 windows per round trip in slow start, and 1.25
-//!   after it. Without pacing, a window would arrive as one burst and an idle time, and the queue of the
-//!   burst would not be the queue of the path.
+//! - If the round trip is at least 1 ms, credits are paced: 2 windows per round trip in slow start, and 1.25 windows
+//!   after slow start. Without pacing, a window would arrive as one burst and an idle time. The queue that this burst
+//!   causes would not be the queue of the path.
 //!
 //! `docs/decisions/0007-a-loss-closes-as-far-as-the-path-stays-full.md` contains the reasons.
 
@@ -33,18 +33,18 @@ use tailcut_units::{Duration, Time};
 
 /// Part of the window that remains after too many losses without a queue (RFC 9438, section 4.6).
 const KEPT_ON_LOSS: f64 = 0.7;
-/// Span of the queue measurement in slow start, as the divisor of a window. The queue is the minimum of the
-/// last one to two spans. In slow start the window doubles in each round trip, so a late measurement would
-/// let it grow far too large.
+/// Span of the queue measurement in slow start, as the divisor of a window. The queue is the minimum of the last one to
+/// two spans. In slow start the window doubles in each round trip, so a late measurement would allow a far too large
+/// window.
 const PART_IN_SLOW_START: u32 = 8;
 /// Span of the queue measurement after slow start, as the divisor of a window.
 // In a shorter span, bursts and delays of hosts would count as a queue (docs/decisions/0009).
 const PART: u32 = 2;
-/// Part of the empty round trip up to which a queue does not shrink the window. Such a queue keeps the path
+/// Part of the empty round trip up to which a queue does not shrink the window. A queue of this size keeps the path
 /// full in spite of small measurement errors.
 const SHORT: f64 = 0.125;
 /// Smallest part of the window that remains after a loss.
-// With 0.5 instead, transfers on long paths with deep buffers share less evenly (docs/decisions/0007).
+// With 0.5, transfers on long paths with deep buffers share the path less evenly (docs/decisions/0007).
 const KEPT_AT_LEAST: f64 = 0.3;
 /// Part of the window that remains after a mark.
 // A reduction in proportion to the queue, as after a loss, makes short flows slower (docs/decisions/0009).
@@ -54,30 +54,30 @@ const KEPT_ON_MARK: f64 = 0.8;
 const PACE_IN_SLOW_START: f64 = 2.0;
 /// Pace of credits after slow start, in windows per round trip.
 const PACE: f64 = 1.25;
-/// Largest burst of credits, as the time that its credits take at the pace. The timers of hosts are precise enough for
+/// Largest burst of credits, as the time that the burst takes at the pace. The timers of hosts are precise enough for
 /// this time.
 const AT_ONCE: Duration = Duration::from_us(500);
-/// Smallest limit of a burst, in credits, so that pacing needs no more pulls than before it (decision 0009).
+/// Smallest limit of a burst, in credits, so that pacing needs no more pulls than without pacing (decision 0009).
 const LEAST_AT_ONCE: u32 = 4;
 /// One symbol in the units of [`Window`], so that windows need not be integers.
 const SYMBOL: u64 = 1_000;
-/// Reciprocal weight of one symbol in the estimated share of losses.
+/// Reciprocal weight of one symbol in the estimated fraction of lost symbols.
 const LOSS_MEMORY: f64 = 400.0;
-/// Number of standard deviations by which the estimated share of losses must exceed another share to count as larger.
+/// Margin, in standard deviations, by which the estimated fraction of lost symbols must exceed another fraction.
 // Without this margin, the noise of the estimate would shrink the window at losses below the limit
 // (docs/decisions/0007).
 const CERTAIN: f64 = 3.0;
 /// Number of symbols in a trial with the smallest window.
 const TRIAL: u32 = 64;
-/// Share of the chance losses that a trial must reach, so that the smallest window counts as having the same
-/// losses. At 10 % loss, 64 symbols give the share with a standard deviation of 4 %.
+/// Part of the chance losses that a trial must reach, so that the smallest window counts as having the same losses. At
+/// 10 % loss, 64 symbols give the fraction of lost symbols with a standard deviation of 4 %.
 const AS_MANY: f64 = 0.6;
-/// Reciprocal of the largest share of a trial's symbols that may have waited in a queue. If more have waited,
+/// Reciprocal of the largest part of a trial's symbols that may have waited in a queue. If more symbols have waited,
 /// another sender fills the queue, and a larger window would only displace its packets (docs/decisions/0007).
 const SELDOM: u32 = 8;
-/// Factor between the measured share of losses and the share that then counts as chance.
+/// Factor between the measured fraction of lost symbols and the fraction that then counts as chance.
 const MARGIN: f64 = 2.0;
-/// Upper bound of the share of losses that counts as chance.
+/// Upper bound of the fraction of lost symbols that counts as chance.
 const MOST_BY_CHANCE: f64 = 0.5;
 /// Half of the time for which a minimum delay is remembered.
 // Clocks drift apart, so an older minimum would show a queue that does not exist.
@@ -90,19 +90,19 @@ pub(crate) const fn stamp(now: Time) -> u32 {
     (now.as_ns() / 100) as u32
 }
 
-/// Symbol that has arrived in some form.
+/// Symbol that has arrived, whole or trimmed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
     pub(crate) now: Time,
-    /// Number of the symbol's credit.
+    /// Number of the credit that the symbol uses.
     pub(crate) number: u32,
-    /// Time since the credit was given, if that is a measure of the path.
+    /// Time since the credit was given; `None` if this time does not measure the path.
     pub(crate) round_trip: Option<Duration>,
-    /// Sender's clock at departure.
+    /// Departure time by the sender's clock.
     pub(crate) stamp: u32,
     /// Whether the network has signalled congestion.
     pub(crate) marked: bool,
-    /// Whether the window limited the receiver. If not, the receiver needed no more symbols.
+    /// Whether the window limited the receiver. Otherwise the receiver needed no more symbols.
     pub(crate) may_grow: bool,
 }
 
@@ -141,7 +141,7 @@ struct Trial {
     all: u32,
     /// Number of symbols that were lost without a queue.
     by_chance: u32,
-    /// Number of symbols that waited for more than half of the time that counts as a queue.
+    /// Number of symbols that waited in a queue for more than half of the time that counts as a queue.
     queued: u32,
 }
 
@@ -151,7 +151,8 @@ pub(crate) struct Controller {
     window: Window,
     cubic: Cubic,
     rtt: RttEstimator,
-    /// Delay of the first symbol. Other delays are relative to it, because the clocks are not synchronised.
+    /// Delay of the first symbol. Other delays are differences from this delay, because the clocks are not
+    /// synchronised.
     origin: Option<u32>,
     /// Minimum one-way delay.
     base: Least,
@@ -159,23 +160,23 @@ pub(crate) struct Controller {
     shortest: Least,
     base_since: Time,
     queue: Least,
-    /// Number of samples in the present span of `queue`.
+    /// Number of samples in the current span of `queue`.
     samples: u32,
     /// Round trip without the queue, in seconds. 0 before the first sample.
     empty: f64,
     lost_share: f64,
-    /// Share of losses that counts as chance if there is no queue.
+    /// Fraction of lost symbols that counts as chance if there is no queue.
     by_chance: f64,
     trial: Trial,
     /// Number of symbols lost before the first round trip was measured.
     lost_first: u32,
-    /// First credit whose loss may shrink the window again. It was given after the last reduction.
+    /// First credit whose loss may shrink the window again. This credit was given after the last reduction.
     recover: u32,
 }
 
 impl Controller {
-    /// Returns a controller with a window of `initial` symbols. `timeout` applies before the first round trip
-    /// is measured.
+    /// Returns a controller with a window of `initial` symbols. `timeout` applies until the first round trip is
+    /// measured.
     pub(crate) fn new(config: CreditConfig, now: Time, initial: u32, timeout: Duration) -> Self {
         let initial = u64::from(initial.clamp(LEAST, config.max_window));
         Self {
@@ -206,23 +207,21 @@ impl Controller {
         ((self.window.cwnd / SYMBOL) as u32).clamp(LEAST, self.config.max_window)
     }
 
-    /// Returns the number of credits that one pull gives while other symbols are in flight. A larger batch needs fewer
-    /// pulls. A smaller batch causes smaller bursts.
+    /// Returns the number of credits that one pull gives while other symbols are in flight. Larger batches need fewer
+    /// pulls. Smaller batches cause smaller bursts.
     pub(crate) fn batch(&self) -> u32 {
-        // So the burst of a pull is at most a thirty-second of the window, but at least one symbol. The limit of 16
-        // also bounds the bursts of large windows.
+        // With this batch, the burst of a pull is at most a thirty-second of the window, but at least one symbol. The
+        // limit of 16 keeps the bursts of large windows small.
         (self.window() / 32).clamp(1, 16)
     }
 
     /// Returns whether credits are paced.
     fn is_paced(&self) -> bool {
-        // On a shorter path, a burst of `AT_ONCE` contains a whole window in slow start, so pacing has no
-        // effect.
+        // On a shorter path, a burst of `AT_ONCE` contains a whole window in slow start. Pacing has no effect there.
         self.rtt.smoothed() >= AT_ONCE * 2
     }
 
-    /// Returns the time from one credit to the next, and the largest burst. Returns `None` if credits are not
-    /// paced.
+    /// Returns the interval between credits, and the largest burst. Returns `None` if credits are not paced.
     pub(crate) fn pace(&self) -> Option<(Duration, u32)> {
         if !self.is_paced() {
             return None;
@@ -234,7 +233,7 @@ impl Controller {
         };
         let credits = f64::from(self.window()) * pace;
         let interval = Duration::from_ps((round_trip.as_ps() as f64 / credits) as u64);
-        // Never 0, because a paced round trip is at least 1 ms and has at most 8,192 credits.
+        // The interval is never 0, because a paced round trip is at least 1 ms and has at most 8,192 credits.
         let at_once = AT_ONCE.as_ps() / interval.as_ps();
         Some((interval, (at_once as u32).max(LEAST_AT_ONCE)))
     }
@@ -244,22 +243,21 @@ impl Controller {
         Some(self.rtt.smoothed()).filter(|round_trip| *round_trip > Duration::ZERO)
     }
 
-    /// Returns the time to wait for a symbol that is due.
+    /// Returns the time for which the receiver waits for an expected symbol.
     pub(crate) fn timeout(&self) -> Duration {
         self.rtt.rto()
     }
 
-    /// Processes a symbol that has arrived. Credits up to `granted` have been given.
+    /// Processes a symbol that has arrived. `granted` is the number of credits given so far.
     pub(crate) fn on_arrival(&mut self, arrival: &Arrival, granted: u32) {
         let Arrival { now, number, .. } = *arrival;
         let queue = self.measure_queue(arrival);
         if let Some(round_trip) = arrival.round_trip {
             let least = self.config.min_timeout;
-            // 60 s is the smallest upper bound that RFC 6298 (2.5) allows. The range of the timeout must not be empty,
-            // for any configured minimum.
+            // 60 s is the smallest upper bound that RFC 6298 (2.5) allows. The maximum ensures that the range of the
+            // timeout is not empty for any configured minimum.
             let most = Duration::from_ms(60_000).max(least);
-            // The variation counts as at least half a round trip, so that the timeout is at least 1.5 round
-            // trips.
+            // The variation counts as at least half of a round trip, so that the timeout is at least 1.5 round trips.
             let half = self.rtt.smoothed().max(round_trip) / 2;
             self.rtt.on_sample_within(round_trip, half, least..=most);
             let empty = (round_trip.as_secs_f64() - queue).max(0.0);
@@ -271,7 +269,7 @@ impl Controller {
         // Moving average: an arrival counts as 0, and a loss as 1 (`on_lost`).
         self.lost_share -= self.lost_share / LOSS_MEMORY;
         let usual = self.by_chance.min(self.lost_share * MARGIN);
-        // The limit falls again with the measured share of losses, down to the configured value.
+        // The limit falls again with the measured fraction of lost symbols, down to the configured value.
         self.by_chance = usual.max(self.config.loss_by_chance);
         if self.is_on_trial(number) {
             self.trial.queued += u32::from(queue > self.short() / 2.0);
@@ -304,7 +302,7 @@ impl Controller {
 
     /// Records the delay of a symbol. Returns its time in queues, in seconds.
     fn measure_queue(&mut self, arrival: &Arrival) -> f64 {
-        // Stamps wrap at 2^32, so only differences of stamps have a meaning.
+        // Time stamps wrap at 2^32, so only their differences have a meaning.
         let delay = stamp(arrival.now).wrapping_sub(arrival.stamp);
         let origin = *self.origin.get_or_insert(delay);
         let delay = delay.wrapping_sub(origin) as i32;
@@ -318,11 +316,11 @@ impl Controller {
         if let Some(round_trip) = arrival.round_trip {
             let round_trip = i32::try_from(round_trip.as_ns() / 100).unwrap_or(i32::MAX);
             self.shortest.add(round_trip);
-            // Drifting clocks change one-way delays, but not round trips.
+            // Clock drift changes one-way delays, but not round trips.
             queue = queue.min(round_trip - self.shortest.get());
         }
         self.samples += 1;
-        // Without pacing, a window's own burst would look like a queue in a short span.
+        // Without pacing, the burst of a window would look like a queue in a short span.
         let part = match self.window.in_slow_start() && self.is_paced() {
             true => PART_IN_SLOW_START,
             false => PART,
@@ -340,15 +338,15 @@ impl Controller {
         f64::from(self.queue.get()) * 1e-7
     }
 
-    /// Processes the loss of `count` symbols up to credit `number`. Credits up to `granted` have been given.
+    /// Processes the loss of `count` symbols up to credit `number`. `granted` is the number of credits given so far.
     pub(crate) fn on_lost(&mut self, now: Time, count: u32, number: u32, granted: u32) {
-        // At most a window is in flight, so the limit only bounds the loop.
+        // At most a window is in flight, so this limit only bounds the loop.
         for _ in 0..count.min(MAX_WINDOW) {
             self.lost_share += (1.0 - self.lost_share) / LOSS_MEMORY;
         }
         if self.empty == 0.0 {
-            // Without a measured round trip there is no queue estimate. A quarter of the pushed symbols may
-            // be lost.
+            // Without a measured round trip the queue is unknown. In this case a quarter of the pushed symbols may be
+            // lost without a reaction.
             self.lost_first += count;
             if self.lost_first.saturating_mul(4) > granted {
                 self.close(now, number, granted, KEPT_ON_LOSS);
@@ -375,7 +373,7 @@ impl Controller {
         if !self.is_paced() {
             return part;
         }
-        // Timers of hosts and one burst may add this much. It counts only if it is small compared with the
+        // Timers of hosts and one burst may add this delay. The delay counts only if it is small compared with the
         // path.
         part.max(AT_ONCE.as_secs_f64().min(2.0 * part))
     }
@@ -386,14 +384,14 @@ impl Controller {
         self.lost_share > self.by_chance + CERTAIN * libm::sqrt(variance)
     }
 
-    /// Returns whether the result of credit `number` belongs to the smallest window.
+    /// Returns whether credit `number` was given while the window was smallest.
     fn is_on_trial(&self, number: u32) -> bool {
         self.window() <= LEAST && number >= self.recover
     }
 
-    /// Counts symbols of the trial, and judges it when it is complete. The smallest window does not overload
-    /// a path by itself, and other senders shrink their windows after the same losses. So if the smallest
-    /// window has about the same losses, and almost no symbol waits in a queue, a small window does not help.
+    /// Counts symbols of the trial, and evaluates a complete trial. The smallest window does not overload a path by
+    /// itself, and other senders shrink their windows after the same losses. So if the smallest window has about the
+    /// same losses, and almost no symbol waits in a queue, a small window does not help.
     fn judge_least(&mut self, symbols: u32) {
         self.trial.all += symbols;
         if self.trial.all < TRIAL {
@@ -414,7 +412,8 @@ impl Controller {
         if number < self.recover {
             return;
         }
-        // Only credits that are given after this reduction show its effect. So the window shrinks once per round trip.
+        // Only credits that are given after this reduction show its effect. Until then the window does not shrink
+        // again.
         self.recover = granted;
         let before = self.window.cwnd;
         let congested = Congested {

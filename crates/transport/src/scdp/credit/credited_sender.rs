@@ -1,4 +1,4 @@
-//! State of one sender of a session, at a receiver that gives credits.
+//! State of one sender of a session, at a receiver in credit mode.
 
 use super::config::CreditConfig;
 use super::control::{Arrival, Controller};
@@ -8,14 +8,14 @@ use crate::scdp::config::ScdpConfig;
 use alloc::collections::VecDeque;
 use tailcut_units::{Duration, Time};
 
-/// Number of pulls that may leave at once after a loss to repeat the wants of stale blocks. With many open blocks and
-/// many losses, repeating all wants at once would need more pulls than symbols (docs/decisions/0010).
+/// Number of pulls that may leave at once after a loss to repeat requests for stale blocks. With many open blocks and
+/// many losses, repeating all requests at once would need more pulls than symbols (docs/decisions/0010).
 const RETELLS: u8 = 2;
 
 /// Symbols of one block that are assigned to a sender.
 #[derive(Clone, Copy, Default, Debug)]
 struct Assigned {
-    /// Number of symbols that the sender owes.
+    /// Number of assigned symbols that have not arrived.
     symbols: u32,
     /// Whether a change is not yet reported to the sender.
     untold: bool,
@@ -23,44 +23,44 @@ struct Assigned {
     stale: bool,
 }
 
-/// Credit state of one sender. A pull requests a number of symbols for the credits after a given number. So the
-/// receiver does not need the blocks of the lost symbols.
+/// Credit state of one sender. A pull requests a number of symbols of a block for the credits after a given number. So
+/// the receiver need not know the blocks of lost symbols.
 #[derive(Debug)]
 pub(crate) struct CreditedSender {
     pub(crate) credits: Credits,
     pub(crate) control: Controller,
-    /// Assignments for each open block, starting with the first.
+    /// Assigned symbols of each open block, starting with the first open block.
     assigned: VecDeque<Assigned>,
-    /// Sum of the assigned symbols.
+    /// Total number of assigned symbols.
     total: u32,
-    /// Whether a pull must leave at once, with or without a new credit.
+    /// Whether a pull must leave at once, even without a new credit.
     pub(crate) has_news: bool,
-    /// Whether the assignments of any block are stale.
+    /// Whether the entries of any block in `assigned` are stale.
     has_stale: bool,
     /// Number of pulls that may leave at once to report stale blocks.
     retells: u8,
-    /// Whether the next pull requests an answer.
+    /// Whether the next pull must request an answer.
     probe_due: bool,
     /// Departure time of the last pull that requested an answer.
     probed_at: Time,
     /// Number of timeouts in a row.
     pub(crate) timeouts: u32,
-    /// Number of timeouts since the last symbol. The timeout doubles with each of them.
+    /// Number of timeouts since the last symbol. The timeout doubles with each of these timeouts.
     fruitless: u32,
     /// Whether the window or the pace limited the last pull.
     limited: bool,
-    /// Time at which the next credit may leave.
+    /// Time at which the pace allows the next credit.
     paced_to: Time,
     waits_since: Time,
     pub(crate) heard_at: Time,
-    /// Time since which the sender owes symbols.
+    /// Time since which assigned symbols have been outstanding.
     owes_since: Time,
-    /// Block that is reported next if a pull has free entries.
+    /// Block that the next pull with free entries reports first.
     turn: usize,
 }
 
 impl CreditedSender {
-    /// Returns the state of a sender that pushes `pushed` symbols. `open` blocks are open.
+    /// Returns the state of a sender that pushes `pushed` symbols. The session has `open` open blocks.
     pub(crate) fn new(
         now: Time,
         pushed: u32,
@@ -99,14 +99,14 @@ impl CreditedSender {
         }
     }
 
-    /// Returns the number of symbols of the block at `place` that the sender owes.
+    /// Returns the number of assigned symbols of the block at `place` that have not arrived.
     #[inline]
     pub(crate) fn assigned(&self, place: usize) -> u32 {
         self.assigned.get(place).map_or(0, |one| one.symbols)
     }
 
-    /// Assigns `symbols` more symbols of the block at `place`. With `pushes`, the sender already sends them
-    /// without a report.
+    /// Assigns `symbols` more symbols of the block at `place`. With `pushes`, the sender sends the symbols without a
+    /// request.
     pub(crate) fn assign(&mut self, now: Time, place: usize, symbols: u32, pushes: bool) {
         if self.total == 0 {
             self.owes_since = now;
@@ -118,7 +118,7 @@ impl CreditedSender {
         }
     }
 
-    /// Withdraws up to `symbols` symbols of the block at `place`. Returns how many were withdrawn.
+    /// Withdraws up to `symbols` symbols of the block at `place`. Returns the number of withdrawn symbols.
     pub(crate) fn take_back(&mut self, place: usize, symbols: u32) -> u32 {
         let Some(one) = self.assigned.get_mut(place) else {
             return 0;
@@ -130,7 +130,7 @@ impl CreditedSender {
         taken
     }
 
-    /// Withdraws all symbols of the block at `place`, which needs no more. The next pull reports this.
+    /// Withdraws all symbols of the block at `place`, which needs no more symbols. The next pull reports this.
     pub(crate) fn cancel(&mut self, place: usize) {
         self.has_news |= self.take_back(place, u32::MAX) > 0;
     }
@@ -144,29 +144,29 @@ impl CreditedSender {
         }
     }
 
-    /// Returns the total number of symbols that the sender owes.
+    /// Returns the total number of assigned symbols that have not arrived.
     pub(crate) fn total(&self) -> u32 {
         self.total
     }
 
-    /// Returns whether the sender owes symbols for which it has no credit.
+    /// Returns whether assigned symbols have no credit.
     #[inline]
     pub(crate) fn lacks_credit(&self) -> bool {
         self.total > self.credits.in_flight()
     }
 
-    /// Returns whether the sender has credits for which no symbols are assigned.
+    /// Returns whether the sender has credits without assigned symbols.
     #[inline]
     pub(crate) fn has_spare_credit(&self) -> bool {
         self.total < self.credits.in_flight()
     }
 
-    /// Returns whether the window has room for a batch of credits.
+    /// Returns whether the window admits a batch of credits.
     #[inline]
     fn has_window(&self) -> bool {
         let in_flight = self.credits.in_flight();
         let room = self.control.window().saturating_sub(in_flight);
-        // With nothing in flight, no arrival will make more room, so a part of a batch must be enough.
+        // With nothing in flight, no arrival will free more of the window, so a part of a batch must be enough.
         room >= self.control.batch() || (in_flight == 0 && room > 0)
     }
 
@@ -184,7 +184,7 @@ impl CreditedSender {
         Some(self.paced_to.saturating_add(interval * u64::from(more)))
     }
 
-    /// Returns the time at which the pace allows a pull for which the window already has room.
+    /// Returns the time at which the pace allows a pull that the window already admits.
     pub(crate) fn held_until(&self, now: Time) -> Option<Time> {
         self.paced_at().filter(|at| *at > now && self.has_window())
     }
@@ -198,14 +198,14 @@ impl CreditedSender {
             return 0;
         }
         let saved = now.since(self.paced_to).as_ps() / interval.as_ps();
-        // One credit is due now. A pause saves further credits, up to `at_once` in total.
+        // One credit is due now. After a pause, further credits are available, up to `at_once` in total.
         (saved.min(u64::from(at_once) - 1) + 1) as u32
     }
 
     /// Records that credits have left.
     fn spend(&mut self, now: Time, credits: u32) {
         let Some((interval, at_once)) = self.control.pace() else {
-            // If pacing starts later, the time before it must not count as unused.
+            // If pacing starts later, the time before its start must not count as unused.
             self.paced_to = now;
             return;
         };
@@ -234,14 +234,14 @@ impl CreditedSender {
         self.timeouts > 0
     }
 
-    /// Processes a symbol that uses a credit. Returns the state of the credit before, or `None` if the symbol
-    /// is invalid.
+    /// Processes a symbol that uses a credit. Returns the previous state of the credit, or `None` if the symbol is
+    /// invalid.
     pub(crate) fn on_symbol(&mut self, arrival: &Arrival, block: u32) -> Option<Use> {
         let used = self.credits.on_use(arrival.number, block);
         let round_trip = match used {
             Use::Nonsense => return None,
             Use::Late => {
-                // The controller has already counted this credit, so it gets no arrival for it.
+                // The controller has already counted this credit, so it gets no arrival for this symbol.
                 self.fruitless = 0;
                 self.hear(arrival.now);
                 return Some(used);
@@ -252,7 +252,7 @@ impl CreditedSender {
         self.fruitless = 0;
         self.hear(arrival.now);
         let arrival = Arrival {
-            // The age of a credit from before a pause does not show the round trip.
+            // A credit that was given before a pause does not show the round trip.
             round_trip: round_trip.filter(|_| !silent),
             may_grow: self.limited,
             ..*arrival
@@ -263,18 +263,18 @@ impl CreditedSender {
         Some(used)
     }
 
-    /// Finds symbols that are lost because later ones have overtaken them. Returns their number.
+    /// Finds symbols that are lost because later symbols have overtaken them. Returns their number.
     pub(crate) fn find_lost(&mut self, now: Time) -> u32 {
         let lost = self.credits.sweep();
         self.on_lost(now, lost);
         lost
     }
 
-    /// Processes the report that the sender has used all credits before `sent`. `asks` shows whether the sender
-    /// requests an answer.
+    /// Processes a report that the sender has used all credits before `sent`. `asks` is true if the sender requests an
+    /// answer. Returns the number of symbols that now count as lost.
     pub(crate) fn on_status(&mut self, now: Time, sent: u32, asks: bool) -> u32 {
-        // The report may have overtaken symbols that were requested after the probe. But a sender that
-        // requests an answer has sent nothing for a long time.
+        // The report may have overtaken symbols that were requested after the probe. But if the sender requests an
+        // answer, it has sent nothing for a long time, so the report covers all symbols.
         let before = if asks { Time::MAX } else { self.probed_at };
         let lost = self.credits.on_status(sent, before);
         self.hear(now);
@@ -298,7 +298,7 @@ impl CreditedSender {
     }
 
     /// Allows `pulls` pulls to leave at once for stale blocks. Pulls for other reasons, and one pull after each symbol,
-    /// report the rest.
+    /// report the other stale blocks.
     fn retell(&mut self, pulls: u8) {
         if self.has_stale {
             self.retells = self.retells.max(pulls);
@@ -306,54 +306,55 @@ impl CreditedSender {
         }
     }
 
-    /// Returns the time at which the owed symbols are overdue, or `None` if the sender owes none or has no credit.
+    /// Returns the time at which assigned symbols are overdue. Returns `None` if no symbols are assigned, or if they
+    /// have no credit.
     pub(crate) fn overdue_at(&self, config: &ScdpConfig) -> Option<Time> {
         let owes = self.total > 0 && self.credits.in_flight() > 0;
         let span = self
             .control
             .timeout()
-            // The limit of 20 keeps the shift from overflowing.
+            // The limit of 20 avoids an overflow of the shift.
             .saturating_mul(1 << self.fruitless.min(20));
-        // The span is never below the estimate, even if the path is slower than `max_timeout`.
+        // The timeout is never below the estimate, even if the path is slower than `max_timeout`.
         let span = span.min(config.max_timeout.max(self.control.timeout()));
         owes.then(|| self.waits_since.saturating_add(span))
     }
 
-    /// Processes a timeout: the next pull requests an answer.
+    /// Processes a timeout. The next pull requests an answer.
     pub(crate) fn on_timeout(&mut self, now: Time) {
         self.timeouts = self.timeouts.saturating_add(1);
         self.fruitless = self.fruitless.saturating_add(1);
         self.waits_since = now;
         self.probe_due = true;
-        // No symbols arrive whose pulls could repeat these reports step by step, so all reports are repeated at once
-        // (docs/decisions/0010).
+        // No symbols arrive now, so their pulls cannot repeat these requests step by step. All requests are repeated at
+        // once (docs/decisions/0010).
         for one in &mut self.assigned {
             one.untold |= one.symbols > 0;
         }
     }
 
-    /// Returns the time from which the sender counts as silent, unless a packet arrives before. Returns `None` if the
-    /// sender owes nothing.
+    /// Returns the time at which the sender starts to count as silent, unless a packet arrives before. Returns `None`
+    /// if no assigned symbols are outstanding.
     pub(crate) fn silent_at(&self, patience: Duration) -> Option<Time> {
         let since = self.heard_at.max(self.owes_since);
         (self.total > 0).then(|| since.saturating_add(patience))
     }
 
-    /// Returns whether the sender's round trip is longer than `patience`.
+    /// Returns whether the round trip to the sender is longer than `patience`.
     pub(crate) fn is_slow(&self, patience: Duration) -> bool {
         let round_trip = self.control.round_trip();
         round_trip.is_some_and(|round_trip| round_trip > patience)
     }
 
-    /// Returns whether the receiver should not wait for symbols that the sender owes, because it is slow or
-    /// silent.
+    /// Returns whether the receiver should not wait for the symbols assigned to this sender, because the sender is slow
+    /// or silent.
     pub(crate) fn is_behind(&self, now: Time, patience: Duration) -> bool {
         let silent = self.silent_at(patience).is_some_and(|at| at <= now);
         silent || (self.total > 0 && self.is_slow(patience))
     }
 
-    /// Returns a pull that gives `credits` new credits and renews `renewed` credits. `limited` shows whether the window
-    /// or the pace allows no more credits. `first` is the number of the first open block.
+    /// Returns a pull that gives `credits` new credits and renews `renewed` old credits. `limited` is true if the
+    /// window or the pace allows no more credits. `first` is the number of the first open block.
     pub(crate) fn pull(
         &mut self,
         now: Time,
@@ -366,7 +367,7 @@ impl CreditedSender {
         }
         self.credits.renew(now, renewed);
         self.credits.give(now, credits);
-        // The receiver may move symbols from source to source without any answer. Each source must still reach its
+        // The receiver may move symbols between sources without any answer from them. Each source must still reach its
         // timeout.
         if credits > 0 || self.heard_at >= self.waits_since {
             self.waits_since = now;
@@ -386,12 +387,12 @@ impl CreditedSender {
         }
     }
 
-    /// Returns the wants of a pull. The order is: the first block with assigned symbols, unreported changes,
+    /// Returns the requests of a pull. They have this order: the first block with assigned symbols, unreported changes,
     /// stale blocks, and other blocks. Within each group, the blocks take turns.
     fn wants(&mut self, first: u32) -> [Want; WANTS] {
         let mut wants = [Want::NONE; WANTS];
         let mut free = wants.iter_mut();
-        // Blocks are removed in order, so the lowest of them holds up all others.
+        // Blocks are removed in order, so the lowest block delays all others.
         let lowest = self.assigned.iter().position(|one| one.symbols > 0);
         let after = self.turn.min(self.assigned.len());
         let in_turn = (after..self.assigned.len()).chain(0..after);
@@ -405,7 +406,8 @@ impl CreditedSender {
                 continue;
             }
             let Some(want) = free.next() else { break };
-            // A want covers all credits from the first open one on, so the arrived symbols of these credits are added.
+            // A request covers all credits after the first open credit. So the number includes symbols of these credits
+            // that have already arrived.
             let ahead = self.credits.ahead_of(first + place as u32);
             *want = Want {
                 // `u16::MAX` marks an unused entry.

@@ -1,5 +1,5 @@
-//! Credits that a receiver has given to one sender. Each symbol contains the number of the credit that it
-//! uses. So a gap in the numbers shows a loss, and the age of a used credit is a round trip.
+//! Credits that a receiver has given to one sender. Each symbol contains the number of the credit that it uses. So a
+//! gap in the numbers shows a loss, and the age of a used credit is a round trip.
 
 use crate::scdp::common::limits::MAX_WINDOW;
 use alloc::collections::VecDeque;
@@ -7,8 +7,8 @@ use tailcut_units::Time;
 
 /// Number of later credits that must be used before a credit counts as lost (RFC 9002, section 6.1.1).
 const REORDERING: u32 = 3;
-/// Upper bound of the reordering limit, which doubles when a symbol arrives that had counted as lost.
-// Without this bound, strong reordering would leave the detection of losses to the timeout.
+/// Upper bound of the reordering limit. The limit doubles when a symbol arrives that had counted as lost.
+// Without this bound, only the timeout would detect losses on paths with much reordering.
 const MAX_REORDERING: u32 = 64;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,29 +30,29 @@ struct Credit {
 /// Result of the use of a credit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Use {
-    /// The credit was in flight. Contains the time at which it was given, if the age of the credit measures the path.
+    /// The credit was in flight. The value is the time at which the credit was given, if its age measures the path.
     InFlight(Option<Time>),
     /// The credit had counted as lost, or was used before.
     Late,
-    /// The credit is invalid: a correct sender cannot have it.
+    /// The credit is invalid: a correct sender cannot have this credit.
     Nonsense,
 }
 
-/// Counts of the symbols that a receiver has requested from one sender, including pushed symbols. `asked` is
-/// the sum of the other fields.
+/// Counts of the symbols that a receiver has requested from one sender, including pushed symbols. `asked` is the sum of
+/// the other counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Balance {
-    /// Number of all requested symbols.
+    /// Total number of requested symbols.
     pub asked: u32,
     /// Number of symbols that have arrived, whole or trimmed.
     pub arrived: u32,
     /// Number of symbols that count as lost.
     pub lost: u32,
-    /// Number of symbols that have neither arrived nor count as lost.
+    /// Number of symbols that have not arrived and do not count as lost.
     pub in_flight: u32,
 }
 
-/// Credits, starting with the first that is still open.
+/// Credits of one sender, starting with the first credit that is still open.
 #[derive(Debug)]
 pub(crate) struct Credits {
     ring: VecDeque<Credit>,
@@ -60,19 +60,19 @@ pub(crate) struct Credits {
     next: u32,
     /// Highest number of a used credit, plus 1.
     highest: u32,
-    /// First credit that was not yet checked for loss.
+    /// First credit that the search for losses has not checked.
     swept: u32,
     in_flight: u32,
     arrived: u32,
     lost: u32,
-    /// Highest number of a credit that counts as lost.
+    /// Highest number of a credit whose symbol counts as lost.
     last_lost: u32,
     reordering: u32,
 }
 
 impl Credits {
-    /// Returns the credits of a sender that pushes `pushed` symbols. These symbols use the first credits, whose age
-    /// does not measure the path.
+    /// Returns the credits of a sender that pushes `pushed` symbols. These symbols use the first credits. The age of
+    /// these credits does not measure the path.
     pub(crate) fn new(pushed: u32) -> Self {
         let mut credits = Self {
             ring: VecDeque::new(),
@@ -100,10 +100,10 @@ impl Credits {
         self.in_flight += count;
     }
 
-    /// Sets a new start time for the last `count` credits. The sender already has them, but gets symbols
-    /// for them only now.
+    /// Sets a new start time for the last `count` credits. The sender already has these credits, but gets symbols for
+    /// them only now.
     pub(crate) fn renew(&mut self, now: Time, count: u32) {
-        // A sender uses its credits in order, so the unused ones are above the highest used number.
+        // A sender uses its credits in order, so unused credits have numbers above the highest used number.
         let unused = (self.granted() - self.highest.max(self.next)).min(count) as usize;
         let from = self.ring.len() - unused;
         for credit in self.ring.range_mut(from..) {
@@ -116,23 +116,23 @@ impl Credits {
         self.next + self.ring.len() as u32
     }
 
-    /// Returns the first credit that is still open. For each credit before it, the symbol has arrived or
-    /// counts as lost.
+    /// Returns the first credit that is still open. Every earlier credit is closed: its symbol has arrived or counts as
+    /// lost.
     pub(crate) fn next(&self) -> u32 {
         self.next
     }
 
-    /// Returns the highest number of a credit that counts as lost.
+    /// Returns the highest number of a credit whose symbol counts as lost.
     pub(crate) fn last_lost(&self) -> u32 {
         self.last_lost
     }
 
-    /// Returns the number of credits that are neither used nor lost.
+    /// Returns the number of credits whose symbols have not arrived and do not count as lost.
     pub(crate) fn in_flight(&self) -> u32 {
         self.in_flight
     }
 
-    /// Returns the number of credits that count as lost.
+    /// Returns the number of credits whose symbols count as lost.
     pub(crate) fn lost(&self) -> u32 {
         self.lost
     }
@@ -147,14 +147,14 @@ impl Credits {
         }
     }
 
-    /// Records that a symbol of `block` has arrived that uses credit `number`.
+    /// Records the arrival of a symbol of `block` that uses credit `number`.
     pub(crate) fn on_use(&mut self, number: u32, block: u32) -> Use {
         let Some(place) = number.checked_sub(self.next) else {
             return Use::Late;
         };
-        // A number without a credit is valid within this range: in a group, the sender does not wait for a
-        // receiver that has requested everything it needs, and that receiver still gets the group's symbols. A second
-        // window leaves room for their numbers.
+        // A number without a credit is valid within this range. In a group, the sender does not wait for a receiver
+        // that has requested all that it needs, but this receiver still gets the symbols of the group. The second
+        // window in the limit is for the numbers of these symbols.
         if place >= MAX_WINDOW * 2 {
             return Use::Nonsense;
         }
@@ -184,21 +184,21 @@ impl Credits {
         }
     }
 
-    /// Raises the reordering limit, because a symbol has arrived that had counted as lost.
+    /// Raises the reordering limit, because a symbol that had counted as lost has arrived.
     pub(crate) fn on_spurious(&mut self) {
         self.reordering = (self.reordering * 2).min(MAX_REORDERING);
     }
 
-    /// Finds credits that enough later credits have overtaken, and returns their number. They count as lost.
+    /// Marks credits as lost that enough later credits have overtaken. Returns the number of these credits.
     pub(crate) fn sweep(&mut self) -> u32 {
         let end = self.highest.saturating_sub(self.reordering);
         self.lose_until(end, Time::MAX)
     }
 
-    /// Processes the sender's report that it has used all credits before `sent`. Credits without a symbol
-    /// that were given before `before` count as lost. Returns their number.
+    /// Processes the sender's report that it has used all credits before `sent`. A credit that was given before
+    /// `before`, and whose symbol has not arrived, counts as lost. Returns the number of these credits.
     pub(crate) fn on_status(&mut self, sent: u32, before: Time) -> u32 {
-        // A faulty sender may report credits that it does not have.
+        // A faulty sender may report credits that it does not have, so the number is limited.
         let sent = sent.min(self.granted());
         self.highest = self.highest.max(sent);
         self.lose_until(sent, before)
@@ -213,8 +213,8 @@ impl Credits {
                 break;
             };
             if credit.state == State::InFlight {
-                // This credit and all later credits were given too late for the report to cover their symbols. A credit
-                // with `Time::MAX` was given at no known time, so it does not end the search.
+                // The report cannot cover symbols of this credit and of later credits, because they were given too
+                // late. A credit with `Time::MAX` was given at an unknown time, so it does not end the search.
                 if credit.given_at >= before && credit.given_at < Time::MAX {
                     break;
                 }
@@ -229,7 +229,7 @@ impl Credits {
         lost
     }
 
-    /// Removes credits that are not open any more. Returns whether one of them was lost.
+    /// Removes credits that are no longer open. Returns whether one of them was lost.
     pub(crate) fn advance(&mut self) -> bool {
         let mut any_lost = false;
         while let Some(credit) = self.ring.front()
@@ -242,7 +242,7 @@ impl Credits {
         any_lost
     }
 
-    /// Returns how many symbols of a block have arrived that use credits at or after [`Self::next`]. The
+    /// Returns the number of symbols of a block that have arrived and use credits at or after [`Self::next`]. The
     /// search covers only credits that can be out of order.
     pub(crate) fn ahead_of(&self, block: u32) -> u32 {
         let used = self.highest.saturating_sub(self.next) as usize;
@@ -251,7 +251,7 @@ impl Credits {
         used.filter(here).count() as u32
     }
 
-    /// Returns the numbers of credits in flight, arrived and lost in the ring. For tests.
+    /// Returns the numbers of credits in flight, arrived and lost in the ring. Only tests use this.
     #[cfg(test)]
     fn states(&self) -> (u32, u32, u32) {
         let count = |state| self.ring.iter().filter(|one| one.state == state).count() as u32;

@@ -1,8 +1,8 @@
-//! Demand of receivers that give credits. A symbol uses one credit of every receiver, and contains the number
-//! of the credit.
+//! Demand of receivers that give credits. A symbol uses one credit of every receiver, and contains the number of this
+//! credit.
 //!
-//! A receiver reports how many symbols of a block should use the credits after a given number. Only the sender can
-//! count the lost symbols of each block, because only it has the block of each credit number.
+//! A receiver requests a number of symbols of a block for the credits after a given number. Only the sender can count
+//! the lost symbols of each block, because only the sender stores the block of each credit number.
 
 use crate::scdp::common::header::{CreditHeader, Want};
 use crate::scdp::common::limits::{ALL, MAX_WINDOW};
@@ -10,7 +10,7 @@ use crate::scdp::common::receivers::Receivers;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-/// Number of used credits that are remembered.
+/// Number of used credits whose blocks are stored.
 // The open credits of a receiver span at most two windows (`Credits::on_use`).
 const MEMORY: usize = 2 * MAX_WINDOW as usize;
 
@@ -18,11 +18,11 @@ const MEMORY: usize = 2 * MAX_WINDOW as usize;
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     block: u32,
-    /// Number of symbols of the block that were sent before this one.
+    /// Number of symbols of the block that were sent before this symbol.
     before: u32,
 }
 
-/// Values of a receiver's latest pull, except its wants.
+/// Values of a receiver's latest pull, without its requests for blocks.
 #[derive(Clone, Copy, Default, Debug)]
 struct LastPull {
     /// First credit that is still open at the receiver.
@@ -33,9 +33,9 @@ struct LastPull {
 #[derive(Debug)]
 pub(crate) struct CreditDemand {
     pub(crate) receivers: Receivers,
-    /// Values of the latest pull, by receiver.
+    /// Values of the latest pull of each receiver.
     told: Vec<LastPull>,
-    /// Latest symbols, oldest first.
+    /// Symbols that were sent last, oldest first.
     sent: VecDeque<Sent>,
     /// Number of blocks, counted from the first, that the application has provided.
     ready: u32,
@@ -62,7 +62,7 @@ impl CreditDemand {
         self.receivers.sent()
     }
 
-    /// Records that a symbol of `block` was sent. Returns the number of its credit.
+    /// Records that a symbol of `block` was sent. Returns the number of the credit that it uses.
     pub(crate) fn on_sent(&mut self, block: u32) -> u32 {
         let number = self.used();
         let before = self.receivers.on_sent(block);
@@ -73,13 +73,13 @@ impl CreditDemand {
         number
     }
 
-    /// Returns how many symbols of a block were sent before credit `number` was used.
+    /// Returns the number of symbols of a block that were sent before credit `number` was used.
     fn sent_before(&self, number: u32, block: u32) -> u32 {
         let all = self.receivers.sent_of(block);
         if all == 0 {
             return 0;
         }
-        // Old entries are deleted, so the list begins at this credit.
+        // Older entries were deleted, so the list starts at this credit.
         let oldest = self.used() - self.sent.len() as u32;
         let from = number.saturating_sub(oldest) as usize;
         let mut since = self.sent.range(from.min(self.sent.len())..);
@@ -87,13 +87,13 @@ impl CreditDemand {
         first.map_or(all, |sent| sent.before)
     }
 
-    /// Processes a receiver's pull for an object of `blocks` blocks. Returns `false` if it is invalid.
+    /// Processes a receiver's pull for an object of `blocks` blocks. Returns `false` if the pull is invalid.
     pub(crate) fn pull(&mut self, receiver: usize, header: &CreditHeader, blocks: u32) -> bool {
         if header.next > self.used() || header.whole > blocks {
             return false;
         }
         let told = &mut self.told[receiver];
-        // A later pull has overtaken this one.
+        // A later pull has overtaken this pull.
         let is_older = header.granted < self.receivers.granted(receiver)
             || header.next < told.next
             || header.whole < self.receivers.whole(receiver);
@@ -112,8 +112,8 @@ impl CreditDemand {
                 continue;
             }
             let all = self.sent_before(header.next, block) + u32::from(want.symbols);
-            // The receiver is too far ahead of the others. The credits stay valid, because later pulls repeat the wants
-            // in turn.
+            // The receiver is too far ahead of the other receivers. The credits stay valid, because later pulls repeat
+            // the requests in turn.
             let Some(wanted) = self.receivers.wanted(receiver, block) else {
                 return false;
             };
@@ -122,24 +122,24 @@ impl CreditDemand {
         true
     }
 
-    /// Returns the first block of which a receiver wants more symbols than were sent, if it can be sent.
+    /// Returns the first block of which a receiver has requested more symbols than were sent, if the block can be sent.
     fn wanted_of(&self, receiver: usize) -> Option<u32> {
         let block = self.receivers.first_wanted(receiver)?;
         (block < self.ready).then_some(block)
     }
 
-    /// Returns the block of the symbol that may be sent now.
+    /// Returns the block of the symbol that may be sent now, if any.
     pub(crate) fn next(&self) -> Option<u32> {
         let mut first: Option<u32> = None;
         for receiver in self.receivers.open() {
             let held = self.receivers.holds_up(receiver);
-            // A receiver without credit holds up the sender, unless it has already requested everything that it needs
-            // (FIN).
+            // The sender waits for a receiver without credit, unless the receiver has already requested all that it
+            // needs (FIN).
             if held && !self.told[receiver].fin {
                 return None;
             }
             let wanted = self.wanted_of(receiver);
-            // This receiver has no credit left and needs more, so the others wait for it.
+            // This receiver has no credit left and needs more symbols, so the other receivers wait for it.
             if held && wanted.is_some() {
                 return None;
             }

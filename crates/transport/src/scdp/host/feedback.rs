@@ -1,4 +1,4 @@
-//! Packets from receivers to a host that sends.
+//! Packets from receivers, at a host that sends.
 
 use super::Host;
 use crate::Segment;
@@ -7,7 +7,7 @@ use crate::scdp::common::header::{CreditHeader, ScdpHeader, ScdpKind};
 use tailcut_units::Time;
 
 impl<C: Codec> Host<C> {
-    /// Processes credits of a receiver as a sender.
+    /// Sender: processes credits from a receiver.
     pub(super) fn on_credit(&mut self, now: Time, segment: &Segment, header: &CreditHeader) {
         let Some((key, sender)) = self.table.sender_of(segment) else {
             return;
@@ -18,7 +18,7 @@ impl<C: Codec> Host<C> {
         self.settle_sender(key);
     }
 
-    /// Processes a pull or the final report of a receiver as a sender.
+    /// Sender: processes a pull or the final report of a receiver.
     pub(super) fn on_feedback(&mut self, now: Time, segment: &Segment, header: &ScdpHeader) {
         let Some((key, sender)) = self.table.sender_of(segment) else {
             return;

@@ -10,8 +10,8 @@ use crate::{Segment, Transport};
 use tailcut_units::{FiveTuple, Time};
 
 impl<C: Codec> Host<C> {
-    /// Processes a symbol that is invalid for the session at `key`, which has the same addresses. The symbol
-    /// may be the first of a new session, which then replaces the old one.
+    /// Processes a symbol that is invalid for the session at `key`, which has the same addresses. The symbol may be the
+    /// first of a new session, which then replaces the old session.
     #[cold]
     pub(super) fn on_nonsense(
         &mut self,
@@ -39,11 +39,11 @@ impl<C: Codec> Host<C> {
         } else {
             self.drop_receiver(key);
         }
-        // The old session is gone, so the segment now opens the new one.
+        // The old session is removed, so the segment now opens the new session.
         self.on_segment(now, *segment);
     }
 
-    /// Processes an offer in credit mode: a sender has an object for this host.
+    /// Processes an offer in credit mode: the sender has an object for this host.
     pub(super) fn on_offer(&mut self, now: Time, segment: &Segment, header: &ScdpHeader) {
         let known = match self.table.directory.arriving(&segment.tuple) {
             Some((Side::Receiver, slot)) => Some(slot),
@@ -107,8 +107,8 @@ impl<C: Codec> Host<C> {
         }
     }
 
-    /// Processes the first symbol of a source, which opens a session or joins one with several senders.
-    /// Returns the session's slot if the symbol is valid.
+    /// Processes the first symbol of a source. The symbol opens a session, or joins a session with several senders.
+    /// Returns the slot of the session if the symbol is valid.
     pub(super) fn on_new_source(
         &mut self,
         now: Time,
@@ -129,7 +129,7 @@ impl<C: Codec> Host<C> {
         };
         let known = collected.and_then(|collection| collection.session);
         let key = if let Some(key) = known {
-            // The limits of sessions do not apply here, because `join` bounds the number of sources.
+            // The limits of sessions do not apply here, because `join` limits the number of sources.
             let receiver = self.table.receivers.get_mut(key)?;
             receiver
                 .join(now, tuple, segment.flow, header, &self.config)
@@ -137,7 +137,7 @@ impl<C: Codec> Host<C> {
         } else {
             let limits = self.config.limits;
             if self.table.receivers.len() >= limits.sessions as usize {
-                // Sessions whose time-wait is over may make room.
+                // This call may free sessions whose time-wait has ended.
                 self.forget(now);
             }
             let sessions = self.table.receivers.len();
@@ -149,7 +149,7 @@ impl<C: Codec> Host<C> {
             {
                 return None;
             }
-            // The session is created after the check of the limits, so that packets above the limits cost no memory.
+            // The limits are checked before the session is created, so that packets above the limits use no memory.
             let mut receiver = Receiver::new(now, segment, header, &self.config)?;
             if !receiver.join(now, tuple, segment.flow, header, &self.config) {
                 return None;
@@ -158,9 +158,9 @@ impl<C: Codec> Host<C> {
                 Some(collection) => collection.flow,
                 None => self.table.directory.name(segment, &mut self.table.events),
             };
-            // Finished sessions are removed when a new session opens, so that they need no timer.
+            // Finished sessions are removed when a new session opens, so no timer is needed for them.
             self.forget(now);
-            // A collected object counts as open since the application requested it.
+            // A collected object has counted as open since the application requested it.
             self.table.open += usize::from(collected.is_none());
             receiver.half_open = !is_vouched;
             self.census.half_open += u32::from(!is_vouched);

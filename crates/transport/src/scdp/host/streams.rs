@@ -1,5 +1,5 @@
-//! Messages that carry requests. The application extends them block by block while they are sent, and either
-//! end may stop them.
+//! Messages that contain requests or answers. The application extends a message block by block while it is sent, and
+//! either end may stop it.
 
 use super::{Host, Outlook};
 use crate::receiver_driven::Streams;
@@ -47,7 +47,7 @@ impl<C: Codec> Streams for Host<C> {
 
     fn refuse(&mut self, now: Time, flow: FlowId) {
         let refused = self.table.refuse(now, flow, Receiver::refuse);
-        // A refused session stays in memory for its time-wait.
+        // A refused session stays in memory until its time-wait ends.
         self.census.waiting += usize::from(refused);
     }
 

@@ -19,7 +19,7 @@ impl<C: Codec> Host<C> {
             let found = sender.find_stragglers(now);
             let found = found.into_iter().map(|one| Event::Straggling(flow, one));
             self.table.events.extend(found);
-            // The session may be over now, because stragglers were dropped.
+            // The session may have ended now, because stragglers were dropped.
             if sender.is_over() {
                 // If all receivers were dropped, no receiver has the object.
                 let ends = if sender.delivered {
@@ -35,11 +35,10 @@ impl<C: Codec> Host<C> {
         }
     }
 
-    /// Handles the timer `key` that was due at `at`. A collection fails if no packet of its senders has
-    /// arrived.
+    /// Handles the timer `key` that was due at `at`. A collection fails if no packet of its senders has arrived.
     fn give_up_collection(&mut self, at: Time, key: SessionKey) {
         let port = key.generation as u16;
-        // The timer of a removed receiver also comes here. Its key differs from the key of every collection.
+        // The timer of a removed receiver also reaches this code. Its key differs from the key of every collection.
         let Some(collection) = self.collections.get(&port) else {
             return;
         };
@@ -59,7 +58,8 @@ impl<C: Codec> Host<C> {
             return;
         };
         self.table.open -= 1;
-        // An object that the application collects or reads has an event for its failure. Others end silently.
+        // If the application collects or reads the object, it gets an event for the failure. Other sessions end without
+        // an event.
         let flow = receiver.flow();
         if receiver.is_collected() {
             let receipt = receiver.receipt().unwrap_or_default();
@@ -78,7 +78,7 @@ impl<C: Codec> Host<C> {
                 self.give_up_collection(at, key);
                 continue;
             };
-            // An entry with another time is stale: an earlier timer of the session has replaced it.
+            // An entry with another time is stale, because an earlier timer of the session has replaced it.
             if at != receiver.timer_at {
                 continue;
             }
@@ -86,7 +86,7 @@ impl<C: Codec> Host<C> {
             if receiver.complete {
                 continue;
             }
-            // The deadline may have moved to a later time since the timer was added.
+            // The deadline may have moved to a later time since the timer entry was added.
             let due = receiver
                 .deadline(now, &self.config)
                 .is_some_and(|due| due <= now);

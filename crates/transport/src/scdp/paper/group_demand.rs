@@ -1,9 +1,9 @@
-//! Demand of a group of receivers. Every symbol goes to all receivers, so the sender waits until each
-//! receiver that is not done has a pull pending (SCDP paper, section IV-D). The pull may be for any block. So
-//! no receiver gets more symbols than it has pulled.
+//! Demand of a group of receivers. Every symbol is sent to all receivers. So the sender waits until each receiver that
+//! is not done has a pull pending (SCDP paper, section IV-D). The pull may be for any block. So no receiver gets more
+//! symbols than it has pulled.
 //!
-//! The symbol belongs to the lowest block of which a receiver has requested more symbols than were sent. For
-//! receivers that already have this block, the symbol is wasted.
+//! The symbol belongs to the lowest block of which a receiver has requested more symbols than were sent. Receivers that
+//! already have this block cannot use the symbol.
 
 use crate::scdp::common::header::ScdpHeader;
 use crate::scdp::common::receivers::Receivers;
@@ -20,12 +20,12 @@ impl GroupDemand {
         }
     }
 
-    /// Processes a pull of a receiver. Returns `false` if its block is too far ahead.
+    /// Processes a pull of a receiver. Returns `false` if the block of the pull is too far ahead.
     pub(crate) fn pull(&mut self, receiver: usize, header: &ScdpHeader, most: u32) -> bool {
         let receivers = &mut self.receivers;
-        // All receivers have the blocks before the first one, so no state is needed for them.
+        // All receivers have the blocks before the first stored block, so no state is needed for them.
         if header.block >= receivers.first() {
-            // The limit keeps a faulty receiver from requesting without end.
+            // This limit prevents that a faulty receiver requests without end.
             let allowed = receivers.sent_of(header.block).saturating_add(most);
             let Some(wanted) = receivers.wanted(receiver, header.block) else {
                 return false;
@@ -38,8 +38,8 @@ impl GroupDemand {
         true
     }
 
-    /// Returns the block of the symbol that may be sent now. The search covers the blocks that receivers have
-    /// open.
+    /// Returns the block of the symbol that may be sent now, if any. The search covers only the blocks that receivers
+    /// have open.
     pub(crate) fn next(&self) -> Option<u32> {
         let receivers = &self.receivers;
         if receivers.open().any(|one| receivers.holds_up(one)) {

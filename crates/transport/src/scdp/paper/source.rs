@@ -1,4 +1,4 @@
-//! State of one sender of a session, at the receiver.
+//! State of one sender of a session, at the receiver in paper mode.
 
 use crate::Share;
 use crate::scdp::config::ScdpConfig;
@@ -8,7 +8,7 @@ use tailcut_units::{Duration, FiveTuple, FlowId, Time};
 /// Reciprocal weight of a new sample in the smoothed answer time (1/8, as in RFC 6298).
 const SMOOTHING: u64 = 8;
 
-/// Criteria by which the receiver judges a source, if there are several sources.
+/// Criteria by which the receiver decides whether a source is late, if there are several sources.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Judge {
     pub(crate) now: Time,
@@ -23,37 +23,37 @@ struct Requests {
     asked: u32,
     /// Number of symbols that the source pushes without a pull.
     pushed: u32,
-    /// Number of symbols on their way: pushed or requested, and not arrived in any form.
+    /// Number of pending symbols: pushed or requested, and not arrived, whole or trimmed.
     coming: u32,
-    /// With several senders: request time of each symbol on its way, oldest first. A symbol does not show which request
-    /// it answers, so it counts as the answer to the oldest request.
+    /// With several senders: request time of each pending symbol, oldest first. A symbol does not show which request it
+    /// answers, so it counts as the answer to the oldest request.
     asked_at: VecDeque<Time>,
 }
 
 #[derive(Debug)]
 pub(crate) struct Source {
-    /// Addresses of the pulls, with this host as the source.
+    /// Addresses of the pulls that this host sends, so this host is the source.
     pub(crate) tuple: FiveTuple,
-    /// The source's name for the session.
+    /// Number of the session at the source.
     pub(crate) session: FlowId,
-    /// Number of symbols that the source pushes. The receiver then keeps this number of symbols on their way.
+    /// Number of symbols that the source pushes. After that, the receiver keeps this number of symbols pending.
     window: u32,
     share: Share,
-    /// Number of symbols of open blocks on their way.
+    /// Number of pending symbols of open blocks.
     coming: u32,
-    /// Total pulls so far.
+    /// Total number of pulls so far.
     pulls: u32,
-    /// In a group: number of pushed and pulled symbols on their way. They may belong to any block that a receiver
-    /// wants. `None` if all symbols are for this receiver. Then only symbols of open blocks count.
+    /// In a group: number of pending symbols, pushed and pulled. They may belong to any block that a receiver needs.
+    /// `None` if all symbols are for this receiver. Then only symbols of open blocks count.
     to_group: Option<u32>,
-    /// Requests for each open block, starting with the first.
+    /// Requests for each open block, starting with the first open block.
     blocks: VecDeque<Requests>,
-    /// Number of pushed symbols that have not arrived in any form. The source sends them all at once, so only the last
-    /// of them shows how long an answer takes.
+    /// Number of pushed symbols that have not arrived, whole or trimmed. The source sends them all at once, so only the
+    /// last of them shows how long an answer takes.
     pushes_left: u32,
     /// Smoothed time from a pull to its answer. `None` before the first answer.
     answers_in: Option<Duration>,
-    /// Whether only one symbol may be on its way, after a timeout and until that symbol arrives.
+    /// Whether only one symbol may be pending. This applies after a timeout, until that symbol arrives.
     probing: bool,
     timeouts: u32,
     waits_since: Time,
@@ -61,7 +61,7 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Returns a source that pushes `window` symbols of its share. `open` blocks are open.
+    /// Returns a source that pushes `window` symbols. The session has `open` open blocks.
     pub(crate) fn new(
         now: Time,
         (tuple, session): (FiveTuple, FlowId),
@@ -92,15 +92,14 @@ impl Source {
         self.blocks.push_back(Requests::default());
     }
 
-    /// Removes the first open block, which is complete. Its symbols that are still on their way are not
-    /// needed.
+    /// Removes the first open block, which is complete. Pending symbols of this block are no longer needed.
     pub(crate) fn close_block(&mut self) {
         if let Some(requests) = self.blocks.pop_front() {
             self.coming -= requests.coming;
         }
     }
 
-    /// Returns whether other hosts also send to the session. Then they can replace a slow source.
+    /// Returns whether other hosts also send to the session, so that they can replace a slow source.
     fn has_others(&self) -> bool {
         self.share.of > 1
     }
@@ -109,7 +108,7 @@ impl Source {
     pub(crate) fn push(&mut self, now: Time, place: usize, count: u32) {
         let has_others = self.has_others();
         let requests = &mut self.blocks[place];
-        // The times show which symbols are late, so that another source can take them over.
+        // These times show which symbols are late, so that another source can replace them.
         if has_others {
             requests.asked_at.extend((0..count).map(|_| now));
             self.pushes_left += count;
@@ -125,15 +124,15 @@ impl Source {
         self.to_group.get_or_insert(self.coming);
     }
 
-    /// Returns whether the block at `place`, with `k` source symbols, has source symbols of this share that
-    /// were neither pushed nor requested.
+    /// Returns whether the source still has source symbols of the block at `place` that were neither pushed nor
+    /// requested. The block has `k` source symbols in all.
     pub(crate) fn has_source_symbols(&self, place: usize, k: u32) -> bool {
         let requests = &self.blocks[place];
         requests.pushed.saturating_add(requests.asked) < self.share.of_first(k)
     }
 
-    /// Requests a symbol of the block at `place`, which has `k` source symbols. Returns the number of symbols
-    /// of the block requested so far, and whether only a repair symbol can answer.
+    /// Requests a symbol of the block at `place`, which has `k` source symbols. Returns the number of symbols of the
+    /// block requested so far, and whether the answer must be a repair symbol.
     #[inline]
     pub(crate) fn ask(&mut self, now: Time, place: usize, k: u32) -> (u32, bool) {
         let has_others = self.has_others();
@@ -147,7 +146,7 @@ impl Source {
         let sent = requests.pushed.saturating_add(requests.asked);
         let asked = (requests.asked, sent > self.share.of_first(k));
         self.waits_since = now;
-        // In a group, an earlier pull may still be unused. It then serves this request too.
+        // In a group, an earlier pull may still be unused. This pull then serves the new request too.
         if self.to_group.is_none() || self.lacks_pull() {
             self.pull();
         }
@@ -161,22 +160,21 @@ impl Source {
         }
     }
 
-    /// Returns whether one more pull is needed, because a pull was used by a symbol that this receiver did
-    /// not request.
+    /// Returns whether one more pull is needed, because a symbol that this receiver did not request has used a pull.
     #[inline]
     pub(crate) fn lacks_pull(&self) -> bool {
         self.to_group.is_some_and(|pulled| pulled < self.coming)
     }
 
-    /// Pulls once more for the symbols already requested. Returns the number of symbols requested of the
-    /// first open block.
+    /// Sends one more pull for the symbols already requested. Returns the number of symbols requested of the first open
+    /// block.
     pub(crate) fn pull_again(&mut self, now: Time) -> u32 {
         self.waits_since = now;
         self.pull();
         self.asked_of(0)
     }
 
-    /// Returns the total of pulls so far.
+    /// Returns the total number of pulls so far.
     #[inline]
     pub(crate) fn pulls(&self) -> u32 {
         self.pulls
@@ -191,12 +189,11 @@ impl Source {
         self.probing = false;
     }
 
-    /// Records that a symbol has arrived in some form. `place` is the place of its block, if the block is open.
-    /// `to_group` shows whether other receivers get the symbol too. Returns whether a symbol of this block was on its
-    /// way.
+    /// Records that a symbol has arrived, whole or trimmed. `place` is the position of its block, if the block is open.
+    /// `to_group` is true if other receivers get the symbol too. Returns whether a symbol of this block was pending.
     #[inline]
     pub(crate) fn arrive(&mut self, now: Time, place: Option<usize>, to_group: bool) -> bool {
-        // Every symbol uses up one pull of this receiver, even if another receiver requested the symbol.
+        // Every symbol uses one pull of this receiver, even if another receiver requested the symbol.
         if let Some(pulled) = &mut self.to_group {
             *pulled = pulled.saturating_sub(1);
         }
@@ -219,7 +216,7 @@ impl Source {
 
     /// Adds a sample to the smoothed answer time.
     fn measure_answer(&mut self, took: Duration) {
-        // The source pushes its symbols at once. So only the last of them is a sample of the answer time.
+        // The source pushes its symbols at once, so only the last of them is a sample of the answer time.
         self.pushes_left = self.pushes_left.saturating_sub(1);
         if self.pushes_left > 0 {
             return;
@@ -236,16 +233,16 @@ impl Source {
         self.answers_in.filter(|_| !self.is_silent())
     }
 
-    /// Returns the time from which the source counts as silent, unless a packet arrives before. Returns `None` if the
-    /// source owes no symbols.
+    /// Returns the time at which the source starts to count as silent, unless a packet arrives before. Returns `None`
+    /// if no symbols are pending.
     fn silent_at(&self, patience: Duration) -> Option<Time> {
         let oldest = |requests: &Requests| requests.asked_at.front().copied();
         let owes_since = self.blocks.iter().filter_map(oldest).min()?;
         Some(self.heard_at.max(owes_since).saturating_add(patience))
     }
 
-    /// Returns whether the receiver should not wait for symbols that the source owes, because it is slow or
-    /// silent.
+    /// Returns whether the receiver should not wait for the pending symbols of this source, because the source is slow
+    /// or silent.
     pub(crate) fn is_behind(&self, judge: Judge) -> bool {
         let silent_at = self.silent_at(judge.patience);
         silent_at.is_some_and(|silent_at| self.is_slow(judge) || silent_at <= judge.now)
@@ -256,8 +253,8 @@ impl Source {
         answers_in.is_some_and(|answers_in| answers_in > judge.patience)
     }
 
-    /// Returns how many symbols of the block at `place` are late. If the source is behind, all its symbols
-    /// are late.
+    /// Returns the number of late symbols of the block at `place`. If the source is slow or silent, all its pending
+    /// symbols are late.
     pub(crate) fn late_of(&self, place: usize, judge: Judge) -> u32 {
         let Some(requests) = self.blocks.get(place) else {
             return 0;
@@ -286,7 +283,8 @@ impl Source {
         Time::earlier(late_at, Some(silent_at))
     }
 
-    /// Counts `symbols` symbols of the block at `place` as requested, because the sender counts them as sent.
+    /// Counts `symbols` symbols of the block at `place` as requested, because the sender counts them as sent to this
+    /// receiver.
     pub(crate) fn count_as_asked(&mut self, place: usize, symbols: u32) {
         let requests = &mut self.blocks[place];
         requests.asked = requests.asked.saturating_add(symbols);
@@ -297,7 +295,7 @@ impl Source {
         self.blocks.get(place).map_or(0, |requests| requests.asked)
     }
 
-    /// Stops waiting for all symbols that the source owes. Returns whether the source owed any symbols.
+    /// Stops waiting for all pending symbols of the source. Returns whether there were any.
     pub(crate) fn release_from_debt(&mut self) -> bool {
         self.pushes_left = 0;
         for requests in &mut self.blocks {
@@ -313,7 +311,7 @@ impl Source {
         self.waits_since = now;
     }
 
-    /// Returns whether less than a window of symbols is on its way.
+    /// Returns whether fewer symbols than a window are pending.
     #[inline]
     pub(crate) fn has_room(&self) -> bool {
         let window = if self.probing { 1 } else { self.window };
@@ -330,14 +328,14 @@ impl Source {
         self.coming > 0
     }
 
-    /// Returns the time at which the requested symbols are overdue.
+    /// Returns the time at which the pending symbols are overdue.
     #[inline]
     pub(crate) fn overdue_at(&self, config: &ScdpConfig) -> Time {
         let span = config.backed_off(self.timeouts);
         self.waits_since.saturating_add(span)
     }
 
-    /// Treats all requests as lost. Returns, for each open block, the number of symbols that will not arrive.
+    /// Treats all requests as lost. Returns the number of lost symbols for each open block.
     pub(crate) fn give_up_requests(&mut self, now: Time) -> impl Iterator<Item = u32> {
         self.timeouts = self.timeouts.saturating_add(1);
         self.waits_since = now;
@@ -351,7 +349,7 @@ impl Source {
         })
     }
 
-    /// Returns whether the source has been silent for too many timeouts.
+    /// Returns whether the source has sent nothing during too many timeouts in a row.
     pub(crate) fn is_given_up(&self, config: &ScdpConfig) -> bool {
         self.timeouts > config.max_timeouts
     }

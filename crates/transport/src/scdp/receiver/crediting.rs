@@ -1,5 +1,5 @@
-//! Receiver in credit mode ([`Mode::Credit`](crate::scdp::Mode::Credit)). Each source has a window, and owes
-//! symbols of the blocks that are assigned to it.
+//! Receiver in credit mode ([`Mode::Credit`](crate::scdp::Mode::Credit)). Each source has a window, and each needed
+//! symbol is assigned to one source.
 
 use super::Receiver;
 use crate::scdp::common::block::State;
@@ -14,13 +14,13 @@ use crate::{Condition, Ecn, Header, Segment};
 use tailcut_units::{Duration, Time};
 
 impl Receiver {
-    /// Returns whether the receiver gives credits.
+    /// Returns whether the receiver is in credit mode.
     #[inline]
     pub(crate) fn gives_credits(&self) -> bool {
         !self.lines.is_empty()
     }
 
-    /// Returns the counts of the symbols requested from the source of a segment.
+    /// Returns the counts of the symbols that were requested from the source of a segment.
     pub(crate) fn balance(&self, segment: &Segment) -> Option<Balance> {
         let from = (segment.tuple.src, segment.tuple.src_port);
         let mut all = self.sources.iter().zip(&self.lines);
@@ -30,13 +30,13 @@ impl Receiver {
         source.map(|(_, line)| line.credits.balance())
     }
 
-    /// Returns the number of credits in the last pull. The requested symbols will use the host's link, so the pull
-    /// queue charges them.
+    /// Returns the number of credits in the last pull. The pull queue is charged for them, because the requested
+    /// symbols will use the host's link.
     pub(crate) fn last_credits(&self) -> u32 {
         self.last_credits
     }
 
-    /// Processes a symbol or its header. Returns `false` if it is invalid.
+    /// Processes a symbol or a trimmed header. Returns `false` if it is invalid.
     pub(super) fn on_credit_symbol<C: Codec>(
         &mut self,
         now: Time,
@@ -56,7 +56,7 @@ impl Receiver {
             return true;
         }
         let trimmed = segment.condition == Condition::Trimmed;
-        // Only the line knows the round trip and `may_grow`, and it fills them in.
+        // `CreditedSender` sets the round trip and `may_grow`, because only it knows them.
         let arrival = Arrival {
             now,
             number: header.pull,
@@ -84,7 +84,7 @@ impl Receiver {
             }
             self.receipt.in_vain += u32::from(enough || (!trimmed && !new));
             if new && used == Use::Late {
-                // The symbol was not lost after all.
+                // The symbol was not lost, although it had counted as lost.
                 self.lines[from].count(Some(place));
                 self.lines[from].credits.on_spurious();
             }
@@ -98,11 +98,11 @@ impl Receiver {
         true
     }
 
-    /// Returns the place of a block that is not complete. Opens the blocks up to it, as far as allowed,
-    /// because a group also gets symbols that other receivers have requested.
+    /// Returns the position of a block that is not complete. Opens all blocks up to this block, if allowed, because a
+    /// group also gets symbols that other receivers have requested.
     fn place_of(&mut self, block: u32) -> Option<usize> {
         let place = block.checked_sub(self.first)?;
-        // The second limit bounds the number of open blocks, for any block number in a packet.
+        // The second limit bounds the number of open blocks for any block number that a packet contains.
         if block >= self.openable || place >= MAX_WINDOW {
             return None;
         }
@@ -119,13 +119,13 @@ impl Receiver {
             self.lines.iter_mut().for_each(|line| line.cancel(place));
             return;
         }
-        // Only a complete block causes a pull at once (`cancel`). The next pull reports a smaller need.
+        // Only a complete block causes a pull at once (`cancel`). For a smaller need, the next pull is early enough.
         if let [only] = &mut *self.lines {
             let spare = only.assigned(place).saturating_sub(needs);
             only.take_back(place, spare);
             return;
         }
-        // Symbols are taken back one by one from the line with most, so that all lines keep a share.
+        // Symbols are withdrawn one by one from the source with most symbols, so that all sources keep some symbols.
         let mut spare = self.assigned(place).saturating_sub(needs);
         while spare > 0 {
             let most = self
@@ -147,8 +147,8 @@ impl Receiver {
         self.lines.iter().map(|line| line.assigned(place)).sum()
     }
 
-    /// Processes lost symbols. When all blocks are open, the first incomplete block gets extra symbols.
-    /// Otherwise a failed decoding would cost a round trip in which nothing else can be requested.
+    /// Processes lost symbols. If all blocks are open, the first incomplete block gets extra symbols. Otherwise a
+    /// failed decoding would cost a round trip in which nothing else can be requested.
     fn on_lost(&mut self, lost: u32, config: &ScdpConfig) {
         if lost > 0 && !self.has_unopened() {
             let mut open = self.blocks.iter_mut();
@@ -158,7 +158,7 @@ impl Receiver {
         }
     }
 
-    /// Processes a status: a source reports how many symbols it has sent, and may request an answer.
+    /// Processes a status: a source reports the number of symbols that it has sent, and may request an answer.
     pub(crate) fn on_status(
         &mut self,
         now: Time,
@@ -180,7 +180,7 @@ impl Receiver {
         true
     }
 
-    /// Processes a repeated offer. The source may not have received any answer yet.
+    /// Processes a repeated offer. The source may have received no answer so far.
     pub(crate) fn on_offer_again(&mut self, now: Time, segment: &Segment) -> bool {
         let from = self
             .source_of(&segment.tuple)
@@ -195,7 +195,7 @@ impl Receiver {
         true
     }
 
-    /// Returns the first block, at place `from` or later, that needs symbols not assigned to any source.
+    /// Returns the position of the first block, at `from` or later, that needs symbols not assigned to any source.
     #[inline]
     fn unassigned(&self, from: usize) -> Option<usize> {
         let places = from.min(self.blocks.len())..self.blocks.len();
@@ -211,20 +211,19 @@ impl Receiver {
         self.may_open() || self.unassigned(0).is_some()
     }
 
-    /// Returns the time within which each of several sources should answer: twice the round trip of the
-    /// fastest.
+    /// Returns the time within which each of several sources should answer: twice the round trip of the fastest source.
     fn patience(&self) -> Option<Duration> {
         let heard = self.lines.iter().filter(|line| !line.is_silent());
         let fastest = heard.filter_map(|line| line.control.round_trip()).min()?;
         Some(fastest * 2)
     }
 
-    /// Returns a block of which a late source owes symbols, and that source. It applies when all needed
-    /// symbols are assigned.
+    /// Returns a block with symbols that are assigned to a late source, and the position of that source. It applies
+    /// when all needed symbols are assigned.
     fn overdue(&self, now: Time) -> Option<(usize, usize)> {
         let patience = self.patience()?;
         let is_behind = |line: &&CreditedSender| line.is_behind(now, patience);
-        // Usually no source is behind, and this check saves the search through the blocks.
+        // Usually no source is late, and this check avoids the search through the blocks.
         if !self.lines.iter().any(|line| is_behind(&line)) {
             return None;
         }
@@ -258,7 +257,7 @@ impl Receiver {
         unassigned || self.may_take_over(now, at)
     }
 
-    /// Returns whether the source at `at` may take over symbols from a late source.
+    /// Returns whether the source at `at` may replace symbols of a late source.
     fn may_take_over(&self, now: Time, at: usize) -> bool {
         let patience = self.patience();
         patience.is_some_and(|patience| !self.lines[at].is_behind(now, patience))
@@ -266,7 +265,7 @@ impl Receiver {
             && self.overdue(now).is_some_and(|(_, behind)| behind != at)
     }
 
-    /// Returns the next source to ask.
+    /// Returns the source that receives the next pull, if any.
     #[inline]
     fn next_line(&self, now: Time) -> Option<usize> {
         let unassigned = self.has_unassigned();
@@ -284,8 +283,8 @@ impl Receiver {
         self.next_line(now).is_some()
     }
 
-    /// Assigns one more symbol to the source at `at`. Returns `false` if none is needed. The search starts at
-    /// the place `from`, before which no block needs symbols, and updates `from`.
+    /// Assigns one more symbol to the source at `at`. Returns `false` if no symbol is needed. The search starts at the
+    /// position `from` and updates it. No block before `from` needs symbols.
     fn assign(&mut self, now: Time, at: usize, from: &mut usize) -> bool {
         if let Some(place) = self.unassigned(*from) {
             self.lines[at].assign(now, place, 1, false);
@@ -296,7 +295,7 @@ impl Receiver {
         if self.may_open() {
             self.open_block();
             let place = self.blocks.len() - 1;
-            // A new block needs at least one symbol, and none is assigned yet.
+            // A new block needs at least one symbol, and no symbol of it is assigned yet.
             self.lines[at].assign(now, place, 1, false);
             return true;
         }
@@ -311,8 +310,8 @@ impl Receiver {
         true
     }
 
-    /// Returns a pull that gives the next source as many credits as fit. The caller has checked that a pull may be
-    /// sent.
+    /// Returns a pull that gives the next source as many credits as the window and the pace admit. The caller has
+    /// checked that a pull may be sent.
     pub(super) fn give(&mut self, now: Time) -> Segment {
         let at = self.next_line(now).unwrap_or(0);
         let several = self.lines.len() > 1;
@@ -320,7 +319,7 @@ impl Receiver {
         let batch = self.lines[at].control.batch();
         let paced = self.lines[at].paced(now);
         let most = match several {
-            // The pull gives only one batch, so that the other sources get their turns.
+            // The pull gives only one batch, so that the other sources get their turns too.
             true => batch,
             false => window,
         }
@@ -330,14 +329,14 @@ impl Receiver {
             let line = &self.lines[at];
             let in_flight = line.credits.in_flight() + credits;
             let has_room = in_flight < window && credits < most;
-            // The source owes a symbol for which it has no credit, so it gets one.
+            // A symbol without a credit is assigned to the source, so the source gets a credit.
             if line.total() > in_flight {
                 if !has_room {
                     break true;
                 }
                 credits += 1;
             } else {
-                // All owed symbols have credits. A new symbol uses a spare credit, if the source has one.
+                // All assigned symbols have credits. A new symbol uses a spare credit, if the source has one.
                 let spare = in_flight > line.total();
                 if !spare && !has_room {
                     break true;
@@ -349,8 +348,8 @@ impl Receiver {
             }
         };
         let room = window.saturating_sub(self.lines[at].credits.in_flight() + credits);
-        // The window may grow only while it limits the receiver. Room for less than a batch counts as a full window,
-        // because it gives no pull (`has_room`).
+        // The window may grow only while it limits the receiver. It counts as full if it admits less than a batch,
+        // because then no pull leaves (`has_room`).
         let limited = is_held && (room < batch || credits >= paced);
         let first = self.first;
         let header = self.lines[at].pull(now, first, (credits, renewed, limited));
@@ -364,17 +363,18 @@ impl Receiver {
         self.control(at, Header::Credit(header))
     }
 
-    /// Returns the earliest time at which a source is overdue, or is so late that another source can take over.
+    /// Returns the earliest time at which a source is overdue, or is so late that another source can replace its
+    /// symbols.
     pub(super) fn lines_due_at(&self, now: Time, config: &ScdpConfig) -> Option<Time> {
         let due = |line: &CreditedSender| {
-            // With several sources, this source may have to take over symbols of another source.
+            // With several sources, this source may have to replace symbols of another source.
             let held = line
                 .held_until(now)
                 .filter(|_| self.lines.len() > 1 || line.lacks_credit() || self.has_unassigned());
             Time::earlier(line.overdue_at(config), held)
         };
         let overdue = self.lines.iter().filter_map(due).min();
-        // Another source takes over late symbols only if all needed symbols are assigned and no pull waits.
+        // Another source replaces late symbols only if all needed symbols are assigned and no pull waits.
         if self.lines.len() == 1 || self.in_pull_queue || self.has_unassigned() {
             return overdue;
         }
@@ -383,7 +383,7 @@ impl Receiver {
                 .lines
                 .iter()
                 .filter_map(|line| line.silent_at(patience));
-            // With a time in the past, the timer would expire again at once.
+            // If the time were in the past, the timer would expire again at once.
             at.filter(|at| *at > now).min()
         });
         Time::earlier(overdue, late)

@@ -64,7 +64,7 @@ impl Receiver {
         true
     }
 
-    /// Processes the decodings that have ended by now.
+    /// Processes the decodings that have ended at `now`.
     pub(super) fn finish_decodings<C: Codec>(&mut self, now: Time, codec: &mut C) {
         for place in 0..self.blocks.len() {
             let block = &mut self.blocks[place];
@@ -78,8 +78,8 @@ impl Receiver {
                 block.state = State::Whole;
             } else {
                 block.on_failure();
-                // The sources owed nothing for this block while it was decoded, so their timeouts start now.
-                // In credit mode a source that owes nothing has no timeout.
+                // No symbols of this block were pending while it was decoded, so the timeouts of the sources start now.
+                // In credit mode a source without assigned symbols has no timeout.
                 for source in &mut self.sources {
                     source.wait_from(now);
                 }
@@ -89,7 +89,7 @@ impl Receiver {
         self.pass_on_whole_blocks();
     }
 
-    /// Delivers blocks if the block at `place`, of which a symbol has arrived, is complete.
+    /// Delivers complete blocks, if the block at `place` is complete. A symbol of this block has just arrived.
     #[inline]
     pub(super) fn pass_on_from(&mut self, place: Option<usize>) {
         let block = place.and_then(|place| self.blocks.get(place));
@@ -99,7 +99,7 @@ impl Receiver {
     }
 
     pub(super) fn pass_on_whole_blocks(&mut self) {
-        // Before blocks are removed, because only blocks in the list can be reported.
+        // Blocks are reported before they are removed, because only blocks in the list can be reported.
         if self.has_reader() {
             self.tell_blocks();
         }

@@ -10,8 +10,8 @@ use alloc::vec::Vec;
 use tailcut_units::Time;
 
 impl Receiver {
-    /// Returns whether a pull may be sent. Either symbols are needed and a source has less than its window on
-    /// its way, or symbols are late and another source has room for them.
+    /// Returns whether a pull may be sent. Either symbols are needed and a source has less than its window pending, or
+    /// symbols are late and another source can replace them.
     #[inline]
     pub(crate) fn can_pull(&self, now: Time) -> bool {
         if self.complete {
@@ -33,14 +33,14 @@ impl Receiver {
         }
     }
 
-    /// Returns whether a pull must be repeated. Only a group needs this, and it has one sender.
+    /// Returns whether a pull must be repeated. This happens only in a group, which has one sender.
     #[inline]
     fn lacks_pull(&self) -> bool {
         self.in_group && self.sources[0].lacks_pull()
     }
 
-    /// Returns the source whose turn it is. A silent source is skipped while others answer. A packet that
-    /// still arrives from it makes it eligible again.
+    /// Returns the source whose turn it is. A silent source is skipped while other sources answer. When a packet
+    /// arrives from a silent source, it gets its turns again.
     #[inline]
     fn next_source(&self) -> Option<usize> {
         if let [only] = &*self.sources {
@@ -49,9 +49,9 @@ impl Receiver {
         self.next_source_that(|_| true)
     }
 
-    /// Returns the next source in turn for which `may` is true.
+    /// Returns the next source in turn for which `may` returns true.
     fn next_source_that(&self, may: impl Fn(&Source) -> bool) -> Option<usize> {
-        // If all sources are silent, none is skipped. Otherwise nothing could be requested any more.
+        // If all sources are silent, no source is skipped. Otherwise nothing could be requested any more.
         let all_silent = self.sources.iter().all(Source::is_silent);
         let count = self.sources.len();
         (0..count)
@@ -62,8 +62,8 @@ impl Receiver {
             })
     }
 
-    /// Returns the source for a symbol of the block at `place`, if one has room. Sources with source symbols
-    /// of this block come first, because the block then needs no decoding.
+    /// Returns the source for a symbol of the block at `place`, if a source has window left. Sources that have source
+    /// symbols of this block come first, because source symbols need no decoding.
     #[inline]
     fn next_source_for(&self, place: usize) -> Option<usize> {
         if self.sources.len() > 1 {
@@ -76,7 +76,8 @@ impl Receiver {
         self.next_source()
     }
 
-    /// Returns the criteria for several sources: each may take twice the answer time of the fastest.
+    /// Returns the criteria for late sources, if there are several: each may take twice the answer time of the fastest
+    /// source.
     fn judge(&self, now: Time) -> Option<Judge> {
         let answers_in = self.sources.iter().filter_map(Source::answers_in);
         let fastest = answers_in.min()?;
@@ -84,8 +85,8 @@ impl Receiver {
         Some(Judge { now, patience })
     }
 
-    /// Returns the block and the source for a request that replaces a late symbol. It applies to several
-    /// sources, when all needed symbols are already requested.
+    /// Returns the block and the source for a request that replaces a late symbol. Such a request needs several
+    /// sources, and all needed symbols must be requested already.
     #[inline(never)]
     fn find_overdue(&self, now: Time) -> Option<(usize, usize)> {
         let judge = self.judge(now)?;
@@ -99,7 +100,7 @@ impl Receiver {
         Some((place, at))
     }
 
-    /// Returns whether a symbol is needed that was not requested.
+    /// Returns whether a symbol is needed that was not yet requested.
     #[inline]
     pub(super) fn is_in_need(&self) -> bool {
         self.may_open() || self.lacks_symbols()
@@ -110,13 +111,13 @@ impl Receiver {
         self.blocks.iter().any(|block| block.needs() > 0)
     }
 
-    /// Returns whether there is an unopened block with room for it.
+    /// Returns whether a block may be opened now.
     #[inline]
     pub(super) fn may_open(&self) -> bool {
         self.first + (self.blocks.len() as u32) < self.openable
     }
 
-    /// Returns whether there are unopened blocks.
+    /// Returns whether some blocks are not open yet.
     #[inline]
     pub(super) fn has_unopened(&self) -> bool {
         self.first + (self.blocks.len() as u32) < self.object.blocks()
@@ -154,19 +155,19 @@ impl Receiver {
         let block = &mut self.blocks[place];
         block.coming += 1;
         if repair {
-            // The block will have to be decoded.
+            // The answer will be a repair symbol, so the block will have to be decoded.
             block.on_loss(config.overhead);
         }
         self.pull_of(now, at, number, pull)
     }
 
-    /// Returns the pull that was just counted at a source. `pull` is the number of symbols of the block requested from
-    /// this source.
+    /// Returns the pull that was just counted at a source. `pull` is the number of symbols of the block that were
+    /// requested from this source.
     pub(super) fn pull_of(&self, now: Time, source: usize, block: u32, pull: u32) -> Segment {
         let is_last = !self.has_unopened() && !self.lacks_symbols();
         let header = ScdpHeader {
             kind: ScdpKind::Pull,
-            // A repeated pull, or a pull for a late symbol, would still follow this one.
+            // A repeated pull, or a pull for a late symbol, would follow this pull, so this pull is not the last.
             fin: is_last && !self.lacks_pull() && !self.is_overdue(now),
             block,
             pull,
@@ -183,20 +184,20 @@ impl Receiver {
         self.has_several_sources() && self.find_overdue(now).is_some()
     }
 
-    /// Returns whether there are several sources, so that one can replace another.
+    /// Returns whether there are several sources, so that one source can replace another.
     #[inline]
     pub(crate) fn has_several_sources(&self) -> bool {
         self.sources.len() > 1
     }
 
-    /// Returns a pull for each source that still owes symbols, once all blocks have enough symbols and only decoding
-    /// remains. The pulls report that the symbols are not needed.
+    /// Returns a pull for each source with pending symbols, when all blocks have enough symbols and only decoding
+    /// remains. The pulls report that these symbols are not needed.
     pub(crate) fn enough(&mut self) -> Vec<Segment> {
         let receives = |block: &Block| block.state == State::Receiving;
         if self.has_unopened() || self.blocks.iter().any(receives) {
             return Vec::new();
         }
-        // Symbols that are still on their way are not needed, so nothing waits for them any more.
+        // Pending symbols are not needed, so the session no longer waits for them.
         for block in &mut self.blocks {
             block.coming = 0;
         }
@@ -223,7 +224,7 @@ impl Receiver {
         words
     }
 
-    /// Returns the report that the object is complete, for each source.
+    /// Returns the reports that the object is complete, one for each source.
     pub(crate) fn done(&self) -> impl Iterator<Item = Segment> {
         (0..self.sources.len()).map(|source| {
             self.control(

@@ -1,4 +1,4 @@
-//! Delivery of single blocks to an application that reads them at its own rate. A window bounds the memory.
+//! Delivery of single blocks to an application that reads at its own rate. A window limits the memory.
 
 use super::Receiver;
 use crate::scdp::common::block::State;
@@ -21,17 +21,17 @@ pub(super) struct Reader {
     told: u64,
     /// Number of bytes that the application has read.
     consumed: u64,
-    /// Complete blocks that are to be reported.
+    /// Complete blocks whose reports wait.
     news: VecDeque<BlockRange>,
-    /// Number of symbols by block that arrived for a group while there was no room for the block. The sender counts
-    /// these symbols as sent.
+    /// Number of symbols of each block that arrived for a group while the window did not admit the block. The sender
+    /// counts these symbols as sent.
     missed: BTreeMap<u32, u32>,
-    /// Source that sent an unrequested symbol and so waits for an answer.
+    /// Position of the source that sent an unrequested symbol, so it waits for an answer.
     asks: Option<usize>,
 }
 
 impl Reader {
-    /// Returns the state for a session of `object`, or `None` if one of its blocks is larger than the window.
+    /// Returns the state for a session of `object`, or `None` if a block of the object is larger than the window.
     pub(super) fn new(order: BlockOrder, window: u64, object: &Object) -> Option<Box<Self>> {
         // Block 0 is one of the largest blocks, because long blocks come first.
         let fits = object.bytes_before(1) <= window;
@@ -48,7 +48,7 @@ impl Reader {
         })
     }
 
-    /// Returns the number of blocks, counted from the first, that may be open.
+    /// Returns the number of blocks, counted from the first, that may be open or complete.
     pub(super) fn openable(&self, object: &Object) -> u32 {
         object.blocks_within(self.consumed.saturating_add(self.window))
     }
@@ -77,7 +77,7 @@ impl Receiver {
         };
         for (number, block) in (self.first..).zip(&mut self.blocks) {
             let is_whole = block.state == State::Whole;
-            // In ascending order, a whole block waits for all blocks before it.
+            // In ascending order, a complete block waits for all blocks before it.
             if !is_whole && reader.order == BlockOrder::Ascending {
                 return;
             }
@@ -102,15 +102,14 @@ impl Receiver {
     /// Records that the application has read `bytes` more bytes of the reported blocks.
     pub(crate) fn consume(&mut self, bytes: u64) {
         if let Some(reader) = &mut self.reader {
-            // An application cannot have read more than was reported to it.
+            // An application cannot read more than was reported to it, so the number is limited.
             reader.consumed = reader.consumed.saturating_add(bytes).min(reader.told);
             self.openable = reader.openable(&self.object);
         }
     }
 
-    /// Processes a symbol, or its header, of a block that is not open. There may have been no room for the
-    /// block. The symbol is dropped, and is requested again when there is room. Returns `false` if the symbol
-    /// is invalid.
+    /// Processes a symbol or a trimmed header of a block that is not open, because the window may not admit the block
+    /// yet. The symbol is dropped, and requested again later. Returns `false` if the symbol is invalid.
     #[cold]
     pub(super) fn on_beyond(
         &mut self,
@@ -133,7 +132,7 @@ impl Receiver {
             self.in_group = true;
             source.join_group();
             source.arrive(now, None, true);
-            // Pushed symbols do not count as requested. The limit bounds the memory.
+            // Pushed symbols do not count as requested. The number of entries limits the memory.
             if !header.syn && reader.missed.len() < MAX_WINDOW as usize {
                 *reader.missed.entry(header.block).or_default() += 1;
             }
@@ -143,9 +142,9 @@ impl Receiver {
         true
     }
 
-    /// Records that a source sent a symbol of a block that needs none. If this receiver expects no other
-    /// symbols, because the application reads slowly or decoding takes long, the source may have had a
-    /// timeout and need an answer.
+    /// Records that a source sent a symbol of a block that needs none. This receiver may expect no other symbols,
+    /// because the application reads slowly or decoding takes long. The source may then have had a timeout and need an
+    /// answer.
     #[inline]
     pub(super) fn note_question(&mut self, from: usize, to_group: bool) {
         if self.has_reader() && !to_group {
@@ -156,8 +155,8 @@ impl Receiver {
         }
     }
 
-    /// Counts the symbols of the newly opened block at `place` that the group was sent while there was no
-    /// room.
+    /// Counts the symbols of the newly opened block at `place` that were sent to the group while the window did not
+    /// admit the block.
     pub(super) fn count_missed(&mut self, place: usize) {
         let number = self.first + place as u32;
         let missed = self.reader.as_mut().map(|reader| &mut reader.missed);
@@ -168,8 +167,8 @@ impl Receiver {
         }
     }
 
-    /// Returns a pull for a source that had a timeout. It shows that the session continues and which blocks
-    /// are complete. It requests nothing new.
+    /// Returns a pull for a source that had a timeout. The pull shows that the session continues, and which blocks are
+    /// complete. It requests nothing new.
     pub(crate) fn still_here(&mut self, now: Time) -> Option<Segment> {
         let source = self
             .reader

@@ -23,11 +23,11 @@ impl Window {
 /// ACK that acknowledges new data.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack {
-    /// Time of arrival.
+    /// Time at which the ACK arrived.
     pub now: Time,
     /// Payload bytes that the ACK acknowledges for the first time, at least 1.
     pub acked: u64,
-    /// Whether the ACK carries ECN-Echo.
+    /// Whether the ACK has the flag ECN-Echo.
     pub marked: bool,
     /// Cumulative acknowledgment: every byte before this offset has arrived.
     pub una: u64,
@@ -35,17 +35,17 @@ pub struct Ack {
     pub nxt: u64,
     /// Payload bytes of a full segment.
     pub mss: u64,
-    /// Whether the window may grow. It may not grow during recovery, on a marked ACK (RFC 3168), or if the
-    /// sender was held back by the application or the NIC and not by the window (RFC 9438, 5.8; RFC 7661).
+    /// Whether the window may grow. It may not grow during recovery or on a marked ACK (RFC 3168). It may not grow
+    /// either if the application or the NIC limited the sender, and not the window (RFC 9438, 5.8; RFC 7661).
     pub may_grow: bool,
     /// Largest number of bytes that one ACK adds in slow start (the limit L of RFC 3465): two segments, or one segment
-    /// after a timeout. `u64::MAX`: all acknowledged bytes count, and the bytes above `ssthresh` count towards
-    /// congestion avoidance, as in Linux.
+    /// after a timeout. With `u64::MAX` all acknowledged bytes count, and bytes above `ssthresh` count for congestion
+    /// avoidance, as in Linux.
     pub slow_start_limit: u64,
     /// Smoothed round-trip time; zero before the first sample.
     pub srtt: Duration,
-    /// Round-trip time that this ACK measured. `None` if it measured none: a sender times one segment at a time, and
-    /// none that it sent twice (Karn's algorithm).
+    /// Round-trip time that this ACK measured; `None` if it measured none. A sender times one segment at a time, and
+    /// never a segment that it sent twice (Karn's algorithm).
     pub rtt: Option<Duration>,
 }
 
@@ -68,8 +68,8 @@ impl Ack {
 pub struct Congested {
     /// Time at which the sender noticed the congestion.
     pub now: Time,
-    /// Payload bytes sent and not acknowledged, without the bytes of limited transmit (RFC 5681, 3.2). It
-    /// never exceeds the window.
+    /// Payload bytes sent and not acknowledged, without the bytes of limited transmit (RFC 5681, 3.2). The number never
+    /// exceeds the window.
     pub in_flight: u64,
     /// Payload bytes of a full segment.
     pub mss: u64,
@@ -78,9 +78,9 @@ pub struct Congested {
 /// Use of ECN by a controller.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EcnUse {
-    /// ECN only if the configuration turns it on, and then as in RFC 3168.
+    /// ECN as in RFC 3168, if the configuration turns it on.
     Classic,
-    /// ECN always. The receiver echoes every mark exactly (RFC 8257, 3.2).
+    /// ECN is always on. The receiver echoes every mark exactly (RFC 8257, 3.2).
     Accurate,
 }
 
@@ -91,15 +91,15 @@ pub enum EcnUse {
 pub trait CongestionControl: Debug + Send {
     /// Handles an ACK for new data. The sender also calls this during recovery.
     fn on_ack(&mut self, window: &mut Window, ack: &Ack);
-    /// Handles a loss that duplicate ACKs or SACK blocks showed; called at most once per window. Sets both
+    /// Handles a loss that duplicate ACKs or SACK blocks show. The sender calls this at most once per window. Sets both
     /// `ssthresh` and `cwnd`.
     fn on_loss(&mut self, window: &mut Window, congested: &Congested);
-    /// Handles the first expiry of the retransmission timer since data was acknowledged. The sender does not
-    /// call this during recovery, because `on_loss` has already handled that loss. Sets `ssthresh`; the
-    /// sender then sets `cwnd` to one segment.
+    /// Handles the first expiry of the retransmission timer since data was acknowledged. The sender does not call this
+    /// during recovery, because `on_loss` has already handled that loss. Sets `ssthresh`. The sender then sets `cwnd`
+    /// to one segment.
     fn on_timeout(&mut self, window: &mut Window, congested: &Congested);
-    /// Handles an ACK that carries ECN-Echo outside recovery; called at most once per window, after `on_ack`.
-    /// By default a mark counts as a loss (RFC 3168, 6.1.2).
+    /// Handles an ACK with ECN-Echo outside recovery. The sender calls this at most once per window, after `on_ack`. By
+    /// default a mark counts as a loss (RFC 3168, 6.1.2).
     fn on_mark(&mut self, window: &mut Window, congested: &Congested) {
         self.on_loss(window, congested);
     }

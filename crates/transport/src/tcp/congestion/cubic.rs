@@ -2,9 +2,9 @@
 //!
 //! Deviations
 //! - There is no HyStart++ (RFC 9406; [`super::HyStart`] is Linux's older HyStart).
-//! - A spurious congestion response is not rolled back (4.9).
-//! - A time in which the window is not the limit ends the epoch, and the next epoch starts from the window of
-//!   that moment. The RFC (5.8) only requires that such a time does not count.
+//! - A spurious reduction of the window is not undone (4.9).
+//! - If the window is not the limit for some time, the epoch ends, and the next epoch starts with the current window.
+//!   The RFC (5.8) only requires that such a time does not count.
 //! - After a timeout the window grows towards the old `w_max`. The RFC (4.8) starts with K = 0 and the
 //!   current window instead.
 
@@ -16,10 +16,10 @@ const C: f64 = 0.4;
 /// Share of the window that remains after congestion (4.6).
 const BETA: f64 = 0.7;
 
-/// CUBIC's state.
+/// State of CUBIC for one connection.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Cubic {
-    /// Window before the last congestion, in segments; fast convergence makes it smaller.
+    /// Window before the last congestion, in segments. Fast convergence makes the value smaller.
     w_max: f64,
     /// Seconds from the start of the epoch until the window reaches `w_max`.
     k: f64,
@@ -29,10 +29,10 @@ pub struct Cubic {
     cwnd_prior: f64,
     /// Fraction of a byte by which the exact window exceeds the integer window.
     fraction: f64,
-    /// Share of the window that remained after the last congestion: [`BETA`], unless a controller that uses
-    /// this one gives another share.
+    /// Fraction of the window that remained after the last congestion: [`BETA`], unless another controller passes
+    /// another fraction to `on_congestion`.
     kept: f64,
-    /// Start of the current stage of congestion avoidance; `Time::MAX` outside one.
+    /// Start of the current stage of congestion avoidance; `Time::MAX` outside such a stage.
     epoch: Time,
 }
 
@@ -62,15 +62,15 @@ impl Cubic {
         if cwnd < self.w_max {
             self.k = libm::cbrt((self.w_max - cwnd) / self.growth());
         } else {
-            // The flow has passed its old maximum, or had no congestion yet (RFC 9438, 4.10: K = 0).
+            // The window has passed its old maximum, or there was no congestion yet (RFC 9438, 4.10: K = 0).
             self.w_max = cwnd;
             self.k = 0.0;
         }
     }
 
-    /// Returns C, scaled by the last cut: the deeper the cut, the faster the growth. So the average window at
-    /// a given loss rate hardly depends on the depth of cuts (equation 6 of RFC 9438, with its
-    /// `C (3 + BETA) / (1 - BETA)`).
+    /// Returns C, scaled by the last reduction: a larger reduction gives faster growth. So the average window at a
+    /// given loss rate hardly depends on the size of reductions (equation 6 of RFC 9438, with its `C (3 + BETA) / (1 -
+    /// BETA)`).
     fn growth(&self) -> f64 {
         C * ((1.0 - self.kept) / (1.0 - BETA))
     }
@@ -81,11 +81,11 @@ impl Cubic {
         self.growth() * from_plateau * from_plateau * from_plateau + self.w_max
     }
 
-    /// Updates the state that every congestion event changes, and `ssthresh` (4.6 and 4.7).
+    /// Updates `ssthresh` and the state that every congestion event changes (4.6 and 4.7).
     fn back_off(&mut self, window: &mut Window, congested: &Congested, kept: f64) {
         let cwnd = window.cwnd as f64 / congested.mss as f64;
         // Fast convergence (4.7): a flow that backs off before it reaches its old maximum probably has a new
-        // competitor, so it aims lower than its present window.
+        // competitor. So its new maximum is lower than its current window.
         self.w_max = if cwnd < self.w_max {
             cwnd * (1.0 + kept) / 2.0
         } else {
@@ -100,8 +100,7 @@ impl Cubic {
         window.ssthresh = (left as u64).max(2 * congested.mss);
     }
 
-    /// Handles congestion after which the share `kept` of the window remains. `kept` is more than 0 and less
-    /// than 1.
+    /// Handles congestion. The fraction `kept` of the window remains, more than 0 and less than 1.
     pub(crate) fn on_congestion(&mut self, window: &mut Window, congested: &Congested, kept: f64) {
         self.back_off(window, congested, kept);
         window.cwnd = window.ssthresh;
@@ -111,7 +110,7 @@ impl Cubic {
 impl CongestionControl for Cubic {
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         if !ack.may_grow {
-            // A time in which the window is not the limit ends the epoch (see the deviations).
+            // While the window is not the limit, no epoch runs (see the deviations).
             self.epoch = Time::MAX;
             return;
         }
@@ -130,27 +129,26 @@ impl CongestionControl for Cubic {
         }
         let seconds = ack.now.since(self.epoch).as_secs_f64();
         let reno = if self.w_est < self.cwnd_prior {
-            // A Reno flow with this growth that also keeps the share `kept` gets the average window of Reno
-            // (4.3).
+            // With this growth, a Reno flow that also keeps the fraction `kept` has the average window of Reno (4.3).
             3.0 * (1.0 - self.kept) / (1.0 + self.kept)
         } else {
             1.0
         };
         self.w_est += reno * acked / cwnd;
         let grown = if self.w_cubic(seconds) < self.w_est {
-            // The Reno-friendly region (4.3): the cubic function would give less than Reno. The window never
-            // shrinks on an ACK.
+            // Reno-friendly region (4.3): here the cubic function would give a smaller window than Reno. The window
+            // never shrinks on an ACK.
             self.w_est.max(cwnd)
         } else {
-            // The target is one round trip ahead (4.4), and at most 1.5 windows, so that a window doubles no
+            // The target is the window one round trip later (4.4). It is at most 1.5 windows, so that a window grows no
             // faster than in slow start.
             let target = self.w_cubic(seconds + ack.srtt.as_secs_f64());
             cwnd + (target.clamp(cwnd, 1.5 * cwnd) - cwnd) / cwnd * acked
         };
         let bytes = grown * mss;
         window.cwnd = bytes as u64;
-        // `cwnd` is an integer. The fraction is carried over, because a large window grows by less than a
-        // byte per ACK.
+        // `cwnd` is an integer. A large window grows by less than a byte per ACK, so the fraction of a byte must be
+        // kept.
         self.fraction = bytes - window.cwnd as f64;
     }
 

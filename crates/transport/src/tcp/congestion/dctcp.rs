@@ -1,11 +1,11 @@
-//! DCTCP, the sender's part of RFC 8257. Without marks it behaves exactly like NewReno.
+//! DCTCP, the part of RFC 8257 for the sender. Without marks DCTCP behaves exactly like NewReno.
 //!
-//! Deviation: a mark does not cut the window below two segments (as in Linux; the RFC gives no minimum).
+//! Deviation: a mark does not reduce the window below two segments (as in Linux; the RFC gives no minimum).
 
 use super::control::{Ack, Congested, CongestionControl, EcnUse, Window};
 use super::newreno::NewReno;
 
-/// DCTCP's window: NewReno, and an estimate of the fraction of marked bytes.
+/// Congestion control of DCTCP: NewReno with an estimate of the fraction of marked bytes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Dctcp {
     growth: NewReno,
@@ -57,8 +57,8 @@ impl CongestionControl for Dctcp {
             self.acked = 0;
             self.marked = 0;
         }
-        // The estimate comes first: if this ACK ends a window and carries a mark, `on_mark` follows and cuts
-        // the window by the new estimate.
+        // The estimate is updated first. If this ACK ends a window and has a mark, `on_mark` is called next and uses
+        // the new estimate.
         self.growth.on_ack(window, ack);
     }
 

@@ -1,11 +1,10 @@
-//! HighSpeed TCP (RFC 3649). Above a window of 38 segments, the window grows by more than one segment per
-//! round trip, and a loss reduces it by less than half. So long paths with high rates stay full at realistic
-//! loss rates.
+//! HighSpeed TCP (RFC 3649). Above a window of 38 segments, the window grows by more than one segment per round trip,
+//! and a loss reduces it by less than half. So a flow can fill long paths with high rates at realistic loss rates.
 //!
 //! Deviations:
-//! - The functions a(w) and b(w) of section 5 are computed. RFC 3649, appendix B, and Linux use a table of
+//! - The code computes the functions a(w) and b(w) of section 5. RFC 3649, appendix B, and Linux use a table of
 //!   integers.
-//! - A timeout halves the window (RFC 5681). Linux reduces it by b(w) there too.
+//! - A timeout halves the window (RFC 5681). Linux also uses b(w) after a timeout.
 //! - The optional changes to slow start (section 9, RFC 3742) are not implemented.
 
 use super::control::{Ack, Congested, CongestionControl, Window};
@@ -15,10 +14,10 @@ use super::newreno::NewReno;
 const LOW_WINDOW: f64 = 38.0;
 /// High_Window, in segments: the window at a loss rate of 1e-7 (RFC 3649, section 5).
 const HIGH_WINDOW: f64 = 83_000.0;
-/// High_Decrease: the share by which a loss reduces the window at High_Window (RFC 3649, section 5).
+/// High_Decrease: the fraction by which a loss reduces the window at High_Window (RFC 3649, section 5).
 const HIGH_DECREASE: f64 = 0.1;
 
-/// Returns b(w): the share by which a loss reduces a window of `w` segments.
+/// Returns b(w): the fraction by which a loss reduces a window of `w` segments.
 fn decrease(w: f64) -> f64 {
     if w <= LOW_WINDOW {
         return 0.5;
@@ -28,7 +27,7 @@ fn decrease(w: f64) -> f64 {
     decrease.max(HIGH_DECREASE)
 }
 
-/// Returns a(w): the segments by which a window of `w` segments grows per round trip.
+/// Returns a(w): the number of segments by which a window of `w` segments grows per round trip.
 fn increase(w: f64) -> f64 {
     if w <= LOW_WINDOW {
         return 1.0;
@@ -45,7 +44,7 @@ fn increase(w: f64) -> f64 {
 pub struct HighSpeed {
     /// State of standard TCP, for slow start and timeouts.
     standard: NewReno,
-    /// Growth that is not yet applied to the window, in bytes, less than one segment.
+    /// Bytes by which the window will grow, less than one segment.
     growth: f64,
 }
 
@@ -64,8 +63,7 @@ impl CongestionControl for HighSpeed {
         if !ack.may_grow || window.in_slow_start() {
             return self.standard.on_ack(window, ack);
         }
-        // One window is acknowledged per round trip, so each acknowledged byte adds its share of the a(w)
-        // segments.
+        // One window is acknowledged per round trip. So each acknowledged byte adds its part of the a(w) segments.
         let cwnd = window.cwnd as f64;
         let segments = increase(cwnd / ack.mss as f64);
         self.growth += segments * ack.mss as f64 * ack.acked as f64 / cwnd;
@@ -80,7 +78,7 @@ impl CongestionControl for HighSpeed {
         // The minimum is two segments, as for standard TCP (RFC 5681, equation 4).
         window.ssthresh = (left as u64).max(2 * congested.mss);
         window.cwnd = window.ssthresh;
-        // Growth that was collected under the old window does not count.
+        // Growth from before the loss does not count.
         self.growth = 0.0;
     }
 

@@ -1,27 +1,28 @@
-//! HyStart over CUBIC: Ha and Rhee, "Taming the Elephants: New TCP Slow Start", Computer Networks 55 (2011),
-//! as in Linux 2.6.29 to 2.6.38 (`net/ipv4/tcp_cubic.c`), whose clock is the jiffy, or since 5.6, whose clock counts
-//! microseconds.
+//! HyStart over CUBIC: Ha and Rhee, "Taming the Elephants: New TCP Slow Start", Computer Networks 55 (2011). Two
+//! versions of Linux (`net/ipv4/tcp_cubic.c`) are implemented. In 2.6.29 to 2.6.38 the clock counts jiffies. Since 5.6
+//! it counts microseconds.
 //!
 //! HyStart ends slow start before a loss. It is active while the window is at least 16 segments, and ends
 //! slow start in two cases. First, the ACKs of a round arrive as a train for at least half of the minimum
 //! round-trip time. Second, the minimum of the first eight round trips of a round exceeds the overall minimum
 //! by more than a sixteenth, at least 2 and at most 16 ticks.
 //!
-//! With microseconds the train is longer than half of the minimum round-trip time and of the time in which the sender
-//! sends 256 KB (at most 1 ms), because ACKs of large segments arrive in bursts. The margin of the round trips is an
-//! eighth, at least 4 ms and at most 16 ms. So slow start ends early only if the round trip grows by 4 ms.
+//! With the clock in microseconds, the train must last longer than half of a sum. The sum is the minimum round-trip
+//! time plus the time in which the sender sends 256 KB (at most 1 ms), because ACKs of large segments arrive in bursts.
+//! The margin of the round trips is an eighth of the minimum, at least 4 ms and at most 16 ms. So the second case ends
+//! slow start only if the round trip grows by more than 4 ms.
 //!
-//! A coarse clock ticks. A round-trip time is the number of ticks that have begun in
-//! it, at least one. If round trips are shorter than a tick, half of the minimum is zero ticks. Then the
-//! first ACK of any window of at least 16 segments ends slow start.
+//! A coarse clock counts ticks. A round-trip time is the number of ticks that have begun in it, at least one. If round
+//! trips are shorter than a tick, half of the minimum is zero ticks. Then the first ACK of any window of at least 16
+//! segments ends slow start.
 //!
 //! Deviations
-//! - Linux 2.6.39 to 5.5 use milliseconds, with an eighth of a millisecond for round trips. They require
-//!   more than half of the round trip, and a margin of 4 to 16 ms. Here they correspond to a clock of 1 ms.
+//! - Linux 2.6.39 to 5.5 use milliseconds, with an eighth of a millisecond for round trips. They require more than half
+//!   of the round trip, and a margin of 4 to 16 ms. The nearest setting here is a clock of 1 ms.
 //! - The rate at which the sender sends is twice the window in a round trip, as in Linux while the window is below half
 //!   of `ssthresh`.
-//! - Like in Linux, HyStart starts again after a timeout. Linux ignores samples within a second of the start of an
-//!   epoch of CUBIC; here, within a second of a loss.
+//! - As in Linux, HyStart starts again after a timeout. Linux ignores samples within a second after the start of an
+//!   epoch of CUBIC. This implementation ignores samples within a second after a loss.
 
 use super::control::{Ack, Congested, CongestionControl, Window};
 use super::cubic::Cubic;
@@ -49,7 +50,7 @@ pub enum HyStartClock {
     Microseconds,
 }
 
-/// CUBIC below HyStart.
+/// CUBIC, whose slow start HyStart ends.
 #[derive(Clone, Debug)]
 enum Inner {
     Real(Cubic),
@@ -73,7 +74,7 @@ pub struct HyStart {
     tick: Duration,
     /// Whether HyStart has the thresholds of Linux since 5.6.
     modern: bool,
-    /// Whether HyStart is active: until it has ended slow start, and again after a timeout.
+    /// Whether HyStart is active. It is active until it ends slow start, and again after a timeout.
     looks: bool,
     /// End offset and send time of each segment that is being timed.
     sent: VecDeque<(u64, Time)>,
@@ -116,7 +117,7 @@ impl HyStart {
         }
     }
 
-    /// Replaces the window's growth by that in whole segments. `tick` is the period of the host's clock, more than 0.
+    /// Returns HyStart over CUBIC in whole segments. `tick` is the period of the clock of the host, more than 0.
     pub(crate) fn in_whole_segments(self, tick: Duration) -> Self {
         Self {
             cubic: Inner::Whole(LinuxCubic::new(tick)),
@@ -141,7 +142,7 @@ impl HyStart {
         Some(took.div_ceil(self.tick.as_ps()).max(1))
     }
 
-    /// Returns whether an ACK with this round-trip time ends slow start.
+    /// Returns whether an ACK that measured `round_trip` ends slow start.
     fn ends(&mut self, window: &Window, ack: &Ack, round_trip: u64) -> bool {
         let now = self.ticks(ack.now);
         // The gap is rounded up, as by Linux's `msecs_to_jiffies`, so that it is never zero ticks.
@@ -157,7 +158,7 @@ impl HyStart {
             };
         }
         if self.samples < SAMPLES {
-            // As in Linux, these samples only form the minimum. The ninth and later samples of the round compare it.
+            // As in Linux, the first eight samples form the minimum. The ninth and later samples only compare it.
             self.least_of_round = self.least_of_round.min(round_trip);
             self.samples += 1;
             return ends;
@@ -193,7 +194,7 @@ impl CongestionControl for HyStart {
         if self.modern && window.in_slow_start() && ack.una > self.round_end {
             self.start_round(ack);
         }
-        // The filter comes after `round_trip`, which must drop the acknowledged segments in any case.
+        // The filter comes after `round_trip`, because `round_trip` must drop the acknowledged segments in any case.
         let round_trip = self.round_trip(ack).filter(|_| ack.now >= self.quiet_until);
         if let Some(round_trip) = round_trip {
             let least = if self.least == 0 {
@@ -232,8 +233,7 @@ impl CongestionControl for HyStart {
     fn on_sent(&mut self, now: Time, end: u64, again: bool) {
         self.cubic.controller().on_sent(now, end, again);
         if again {
-            // The ACK of a segment that was sent twice does not show which of the two arrived (Karn's
-            // algorithm).
+            // The ACK of a segment that was sent twice does not show which transmission arrived (Karn's algorithm).
             self.sent.clear();
         } else if self.looks {
             self.sent.push_back((end, now));

@@ -7,24 +7,25 @@
 use super::control::{Ack, Congested, CongestionControl, Window};
 use tailcut_units::{Duration, Time};
 
-/// Share of the window that remains after a loss, in 1,024ths.
+/// Fraction of the window that remains after a loss, in 1,024ths.
 const BETA: u64 = 717;
 const BETA_SCALE: u64 = 1_024;
 /// C of RFC 9438, 5.1, in 1,024ths: 0.4.
 const C_SCALED: u64 = 410;
-/// Units of CUBIC's time in a second (`1 << BICTCP_HZ`).
+/// Number of CUBIC's time units per second (`1 << BICTCP_HZ`).
 const UNITS: u64 = 1_024;
-/// Growth of a Reno flow with this `BETA`: it needs 15 eighths of a window of ACKs for a segment.
+/// Growth of a Reno flow with this `BETA`: its window grows by one segment after ACKs for this number of eighths of a
+/// window (15).
 const FRIENDLY_EIGHTHS: u64 = 8 * (BETA_SCALE + BETA) / 3 / (BETA_SCALE - BETA);
 
-/// State of CUBIC. Windows are in segments.
+/// State of CUBIC for one connection. Windows are in segments.
 #[derive(Clone, Debug)]
 pub struct LinuxCubic {
     /// Period of the clock.
     tick: Duration,
-    /// Window before the last loss, or less after a fast convergence; 0 before the first loss and after a timeout.
+    /// Window before the last loss, or less after fast convergence; 0 before the first loss and after a timeout.
     last_max: u64,
-    /// Window and tick of the last update of `acks_per_segment`.
+    /// Window and tick at the last update of `acks_per_segment`.
     updated: (u64, u64),
     /// Tick at which the epoch began; `None` outside an epoch.
     epoch: Option<u64>,
@@ -32,15 +33,15 @@ pub struct LinuxCubic {
     origin: u64,
     /// Time from the start of the epoch to the plateau, in 1,024ths of a second.
     plateau: u64,
-    /// Acknowledged segments for which the window grows by one.
+    /// Number of acknowledged segments for which the window grows by one segment.
     acks_per_segment: u64,
-    /// Acknowledged segments since the window grew.
+    /// Number of acknowledged segments since the window last grew.
     credit: u64,
-    /// Window of a Reno flow, and the acknowledged segments since it grew.
+    /// Window of a Reno flow, and the number of acknowledged segments since this window last grew.
     reno: (u64, u64),
-    /// Acknowledged bytes that do not make a segment yet.
+    /// Acknowledged bytes that do not fill a segment yet.
     rest: u64,
-    /// Least round-trip time; `None` before the first.
+    /// Minimum round-trip time; `None` before the first sample.
     least_rtt: Option<Duration>,
     /// First unacknowledged offset, one past the highest offset sent, and time of the last transmission.
     una: u64,
@@ -73,7 +74,7 @@ impl LinuxCubic {
         at.as_ps() / self.tick.as_ps()
     }
 
-    /// Returns CUBIC's units of time in `ticks`.
+    /// Returns the time of `ticks` in CUBIC's units.
     const fn units(&self, ticks: u64) -> u64 {
         let ps = ticks as u128 * self.tick.as_ps() as u128;
         (ps * UNITS as u128 / Duration::from_ms(1_000).as_ps() as u128) as u64
@@ -102,11 +103,11 @@ impl LinuxCubic {
             let most = cwnd / (self.reno.0 - cwnd);
             self.acks_per_segment = self.acks_per_segment.min(most);
         }
-        // The window grows by half in a round trip at most.
+        // The window grows by at most half of its size in a round trip.
         self.acks_per_segment = self.acks_per_segment.max(2);
     }
 
-    /// Returns the acknowledged segments for which the window grows by one, by the cubic function.
+    /// Returns the number of acknowledged segments for which the cubic function lets the window grow by one segment.
     fn cubic_growth(&mut self, now: u64, cwnd: u64, acked: u64) -> u64 {
         let epoch = match self.epoch {
             Some(epoch) => epoch,
@@ -134,7 +135,7 @@ impl LinuxCubic {
         } else {
             100 * cwnd
         };
-        // Before the first loss the window grows by a twentieth in a round trip at least.
+        // Before the first loss the window grows by at least a twentieth of its size in a round trip.
         if self.last_max == 0 {
             growth.min(20)
         } else {
@@ -142,11 +143,11 @@ impl LinuxCubic {
         }
     }
 
-    /// Adds `acked` segments to the window (`tcp_cong_avoid_ai`). Returns the segments by which it grows.
+    /// Counts `acked` segments (`tcp_cong_avoid_ai`). Returns the number of segments by which the window grows.
     fn credit(&mut self, acked: u64) -> u64 {
         let each = self.acks_per_segment;
         let mut grown = 0;
-        // Credit from a time of slower growth gives one segment.
+        // Segments that were counted during slower growth give only one segment.
         if self.credit >= each {
             self.credit = 0;
             grown = 1;
@@ -196,8 +197,8 @@ impl CongestionControl for LinuxCubic {
         window.cwnd += self.credit(segments) * ack.mss;
     }
 
-    /// Shifts the epoch by a time in which nothing was in flight (`CA_EVENT_TX_START`), so that the window does not
-    /// grow for it.
+    /// Shifts the epoch by the time in which nothing was in flight (`CA_EVENT_TX_START`), so that the window does not
+    /// grow for this time.
     fn on_sent(&mut self, now: Time, end: u64, _again: bool) {
         if self.una >= self.high
             && let Some(epoch) = self.epoch
@@ -214,7 +215,7 @@ impl CongestionControl for LinuxCubic {
         window.cwnd = window.ssthresh;
     }
 
-    /// Sets `ssthresh` as for a loss, and forgets the last maximum (`cubictcp_state`).
+    /// Sets `ssthresh` as for a loss, and clears the last maximum (`cubictcp_state`).
     fn on_timeout(&mut self, window: &mut Window, congested: &Congested) {
         self.back_off(window, congested);
         *self = Self {

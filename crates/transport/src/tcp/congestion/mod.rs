@@ -1,7 +1,7 @@
 //! Congestion control: the trait of a controller, the standard controllers, and the enum that holds one.
 //!
-//! A controller decides how far the window grows and shrinks. The sender decides *when* there was a loss and
-//! which segments leave during recovery (RFC 6582, RFC 6675). These rules are the same for all controllers.
+//! A controller decides by how much the window grows and shrinks. The sender decides *when* there was a loss and which
+//! segments leave during recovery (RFC 6582, RFC 6675). The rules of the sender are the same for all controllers.
 
 mod control;
 mod cubic;
@@ -60,7 +60,7 @@ impl CongestionControl for Controller {
     fn on_mark(&mut self, window: &mut Window, congested: &Congested) {
         delegate!(self, controller => controller.on_mark(window, congested));
     }
-    /// Forwards to a custom controller only: the standard controllers do not use the send times.
+    /// Passes the call to a custom controller only, because the standard controllers do not use send times.
     #[inline]
     fn on_sent(&mut self, now: Time, end: u64, again: bool) {
         if let Self::Custom(controller) = self {

@@ -5,7 +5,7 @@
 
 use super::control::{Ack, Congested, CongestionControl, Window};
 
-/// Window of NewReno. The sender implements the recovery of RFC 6582, for all controllers.
+/// Congestion window of NewReno. The sender implements the recovery of RFC 6582, for all controllers.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct NewReno {
     /// Bytes acknowledged in congestion avoidance since the window last grew.
@@ -42,7 +42,7 @@ impl CongestionControl for NewReno {
         // fraction of a segment per ACK instead, so a receiver that delays ACKs would halve the growth.
         self.credit += acked;
         if self.credit >= window.cwnd {
-            // The rest counts towards the next segment, so that large ACKs do not lose bytes.
+            // The remaining bytes count towards the next segment, so that no bytes of large ACKs are lost.
             self.credit -= window.cwnd;
             window.cwnd += ack.mss;
         }

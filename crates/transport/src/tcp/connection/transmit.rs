@@ -1,6 +1,7 @@
 //! Segments that a connection sends: data, ACKs, SYNs and resets.
 //!
-//! Without `control_ect` only data is ECN-capable, also under DCTCP (RFC 3168, 6.1.1 and 6.1.4). Resets never are.
+//! Without `control_ect` only data is ECN-capable, also under DCTCP (RFC 3168, 6.1.1 and 6.1.4). Resets are never
+//! ECN-capable.
 
 use super::{Connection, Negotiated, Role, State};
 use crate::tcp::config::TcpConfig;
@@ -11,7 +12,7 @@ use tailcut_units::Time;
 
 impl Connection {
     /// Returns the next segment to send, if any. The caller first updates the connection and then calls
-    /// [`build`](Self::build), so that the segment is written once, at its final place.
+    /// [`build`](Self::build), so that the segment is written once, directly to its destination.
     #[inline]
     pub(crate) fn transmit(&mut self, now: Time, config: &TcpConfig) -> Option<Outgoing> {
         if self.state == State::Established {
@@ -30,15 +31,15 @@ impl Connection {
     fn send_data(&mut self, now: Time, plan: &Plan, config: &TcpConfig) -> Outgoing {
         let again = self.sender.on_sent(now, plan, config);
         self.receiver.on_data_sent(now, config);
-        // Each data segment carries the newest ACK, so a delayed ACK need not leave alone.
+        // Each data segment contains the newest ACK, so a delayed ACK need not leave separately.
         let mut outgoing = self.send_ack(now, config);
         outgoing.offset = plan.offset;
         outgoing.payload = plan.payload;
         if plan.fin {
             outgoing.flags = outgoing.flags.with(TcpFlags::FIN);
         }
-        // RFC 3168, 6.1.5: retransmissions are not ECN-capable. But DCTCP's switches may drop segments that
-        // are not ECN-capable, so DCTCP makes all its data capable (as Linux does).
+        // RFC 3168, 6.1.5: retransmissions are not ECN-capable. But switches for DCTCP may drop segments that are not
+        // ECN-capable, so all data of DCTCP is ECN-capable (as in Linux).
         let capable = match self.ecn {
             Negotiated::NoEcn => false,
             Negotiated::Classic => !again,
@@ -106,7 +107,7 @@ impl Connection {
         }
     }
 
-    /// Returns the segment that reports to the peer that this connection has ended.
+    /// Returns a reset, which reports to the peer that this connection has ended.
     pub(crate) fn reset_segment(&self, config: &TcpConfig) -> Segment {
         let offset = self.sender.next_offset();
         let flags = TcpFlags::RST;
@@ -132,7 +133,7 @@ impl Connection {
             flow: self.flow,
             payload: outgoing.payload,
             ecn: outgoing.ecn,
-            // A class depends on the bytes sent before this segment. `payload_sent` already includes it.
+            // The class depends on the bytes sent before this segment, and `payload_sent` already includes the segment.
             priority: config.tags.as_ref().map_or(0, |tags| {
                 let sent = self.sender.stats().payload_sent;
                 let sent = sent - u64::from(outgoing.payload);

@@ -1,13 +1,14 @@
 //! Loss recovery of Linux: RACK and TLP (RFC 8985), proportional rate reduction (RFC 6937), F-RTO (RFC 5682, with
-//! SACK), and undo of needless reductions by DSACK (RFC 3708) and by time stamps (RFC 3522). The steps have the order
-//! of `tcp_ack` and `tcp_fastretrans_alert` of Linux 6.18.
+//! SACK). Needless reductions are undone by DSACK (RFC 3708) and by time stamps (RFC 3522). The steps have the order of
+//! `tcp_ack` and `tcp_fastretrans_alert` of Linux 6.18.
 //!
 //! Deviations
-//! - All counters are bytes, where Linux counts segments. The difference is below one segment.
-//! - Without unusual events a round trip gives one sample of the round-trip time, as RFC 6298 asks. Linux takes one
-//!   from each ACK.
-//! - The variation of the round-trip time is computed as in RFC 6298. Linux keeps the largest of a round trip.
-//! - Reneging (RFC 2018, 8) is not looked for, because receivers here never discard data that they have reported.
+//! - All counters are in bytes, where Linux counts segments. The difference is less than one segment.
+//! - Without losses, SACK blocks and marks, the sender takes one sample per round trip, as RFC 6298 demands. Linux
+//!   takes a sample from each ACK.
+//! - The variation of the round-trip time is computed as in RFC 6298. Linux uses the largest variation of a round trip.
+//! - The sender does not check for reneging (RFC 2018, 8), because receivers here never discard data that they have
+//!   reported.
 
 mod arrivals;
 mod losses;
@@ -23,58 +24,58 @@ use crate::tcp::congestion::{Ack, CongestionControl};
 use alloc::boxed::Box;
 use tailcut_units::{Duration, Time};
 
-/// News of one ACK.
+/// Information in one ACK.
 #[derive(Debug, Default)]
 struct News {
-    /// Bytes that the ACK reports as arrived for the first time, by its number or its blocks.
+    /// Bytes that the ACK reports as arrived for the first time, by its number or its SACK blocks.
     arrived: u64,
     /// First unacknowledged offset before the ACK.
     before: u64,
     /// Whether the ACK moves the first unacknowledged offset.
     advances: bool,
-    /// Whether the segment has no payload.
+    /// Whether the segment that contains the ACK has no payload.
     pure: bool,
-    /// Whether the ACK carries ECN-Echo.
+    /// Whether the ACK has the flag ECN-Echo.
     marked: bool,
-    /// Whether a block reports new segments.
+    /// Whether a SACK block reports new segments.
     sacked: bool,
-    /// Whether a block reports a segment that arrived twice.
+    /// Whether a SACK block reports a segment that arrived twice.
     repeated: bool,
     /// Whether the segment that arrived twice is the probe.
     probe_repeated: bool,
-    /// Whether a segment arrived that was sent only once, before the phase began.
+    /// Whether the ACK reports a segment that was sent only once, before the phase began.
     original: bool,
     /// Whether the acknowledged segments include one that was sent more than once.
     resent: bool,
-    /// Whether the ACK returns a time stamp from before the first retransmission (RFC 3522).
+    /// Whether the ACK echoes a time stamp from before the first retransmission (RFC 3522).
     answers_original: bool,
     /// Round-trip time that the ACK measured.
     rtt: Option<Duration>,
     /// Send time of the first segment that the ACK number acknowledges and that was sent only once.
     first_acked: Option<Time>,
-    /// Send time of the first segment that a block reports and that was sent only once.
+    /// Send time of the first segment that a SACK block reports and that was sent only once.
     first_sacked: Option<Time>,
     /// One past the highest offset that had been reported before the ACK.
     highest_before: u64,
     /// Lowest offset that arrived after data above it.
     reordered: Option<u64>,
-    /// Whether the timer starts anew.
+    /// Whether the ACK restarts the timer.
     sets_timer: bool,
-    /// Whether a retransmission was lost.
+    /// Whether the ACK shows that a retransmission was lost.
     retransmission_lost: bool,
-    /// Whether segments were found lost.
+    /// Whether the ACK shows that segments were lost.
     lost: bool,
 }
 
 impl News {
-    /// Records that `low` arrived after data above it.
+    /// Records that the byte at `low` arrived after data above it.
     fn note_reordering(&mut self, low: u64) {
         self.reordered = Some(self.reordered.map_or(low, |lowest| lowest.min(low)));
     }
 }
 
 impl Sender {
-    /// Returns the bytes in the network: sent, not reported, not lost (`tcp_packets_in_flight` of Linux).
+    /// Returns the number of bytes in the network: sent, not reported, not lost (`tcp_packets_in_flight` of Linux).
     fn in_network(&self, episode: Option<&Episode>) -> u64 {
         let outstanding = self.high - self.una;
         match episode {
@@ -84,7 +85,7 @@ impl Sender {
         }
     }
 
-    /// Returns the segment that may leave now, while something unusual is outstanding.
+    /// Returns the segment that may leave now, if the connection has state of loss recovery.
     #[cold]
     pub(super) fn plan_by_time(&self, flight: &Flight, config: &TcpConfig) -> Option<Plan> {
         let Some(episode) = flight.episode.as_deref() else {
@@ -138,7 +139,7 @@ impl Sender {
         flight.usage.record(self.una, end, out, full);
     }
 
-    /// Does the same as `on_sent_by_time` for a segment that sets a timer, or while loss recovery has state.
+    /// Records the segment like `on_sent_by_time`, if it sets a timer or the connection has state of loss recovery.
     fn on_unusual_sent(&mut self, now: Time, end: u64, again: bool, config: &TcpConfig) {
         let Some(mut flight) = self.flight.take() else {
             return;
@@ -184,7 +185,8 @@ impl Sender {
         sent.at = now;
         sent.set(Mark::EVER_RESENT);
         if core::mem::take(&mut episode.probe.due) {
-            // A probe is not a retransmission of a lost segment: its original may be in the network.
+            // A probe does not count as the retransmission of a lost segment, because its original may be in the
+            // network.
             return;
         }
         sent.set(Mark::RESENT);
@@ -198,7 +200,7 @@ impl Sender {
         if episode.reduces() {
             episode.reduction.out += length;
         }
-        // The timer starts with the retransmission of the first segment (RFC 6298, 5.1).
+        // The retransmission of the first segment starts the timer (RFC 6298, 5.1).
         if at == 0 && *timer != Timer::Reordering {
             *timer = Timer::Retransmission;
             self.rto_deadline = now.saturating_add(self.rtt.rto());
@@ -222,12 +224,12 @@ impl Sender {
         advances
     }
 
-    /// Handles an ACK of new data while nothing unusual is outstanding.
+    /// Handles an ACK of new data while there are no losses, SACK blocks or marks to handle.
     #[inline]
     fn on_usual_ack(&mut self, input: &AckInput, flight: &mut Flight, config: &TcpConfig) {
         let before = self.una;
         self.una = input.ack;
-        // Linux counts segments: a segment counts once it is acknowledged as a whole.
+        // Linux counts segments. A segment counts when it is acknowledged as a whole.
         let (from, to) = flight.acknowledge(input.ack);
         let acked = to.min(self.written) - from.min(self.written);
         let mut sample = None;
@@ -242,7 +244,7 @@ impl Sender {
             self.grow_by_time(input, (before, acked), sample, flight, true, config);
         }
         if flight.episode.is_none() && flight.timer == Timer::Probe && flight.segments.len() > 1 {
-            // The usual case of `set_timer`.
+            // The next line does the same as `set_timer` in the usual case.
             self.rto_deadline = input.now.saturating_add(flight.probe_timeout);
         } else {
             self.set_timer(input.now, flight, Phase::Open, true, config);
@@ -255,7 +257,8 @@ impl Sender {
         flight.probe_timeout = self.rtt.probe_timeout(config);
     }
 
-    /// Passes an ACK to the controller. It reports `arrived` new bytes; `before` was the first unacknowledged offset.
+    /// Passes an ACK to the controller. The ACK reports `arrived` new bytes. `before` was the first unacknowledged
+    /// offset.
     #[inline]
     fn grow_by_time(
         &mut self,
@@ -287,7 +290,8 @@ impl Sender {
         self.clamp_window(config);
     }
 
-    /// Handles an ACK that reports something unusual, or that arrives while something unusual is outstanding.
+    /// Handles an ACK that reports a SACK block or a mark, or that arrives while the connection has state of loss
+    /// recovery.
     #[cold]
     fn on_unusual_ack(&mut self, input: &AckInput, flight: &mut Flight, config: &TcpConfig) {
         let mut episode = self.take_episode(flight, config);
@@ -302,7 +306,7 @@ impl Sender {
         };
         episode.undo.frto_waits = false;
         if news.advances && core::mem::take(&mut episode.probe.due) {
-            // The answer came before the probe could leave.
+            // The ACK arrived before the probe could leave.
             episode.probe.end = None;
         }
         self.on_blocks_by_time(input, &mut news, flight, &mut episode, config);
@@ -315,7 +319,7 @@ impl Sender {
             self.on_answer_to_probe(input, &news, flight, &mut episode, config);
         }
         if !outstanding && news.repeated {
-            // All is acknowledged, but the report may still show that the last reduction was needless.
+            // All data is acknowledged, but the report may still show that the last reduction was needless.
             self.on_alert(input.now, &mut news, flight, &mut episode, config);
         }
         if outstanding && (!outdated || news.sacked || news.repeated) {

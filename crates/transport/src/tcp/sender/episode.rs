@@ -1,19 +1,20 @@
-//! State of loss recovery of one connection: the counters of Linux's `tcp_sock` that a connection without losses does
-//! not need. The sources are RFC 8985 (RACK and TLP), RFC 6937 (PRR), RFC 5682 (F-RTO) and RFC 3708 (undo by DSACK).
+//! State of loss recovery of one connection. It contains those counters of Linux's `tcp_sock` that only a connection
+//! with losses needs. The sources are RFC 8985 (RACK and TLP), RFC 6937 (PRR), RFC 5682 (F-RTO) and RFC 3708 (undo by
+//! DSACK).
 
 use super::flight::{Mark, Sent};
 use crate::tcp::Stamp;
 use tailcut_units::{Duration, Time};
 
-/// Number of recoveries for which a wider reordering window stays (RFC 8985, 6.2, step 4).
+/// Number of recoveries after which a wider reordering window shrinks again (RFC 8985, 6.2, step 4).
 const WINDOW_PERSISTS: u8 = 16;
 
 /// Phase of the sender (`icsk_ca_state` of Linux), in the order of severity.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Phase {
-    /// Nothing unusual is outstanding.
+    /// No loss, SACK block or mark needs a reaction.
     Open,
-    /// SACK blocks or retransmissions are outstanding, and no loss is known.
+    /// SACK blocks or retransmissions are outstanding, but no loss is known.
     Disorder,
     /// The window is reduced after a mark, without a loss.
     Reduced,
@@ -27,7 +28,7 @@ pub(super) enum Phase {
 #[derive(Debug)]
 pub(super) struct Episode {
     pub(super) phase: Phase,
-    /// Highest offset sent when the phase began. Its ACK ends the phase.
+    /// Highest offset sent when the phase began. The ACK of this offset ends the phase.
     pub(super) phase_end: u64,
     pub(super) counts: Counts,
     pub(super) rack: Rack,
@@ -58,26 +59,26 @@ pub(super) struct Counts {
 /// State of RACK (RFC 8985, 6).
 #[derive(Debug)]
 pub(super) struct Rack {
-    /// Send time and end of the segment that was sent last among the segments that have arrived (6.2, step 2).
+    /// Of all segments that have arrived, the one that was sent last: its send time and its end (6.2, step 2).
     pub(super) newest: (Time, u64),
-    /// Round-trip time of that segment.
+    /// Round-trip time of the segment in `newest`.
     pub(super) newest_rtt: Duration,
     /// Whether segments have arrived since the last search for losses.
     pub(super) advanced: bool,
-    /// Segments above a hole that indicate a loss without a wait, 3 to 300.
+    /// Number of segments above a hole that show a loss without a wait, 3 to 300.
     pub(super) reordering: u16,
     pub(super) reordering_seen: bool,
-    /// Reordering window in quarters of the least round-trip time, 1 to 255.
+    /// Reordering window in quarters of the minimum round-trip time, 1 to 255.
     pub(super) window_steps: u8,
-    /// Recoveries after which the reordering window returns to one step.
+    /// Number of recoveries until the reordering window returns to one step.
     pub(super) window_persists: u8,
-    /// Whether a DSACK arrived since the reordering window was changed.
+    /// Whether a DSACK arrived since the last change of the reordering window.
     pub(super) dsack_seen: bool,
-    /// Highest offset sent when the reordering window was changed last.
+    /// Highest offset sent at the last change of the reordering window.
     pub(super) window_changed: u64,
 }
 
-/// Reduction of the window over a round trip (RFC 6937).
+/// Reduction of the window that is spread over a round trip (RFC 6937).
 #[derive(Default, Debug)]
 pub(super) struct Reduction {
     /// Window before the reduction, in bytes (RecoverFS).
@@ -88,31 +89,31 @@ pub(super) struct Reduction {
     pub(super) out: u64,
 }
 
-/// State that decides whether a reduction is undone.
+/// State that decides whether a reduction of the window is undone.
 #[derive(Default, Debug)]
 pub(super) struct Undo {
     /// First unacknowledged offset when the reduction began; `None` if the reduction cannot be undone.
     pub(super) from: Option<u64>,
-    /// Retransmissions since then that no DSACK has reported. `None` before the first.
+    /// Retransmissions since the reduction began that no DSACK has reported. `None` before the first retransmission.
     pub(super) resent: Option<u32>,
-    /// Time stamp of the first retransmission; none before it.
+    /// Time stamp of the first retransmission; `Stamp::NONE` before it.
     pub(super) first_resent: Stamp,
-    /// `ssthresh` before the reduction; 0 if a mark demands the reduction.
+    /// `ssthresh` before the reduction; 0 if a mark demands the reduction, which is then never undone.
     pub(super) prior_ssthresh: u64,
-    /// Segments that the receiver reported twice.
+    /// Number of segments that the receiver reported as arrived twice.
     pub(super) dsacked: u32,
-    /// Whether the next ACKs decide if the timeout was spurious (RFC 5682).
+    /// Whether the next ACKs decide if the retransmission timeout was spurious (RFC 5682).
     pub(super) frto: bool,
-    /// Whether retransmissions wait for the answer to new data (RFC 5682, 3.1, step 2b).
+    /// Whether retransmissions wait until new data is answered (RFC 5682, 3.1, step 2b).
     pub(super) frto_waits: bool,
 }
 
 /// Tail loss probe (RFC 8985, 7).
 #[derive(Default, Debug)]
 pub(super) struct Probe {
-    /// Highest offset sent when the last probe left; `None` without a probe in flight.
+    /// Highest offset sent when the last probe left; `None` if no probe is in flight.
     pub(super) end: Option<u64>,
-    /// Whether the probe repeats bytes.
+    /// Whether the probe repeats bytes. If not, it is new data.
     pub(super) repeats: bool,
     /// Whether a probe must leave.
     pub(super) due: bool,
@@ -141,7 +142,7 @@ impl Episode {
         }
     }
 
-    /// Returns whether an ACK without SACK blocks and marks needs no treatment except the growth of the window.
+    /// Returns whether ACKs without SACK blocks and marks only let the window grow.
     #[inline]
     pub(super) fn is_calm(&self) -> bool {
         let outstanding = self.counts.sacked | self.counts.lost | self.counts.resent;
@@ -153,10 +154,11 @@ impl Episode {
         matches!(self.phase, Phase::Reduced | Phase::Recovery)
     }
 
-    /// Returns the time by which segments may arrive late without counting as lost, if `least` is the least and
-    /// `smoothed` the smoothed round-trip time (RFC 8985, 6.2, step 4).
+    /// Returns the time by which a segment may arrive late without counting as lost (RFC 8985, 6.2, step 4). `least` is
+    /// the minimum round-trip time, and `smoothed` is the smoothed round-trip time.
     pub(super) fn reordering_window(&self, least: Duration, smoothed: Duration) -> Duration {
-        // Without reordering so far, enough reports above a hole show a loss, as three duplicate ACKs do.
+        // If the network has not reordered packets so far, enough reports above a hole show a loss, as three duplicate
+        // ACKs do.
         let enough = self.counts.sacked_segments >= u32::from(self.rack.reordering);
         if !self.rack.reordering_seen && (self.phase >= Phase::Recovery || enough) {
             return Duration::ZERO;
@@ -166,7 +168,7 @@ impl Episode {
             .min(smoothed)
     }
 
-    /// Records that a segment arrived that was sent at `at` and ends at `end` (RFC 8985, 6.2, step 2).
+    /// Records the arrival of a segment that was sent at `at` and ends at `end` (RFC 8985, 6.2, step 2).
     pub(super) fn advance(
         &mut self,
         now: Time,
@@ -175,8 +177,8 @@ impl Episode {
         least: Duration,
     ) {
         let rtt = now.since(at);
-        // The answer to the first transmission may arrive just after the second. No answer to the second can arrive
-        // within less than the least round-trip time.
+        // The answer to the first transmission may arrive just after the second transmission. An answer to the second
+        // cannot arrive before the minimum round-trip time has passed.
         if repeated && rtt < least {
             return;
         }
@@ -185,8 +187,8 @@ impl Episode {
         self.rack.newest = self.rack.newest.max((at, end));
     }
 
-    /// Widens the reordering window after a DSACK, at most once in a round trip, and narrows it after recoveries
-    /// without one (RFC 8985, 6.2, step 4). `una` and `high` are the sender's offsets.
+    /// Adapts the reordering window (RFC 8985, 6.2, step 4): a DSACK widens it, at most once in a round trip.
+    /// Recoveries without a DSACK narrow it again. `una` and `high` are offsets of the sender.
     pub(super) fn adapt_reordering_window(&mut self, una: u64, high: u64) {
         if una < self.rack.window_changed {
             self.rack.dsack_seen = false;
@@ -201,7 +203,7 @@ impl Episode {
         }
     }
 
-    /// Counts a recovery that was undone because a DSACK showed it needless.
+    /// Counts a recovery that was undone because a DSACK showed that it was needless.
     pub(super) fn on_undone_by_dsack(&mut self) {
         self.rack.window_persists = (self.rack.window_persists + 1).min(WINDOW_PERSISTS);
     }
@@ -211,12 +213,12 @@ impl Episode {
         self.rack.window_persists = self.rack.window_persists.saturating_sub(1);
     }
 
-    /// Counts `segments` that the receiver got twice.
+    /// Counts `segments` that the receiver received twice.
     pub(super) fn on_repeated(&mut self, segments: u32) {
         self.undo.resent = self.undo.resent.map(|left| left.saturating_sub(segments));
     }
 
-    /// Records that no retransmission of a segment with `length` bytes is in the network any longer.
+    /// Records that no retransmission of a segment with `length` bytes is in the network any more.
     pub(super) fn clear_resent(&mut self, sent: &mut Sent, length: u64) {
         if sent.has(Mark::RESENT) {
             sent.clear(Mark::RESENT);
@@ -237,19 +239,19 @@ impl Episode {
         self.counts.resend_from = self.counts.resend_from.min(start);
     }
 
-    /// Returns whether DSACKs show that nothing was lost since the reduction began.
+    /// Returns whether DSACKs show that no segment was lost since the reduction began.
     pub(super) fn all_repeated(&self) -> bool {
         self.undo.from.is_some() && self.undo.resent == Some(0)
     }
 
-    /// Returns whether the reduction was needless: DSACKs show it, or the ACK answers a segment that left before the
-    /// first retransmission (`tcp_may_undo`).
+    /// Returns whether the reduction was needless. Either DSACKs show it, or the ACK answers a segment that left before
+    /// the first retransmission (`tcp_may_undo`).
     pub(super) fn may_undo(&self, answers_original: bool) -> bool {
         self.all_repeated() || self.undo.from.is_some() && answers_original
     }
 
-    /// Returns the bytes that may leave now, by proportional rate reduction (RFC 6937, with its reduction bound
-    /// PRR-SSRB). `arrived` is the number of bytes that the ACK reports as arrived.
+    /// Returns the number of bytes that may leave now, by proportional rate reduction (RFC 6937, with its reduction
+    /// bound PRR-SSRB). `arrived` is the number of bytes that the ACK reports as arrived.
     pub(super) fn allowance(
         &mut self,
         arrived: u64,
@@ -260,7 +262,7 @@ impl Episode {
     ) -> u64 {
         self.reduction.delivered += arrived;
         let allowance = if in_flight > ssthresh {
-            // Linux counts in segments and rounds up.
+            // Linux counts segments and rounds up.
             let share = u128::from(ssthresh) * u128::from(self.reduction.delivered);
             let share = share.div_ceil(u128::from(self.reduction.prior_cwnd.max(1))) as u64;
             (share.div_ceil(mss) * mss).saturating_sub(self.reduction.out)
@@ -274,7 +276,7 @@ impl Episode {
             let bound = bound + if progress { mss } else { 0 };
             bound.min(ssthresh - in_flight)
         };
-        // The first retransmission of a recovery leaves whatever the window is.
+        // The first retransmission of a recovery leaves even if the window does not admit it.
         allowance.max(if self.reduction.out == 0 { mss } else { 0 })
     }
 }

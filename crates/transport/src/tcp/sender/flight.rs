@@ -1,5 +1,5 @@
-//! Segments that were sent and not acknowledged, with the time at which each was sent last (the retransmission queue of
-//! Linux). RACK (RFC 8985) decides by these times which segments are lost.
+//! Segments that were sent and not acknowledged, with the time of the last transmission of each (the retransmission
+//! queue of Linux). RACK (RFC 8985) uses these times to decide which segments are lost.
 //!
 //! Deviation: a SACK block that covers only a part of a segment does not report the segment. Receivers here report
 //! whole segments.
@@ -10,7 +10,7 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use tailcut_units::{Duration, Time};
 
-/// Flag of a segment, in the bits of [`Sent::end_and_marks`] that no offset uses.
+/// Flag of a segment, in the bits of [`Sent::end_and_marks`] that offsets do not use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Mark(u64);
 
@@ -25,11 +25,11 @@ impl Mark {
     pub(super) const EVER_RESENT: Self = Self(1 << 63);
 }
 
-/// Segment that was sent. It starts where the segment before it ends.
+/// Segment that was sent. It starts at the end of the segment before it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sent {
-    /// One past the last offset, below 2^60, and the flags above it. A FIN takes one offset. One word for both keeps a
-    /// segment at 16 bytes, because large simulations hold millions of segments in flight.
+    /// One past the last offset, below 2^60, and the flags in the bits above. A FIN has one offset. One word for both
+    /// keeps a segment at 16 bytes, because large simulations have millions of segments in flight.
     end_and_marks: u64,
     /// Time at which the segment was sent last.
     pub(super) at: Time,
@@ -61,7 +61,7 @@ impl Sent {
     }
 }
 
-/// Timer of the sender.
+/// Timer of the sender. Only one timer runs at a time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Timer {
     /// Retransmission timeout (RFC 6298).
@@ -72,14 +72,14 @@ pub(super) enum Timer {
     Reordering,
 }
 
-/// Use of the congestion window (`tcp_cwnd_validate` of Linux).
+/// Use of the congestion window in one round trip (`tcp_cwnd_validate` of Linux).
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Usage {
     /// Offset whose ACK ends the round trip.
     end: u64,
     /// Largest number of bytes in flight in the round trip.
     most: u64,
-    /// Whether the window limited the sender.
+    /// Whether the window limited the sender in the round trip.
     limited: bool,
 }
 
@@ -105,18 +105,18 @@ impl Usage {
 #[derive(Debug)]
 pub(super) struct Flight {
     pub(super) segments: VecDeque<Sent>,
-    /// End of the last segment that was acknowledged as a whole: the start of the first in flight.
+    /// End of the last segment that was acknowledged as a whole, which is the start of the first segment in flight.
     pub(super) acknowledged: u64,
-    /// Timer whose expiry is `rto_deadline` of the sender.
+    /// Kind of the timer that expires at `rto_deadline` of the sender.
     pub(super) timer: Timer,
-    /// Time from an ACK to the probe while more than one segment is in flight. It is kept because almost every ACK
-    /// needs it.
+    /// Time from an ACK to the probe while more than one segment is in flight. The value is cached because almost every
+    /// ACK needs it.
     pub(super) probe_timeout: Duration,
     /// Least round-trip time so far; `Duration::MAX` before the first sample.
     pub(super) least_rtt: Duration,
-    /// Time at which the last segment left before nothing was in flight.
+    /// Send time of the last segment before nothing was in flight.
     pub(super) last_sent: Time,
-    /// Use of the window in the present round trip.
+    /// Use of the window in the current round trip.
     pub(super) usage: Usage,
     /// State of loss recovery. It exists from the first SACK block, mark, probe or timeout.
     pub(super) episode: Option<Box<Episode>>,
@@ -136,7 +136,7 @@ impl Flight {
         }
     }
 
-    /// Returns whether ACKs need no treatment except the growth of the window.
+    /// Returns whether ACKs only let the window grow.
     #[inline]
     pub(super) fn is_calm(&self) -> bool {
         match &self.episode {
@@ -145,9 +145,10 @@ impl Flight {
         }
     }
 
-    /// Returns whether the next new segment sets the timer: nothing is in flight, or one segment whose probe would be set
-    /// for a delayed ACK. With more segments in flight a transmission only moves the probe to a later time.
-    /// `on_other_timer` computes this time, once the timer expires.
+    /// Returns whether the next new segment sets the timer. It does so if nothing is in flight. It also does so if one
+    /// segment is in flight and the probe timer runs, because that timer includes the delay of an ACK. With more
+    /// segments in flight a transmission only moves the probe to a later time. `on_other_timer` computes this time when
+    /// the timer expires.
     #[inline]
     pub(super) fn sets_timer_next(&self) -> bool {
         match self.segments.len() {
@@ -157,8 +158,8 @@ impl Flight {
         }
     }
 
-    /// Removes the segments that `ack` acknowledges while the flight is calm. Returns the end of the last removed
-    /// segment, before and after.
+    /// Removes the segments that `ack` acknowledges, if loss recovery has no state to update. Returns the end of the
+    /// last acknowledged segment, before and after the call.
     #[inline]
     pub(super) fn acknowledge(&mut self, ack: u64) -> (u64, u64) {
         let before = self.acknowledged;
@@ -182,13 +183,13 @@ impl Flight {
         self.segments.partition_point(|sent| sent.end() <= offset)
     }
 
-    /// Returns the offset at which the segment at `position` starts, if `una` is the first unacknowledged offset.
+    /// Returns the offset at which the segment at `position` starts. `una` is the first unacknowledged offset.
     pub(super) fn start(&self, position: usize, una: u64) -> u64 {
         let before = position.checked_sub(1).and_then(|at| self.segments.get(at));
         before.map_or(una, |sent| sent.end().max(una))
     }
 
-    /// Returns start and end of the first lost segment that was not sent again since.
+    /// Returns the start and end of the first lost segment that was not sent again since its loss.
     pub(super) fn next_lost(&self, una: u64) -> Option<(u64, u64)> {
         let episode = self.episode.as_ref()?;
         let from = self.position_above(episode.counts.resend_from);

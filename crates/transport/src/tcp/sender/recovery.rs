@@ -1,5 +1,5 @@
-//! Fast retransmit and fast recovery: losses that duplicate ACKs and SACK blocks show. The sources are RFC 5681 (3.2),
-//! RFC 6582, RFC 6675 and RFC 3042.
+//! Fast retransmit and fast recovery, for losses that duplicate ACKs and SACK blocks show. The sources are RFC 5681
+//! (3.2), RFC 6582, RFC 6675 and RFC 3042.
 
 use super::{AckInput, Sender};
 use crate::tcp::config::TcpConfig;
@@ -7,8 +7,8 @@ use crate::tcp::congestion::{CongestionControl, EcnUse};
 use tailcut_units::Time;
 
 impl Sender {
-    /// Handles an ACK during recovery (RFC 6582, 3.2, steps 3 to 5, or RFC 6675). Returns whether the timer
-    /// restarts.
+    /// Handles an ACK during recovery (RFC 6582, 3.2, steps 3 to 5, or RFC 6675). Returns whether the timer must
+    /// restart.
     #[cold]
     pub(super) fn on_ack_in_recovery(&mut self, acked: u64, config: &TcpConfig) -> bool {
         let mss = u64::from(config.mss);
@@ -17,8 +17,8 @@ impl Sender {
             self.resend_first = false;
             self.duplicate_acks = 0;
             self.limited_bytes = 0;
-            // RFC 6582, 3.2, step 3, option 1: after a full ACK little may be in flight, and a window of
-            // `ssthresh` would release a burst. With SACK, `pipe` has kept the flight near `ssthresh`.
+            // RFC 6582, 3.2, step 3, option 1: after a full ACK little may be in flight, and a window of `ssthresh`
+            // would release a burst. With SACK, `pipe` has kept the bytes in flight near `ssthresh`.
             self.window.cwnd = if config.sack {
                 self.window.ssthresh
             } else {
@@ -31,8 +31,8 @@ impl Sender {
         if config.sack {
             return true;
         }
-        // A partial ACK: the next segment is lost too. The window shrinks by the acknowledged bytes, and
-        // grows again by one segment for the retransmission (RFC 6582, 3.2, step 3).
+        // This is a partial ACK, so the next segment is lost too. The window shrinks by the acknowledged bytes, and
+        // grows by one segment for the retransmission (RFC 6582, 3.2, step 3).
         self.resend_first = true;
         self.window.cwnd = self.window.cwnd.saturating_sub(acked);
         if acked >= mss {
@@ -44,11 +44,11 @@ impl Sender {
 
     pub(super) fn on_duplicate_ack(&mut self, now: Time, config: &TcpConfig) {
         self.duplicate_acks = self.duplicate_acks.saturating_add(1);
-        // Limited transmit decides now: the rest of a burst must fit into the window again.
+        // Limited transmit decides which segments leave now. The rest of a burst must fit into the window again.
         self.burst_left = 0;
         if self.recovering {
-            // Each duplicate ACK shows that a segment has left the network (RFC 5681, 3.2, step 4). With
-            // SACK, `pipe` counts this.
+            // Each duplicate ACK shows that a segment has left the network (RFC 5681, 3.2, step 4). With SACK, `pipe`
+            // already includes this.
             if !config.sack {
                 self.window.cwnd += u64::from(config.mss);
             }
@@ -71,15 +71,15 @@ impl Sender {
         }
     }
 
-    /// Returns whether a mark has reduced the window of the first unacknowledged segment. A window is reduced once (RFC
-    /// 3168, 6.1.2). DCTCP reduces it by the share of marks, which a loss exceeds.
+    /// Returns whether a mark has already reduced the window that contained the first unacknowledged segment. A window
+    /// is reduced once (RFC 3168, 6.1.2). DCTCP is an exception: a mark may reduce its window by less than a loss.
     pub(super) fn mark_has_reduced(&self) -> bool {
         self.una < self.mark_answered && self.controller.ecn_use() == EcnUse::Classic
     }
 
     pub(super) fn start_recovery(&mut self, now: Time, config: &TcpConfig) {
         if self.controller.ecn_use() == EcnUse::Classic {
-            // The receiver ends its echo for any reduction (RFC 3168, 6.1.2).
+            // The receiver ends its ECN echo after any reduction (RFC 3168, 6.1.2).
             self.reduced = true;
         }
         if self.mark_has_reduced() {
@@ -91,7 +91,7 @@ impl Sender {
         self.recovering = true;
         self.partial_seen = false;
         self.resend_first = true;
-        // The recovery ends with an ACK of everything sent so far (RFC 6582, 3.2).
+        // The ACK of everything sent so far ends the recovery (RFC 6582, 3.2).
         self.recover = self.high;
         self.burst_left = 0;
         if config.sack {
@@ -112,7 +112,7 @@ impl Sender {
 
     /// Reads the SACK blocks of an ACK. Returns whether they report new bytes.
     pub(super) fn on_blocks(&mut self, input: &AckInput, config: &TcpConfig) -> bool {
-        // An ACK below `una` was overtaken, but its blocks still report what arrived (RFC 6675, 2: "any ACK").
+        // A newer ACK overtook an ACK below `una`. Its blocks still report what arrived (RFC 6675, 2: "any ACK").
         let reports = input.blocks[0].end > 0;
         if !reports && self.scoreboard.is_none() {
             return false;
@@ -129,7 +129,7 @@ impl Sender {
             u64::from(config.mss),
             config.duplicate_ack_threshold,
         );
-        // During a recovery the board stays, because it stores the progress of the retransmissions.
+        // During a recovery the scoreboard stays, because it stores the progress of the retransmissions.
         if board.is_empty() && !(self.recovering && una < self.recover) {
             self.scoreboard = None;
         }

@@ -1,4 +1,4 @@
-//! Rules of the congestion window that do not depend on the loss recovery, except [`Sender::go_back`].
+//! Rules of the congestion window. Except for [`Sender::go_back`] they do not depend on the kind of loss recovery.
 
 use super::Sender;
 use crate::tcp::config::TcpConfig;
@@ -31,7 +31,7 @@ impl Sender {
         self.window.cwnd = self.window.cwnd.max(least);
     }
 
-    /// Returns the number of bytes by which one ACK opens the window in slow start at most.
+    /// Returns the largest number of bytes by which one ACK opens the window in slow start.
     #[inline]
     pub(super) fn slow_start_limit(&self, after_timeout: bool, config: &TcpConfig) -> u64 {
         let mss = u64::from(config.mss);
@@ -43,8 +43,8 @@ impl Sender {
     }
 
     /// Returns the congestion event for the controller. `in_flight` is the FlightSize of RFC 5681, limited to the
-    /// window. Bytes that SACK blocks report still count as sent and not acknowledged, and a recovery ends with a
-    /// flight above the window. So without this limit a loss could raise the window.
+    /// window. Without this limit a loss could raise the window: bytes that SACK blocks report still count as sent and
+    /// not acknowledged, and a recovery ends with more bytes in flight than the window.
     pub(super) fn congested(&self, now: Time, config: &TcpConfig) -> Congested {
         let flight = (self.nxt - self.una).saturating_sub(u64::from(self.limited_bytes));
         let flight = if config.reduces_window {
@@ -59,22 +59,21 @@ impl Sender {
         }
     }
 
-    /// Returns to the first unacknowledged segment after a timeout, and reduces the window.
+    /// Makes the first unacknowledged segment the next to send after a timeout, and reduces the window.
     pub(super) fn go_back(&mut self, now: Time, config: &TcpConfig) {
         if self.recovering {
-            // The recovery has already reduced `ssthresh` for this loss. The flight also contains segments
-            // that duplicate ACKs released, so it does not measure the network. It is still an upper bound
-            // (RFC 5681, 3.1).
+            // The recovery has already reduced `ssthresh` for this loss. The bytes in flight also include segments that
+            // duplicate ACKs released, so they do not measure the network. But they are an upper bound (RFC 5681, 3.1).
             let flight = self.nxt - self.una;
             let most = (flight / 2).max(2 * u64::from(config.mss));
             self.window.ssthresh = self.window.ssthresh.min(most);
         } else if self.timeouts_in_row == 1 && !self.mark_has_reduced() {
             let congested = self.congested(now, config);
-            // Only the first timeout in a row sets `ssthresh`. It stays while the same segment is sent again and again
+            // Only the first timeout in a row sets `ssthresh`. Further timeouts of the same segment do not change it
             // (RFC 5681, 3.1).
             self.controller.on_timeout(&mut self.window, &congested);
         }
-        // RFC 5681, 3.1: the loss window is one segment, whatever the initial window is.
+        // RFC 5681, 3.1: the loss window is one segment, for any initial window.
         self.window.cwnd = u64::from(config.mss);
         self.recovering = false;
         self.resend_first = false;

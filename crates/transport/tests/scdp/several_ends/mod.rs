@@ -83,7 +83,7 @@ fn symbols(hub: &Hub<Host<ModelCodec>>, host: usize) -> Vec<(u32, u32)> {
         .collect()
 }
 
-/// Trims symbols to one host, if their header satisfies a condition.
+/// Returns a fault that trims symbols for one host, if their header satisfies a condition.
 fn trimmed_for(
     host: usize,
     is_such: impl Fn(ScdpHeader) -> bool,
@@ -119,7 +119,7 @@ fn all_released(hub: &Hub<Host<ModelCodec>>) {
     }
 }
 
-/// Loses all segments to and from host 3 during a time.
+/// Returns a fault that loses all segments to and from host 3 during a time.
 fn host_3_silent(during: impl RangeBounds<Time>) -> impl FnMut(Time, usize, &Segment) -> Fate {
     move |at, to, segment| {
         let of_host_3 = to == 3 || segment.tuple.src == HostId(3);
@@ -131,5 +131,5 @@ fn host_3_silent(during: impl RangeBounds<Time>) -> impl FnMut(Time, usize, &Seg
     }
 }
 
-/// Time at which host 3 fails in the tests of a failed receiver.
+/// Time at which host 3 fails, in the tests of a failed receiver.
 const DEATH: Time = Time::from_ns(200_000);

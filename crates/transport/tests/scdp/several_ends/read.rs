@@ -30,7 +30,8 @@ fn a_sender_that_never_speaks_or_dies_midway_does_not_stall_a_read() {
         read(&mut hub, OBJECT);
         hub.run_until(Time::from_ns(100_000_000));
         let end = hub.completed(0, 0).expect("the other hosts have all data");
-        // The others replace the symbols that a failed sender owed. A sender that never sent owes nothing.
+        // The other senders replace the missing symbols of a failed sender. No symbols are missing if a sender never
+        // sent.
         assert!(end < Time::from_ns(2_500_000), "dies at {dies_at}: {end:?}");
         assert!(
             receipt(&hub, 0).decoded > 0,
@@ -39,8 +40,8 @@ fn a_sender_that_never_speaks_or_dies_midway_does_not_stall_a_read() {
     }
 }
 
-/// Time after which a silent peer is given up. With the defaults, the timeout is 20 ms, doubles up to 1 s, and expires
-/// 16 times.
+/// Time after which a silent peer counts as failed. With the defaults, the timeout is 20 ms, doubles up to 1 s, and
+/// expires 16 times.
 const PATIENCE: Time = Time::from_ns(11_260_000_000);
 
 #[test]
@@ -63,7 +64,7 @@ fn a_read_that_no_sender_answers_fails_when_a_silent_peer_is_given_up() {
     ];
     assert_eq!(at_client(&hub), expected);
     all_released(&hub);
-    // The port is free again.
+    // The port may be used again.
     hub.fault = Box::new(|_, _, _| Fate::Deliver);
     read(&mut hub, OBJECT);
     hub.run();
@@ -90,7 +91,7 @@ fn a_read_whose_senders_all_die_fails_and_tells_how_much_came() {
             .iter()
             .any(|(_, at, event)| *at == 0 && *event == failed)
     );
-    // Half a millisecond at 10 Gb/s is half of the object, minus the data in flight, in whole blocks.
+    // In half a millisecond at 10 Gb/s, half of the object arrives, minus the data in flight, in whole blocks.
     let came = receipt(&hub, 0).bytes;
     assert!((2 * 98 * T..=4 * 98 * T).contains(&came), "{came}");
     assert_eq!(came % (98 * T), 0);
@@ -113,8 +114,8 @@ fn a_read_that_was_answered_is_not_given_up_when_the_wait_for_answers_would_end(
     );
 }
 
-/// Creates four hosts with links of 1 Gb/s that decode in no time, so that the duration of a read is the time
-/// it waits for symbols.
+/// Creates four hosts with links of 1 Gb/s. Decoding takes no time, so the duration of a read is the time for which the
+/// reader waits for symbols.
 fn gigabit() -> Hub<Host<ModelCodec>> {
     let config = ScdpConfig {
         pull_interval: Duration::from_ns(12_304),
@@ -130,7 +131,7 @@ fn gigabit() -> Hub<Host<ModelCodec>> {
     hub
 }
 
-/// Returns the number of symbols that arrived after the reader had everything.
+/// Returns the number of symbols that arrived after the reader had the whole object.
 fn late(hub: &Hub<Host<ModelCodec>>) -> usize {
     let late = |(_, at, event): &&(Time, usize, Event)| *at == 0 && matches!(event, Event::Late(_));
     hub.events.iter().filter(late).count()
@@ -145,7 +146,7 @@ fn usual_time() -> Duration {
     hub.completed(0, 0).expect("all of it").since(Time::ZERO)
 }
 
-/// Returns by how many percent a read took longer than `usual`.
+/// Returns the percentage by which a read took longer than `usual`.
 fn longer_by(hub: &Hub<Host<ModelCodec>>, usual: Duration) -> f64 {
     let took = hub.completed(0, 0).expect("all of it").since(Time::ZERO);
     100.0 * (took.as_secs_f64() / usual.as_secs_f64() - 1.0)
@@ -187,8 +188,8 @@ fn single_symbols_and_pulls_that_are_lost_do_not_hold_a_read_up() {
     let mut seen = 0;
     let mut hub = gigabit().with_fault(move |_, _, segment| {
         seen += 1;
-        // The first segments of a sender and the last segments to it are excluded: their loss costs a simple
-        // timeout.
+        // The first segments from a sender and the last segments to it are excluded, because only a timeout repairs
+        // their loss.
         let header = header(segment);
         if !header.syn && header.kind != ScdpKind::Done && seen % 97 == 0 {
             Fate::Drop
@@ -280,7 +281,7 @@ fn a_sender_that_has_died_is_asked_for_no_more_while_others_answer() {
         Host::new(HostId(id), config, codec).expect("a valid configuration")
     };
     let mut hub = Hub::new((0..4).map(host).collect()).with_fault(host_3_silent(DEATH..));
-    // The others are slower than the reader's link, so that it waits and its timers run.
+    // The links of the other hosts are slower than the reader's link, so that the reader waits and its timers run.
     hub.rates[1..].fill(Rate::from_gbps(1));
     read(&mut hub, 4 * OBJECT);
     hub.run_until(Time::from_ns(40_000_000));

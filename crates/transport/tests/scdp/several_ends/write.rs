@@ -49,7 +49,7 @@ fn receivers_that_lose_different_symbols_are_served_by_the_same_further_ones() {
         .iter()
         .filter(|(block, _)| *block == 0)
         .count();
-    // K source symbols, four for the four lost, and two for the code: enough for each of them.
+    // K source symbols, four more for the four lost symbols, and two more for the code are enough for each receiver.
     assert_eq!(of_block_0, 98 + 4 + 2);
     for to in 1..4 {
         assert!(hub.completed(0, to).is_some(), "host {to}");
@@ -66,13 +66,13 @@ fn what_one_receiver_lost_is_in_vain_for_the_others_and_does_not_wait_for_them()
     }));
     write(&mut hub, OBJECT, StragglerPolicy::Wait);
     hub.run();
-    // The sender sends ten more symbols for the lost symbols and two for the code.
+    // The sender sends ten more symbols for the lost symbols, and two for the code.
     assert_eq!(symbols(&hub, 0).len(), 686 + 12);
     assert_eq!(receipt(&hub, 1).in_vain, 12);
     assert_eq!(receipt(&hub, 2).in_vain, 12);
     assert_eq!(receipt(&hub, 3).in_vain, 0);
     let last = (1..4).filter_map(|to| hub.completed(0, to)).max();
-    // No timeout was necessary: the sender had the state of block 1 at every receiver.
+    // No timeout was necessary, because the sender knew the state of block 1 at every receiver.
     assert!(last.expect("all") < Time::from_ns(2_000_000), "{last:?}");
     all_released(&hub);
 }
@@ -94,14 +94,14 @@ fn nobody_is_sent_more_symbols_than_it_has_pulled_whatever_the_others_lose() {
             }
         }
     }
-    // The sender sends 20 more symbols for the lost symbols and two for the code, in each of five blocks.
+    // In each of five blocks, the sender sends 20 more symbols for the lost symbols, and two for the code.
     assert_eq!(sent, 686 + 5 * 22);
     all_released(&hub);
 }
 
 #[test]
 fn what_one_receiver_asked_for_serves_another_that_needs_more_without_a_timeout() {
-    // Host 3 notices its losses late, when the symbols that host 1 requested have arrived.
+    // Host 3 detects its losses late, when the symbols that host 1 requested have arrived.
     let mut hub = hub(4).with_fault(|_, to, segment| {
         let header = header(segment);
         let of_block = is_symbol(segment) && header.block == 0;
@@ -123,7 +123,7 @@ fn what_one_receiver_asked_for_serves_another_that_needs_more_without_a_timeout(
         let end = hub.completed(0, to).expect("all");
         assert!(end < Time::from_ns(15_000_000), "host {to}: {end:?}");
     }
-    // The sender sends six more symbols for the lost symbols and two for the code.
+    // The sender sends six more symbols for the lost symbols, and two for the code.
     assert_eq!(symbols(&hub, 0).len(), 686 + 8);
     all_released(&hub);
 }
@@ -131,7 +131,7 @@ fn what_one_receiver_asked_for_serves_another_that_needs_more_without_a_timeout(
 #[test]
 fn the_slowest_receiver_throttles_the_rest_and_nobody_is_sent_more() {
     let mut hub = hub(3);
-    // Host 2 pulls at a tenth of the rate, because its pulls take that long on its link.
+    // Host 2 pulls at a tenth of the rate, because its link is too slow for more pulls.
     hub.rates[2] = Rate::from_mbps(50);
     write(&mut hub, OBJECT, StragglerPolicy::Wait);
     hub.run();

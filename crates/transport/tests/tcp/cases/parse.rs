@@ -1,14 +1,14 @@
-//! Parser of the notation.
+//! Parser of the notation for measured cases.
 
 use std::fmt;
 use std::time::Duration;
 
-/// Case: a sequence of steps that starts without a connection.
+/// Case: a sequence of steps. It starts without a connection.
 #[derive(Clone, Debug)]
 pub struct Case {
     /// Name, unique in its file.
     pub name: String,
-    /// Mechanism that the case shows.
+    /// Mechanism of TCP that the case tests.
     pub mechanism: String,
     /// Settings of the stack under test.
     pub settings: Settings,
@@ -16,7 +16,7 @@ pub struct Case {
     pub steps: Vec<Step>,
 }
 
-/// Settings of the stack under test. They start with the defaults of Linux, except for the segment size, the
+/// Settings of the TCP stack under test. The defaults are those values that Linux has, except for the segment size, the
 /// congestion control and the restart after idle times.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
@@ -24,17 +24,17 @@ pub struct Settings {
     pub mss: u64,
     /// Congestion control.
     pub controller: Controller,
-    /// Selective acknowledgements.
+    /// Whether the stack uses selective acknowledgements.
     pub sack: bool,
-    /// Classic ECN.
+    /// Whether the stack uses classic ECN.
     pub ecn: bool,
-    /// Timestamps.
+    /// Whether the stack uses time stamps.
     pub timestamps: bool,
-    /// Initial window after an idle time.
+    /// Whether the window is reset after an idle time.
     pub restart_after_idle: bool,
-    /// Tail loss probes.
+    /// Whether the stack sends tail loss probes.
     pub probes: bool,
-    /// Detection of spurious timeouts (F-RTO).
+    /// Whether the stack detects spurious timeouts (F-RTO).
     pub frto: bool,
 }
 
@@ -64,24 +64,24 @@ impl Default for Settings {
     }
 }
 
-/// Step: an input some time after the step before it, and the answers to it.
+/// Step of a case: an input some time after the previous step, and the answers of the stack.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// Line in the file.
+    /// Number of the step's line in the file.
     pub line: usize,
-    /// Time since the step before.
+    /// Time since the previous step.
     pub delay: Duration,
     /// Largest deviation from `delay`, for timers.
     pub tolerance: Duration,
     /// Input; `None` if a timer of the stack expires.
     pub input: Option<Input>,
-    /// Segments that leave at once.
+    /// Segments that the stack sends at once.
     pub answers: Vec<Sent>,
-    /// State after the answers.
+    /// Expected state of the stack after the answers.
     pub checks: Vec<Check>,
 }
 
-/// End that opens a connection.
+/// End that opens the connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Side {
     /// The peer.
@@ -90,13 +90,13 @@ pub enum Side {
     Own,
 }
 
-/// Bytes from the first offset up to the second.
+/// Byte range: from the first offset up to, but not including, the second.
 pub type Block = (u64, u64);
 
 /// Input of a step.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Input {
-    /// Whole handshake with a round trip of `rtt`, with or without ECN.
+    /// The peer and the stack complete a handshake with a round trip of `rtt`, with or without ECN.
     Handshake {
         opener: Side,
         rtt: Duration,
@@ -122,7 +122,7 @@ pub enum Input {
         sack: Vec<Block>,
         ece: bool,
         fin: bool,
-        /// First byte of the segment whose first transmission the timestamp of the ACK echoes.
+        /// First byte of a segment. The time stamp that the ACK echoes is from the first transmission of this segment.
         echo: Option<u64>,
     },
     /// The peer sends data.
@@ -136,10 +136,10 @@ pub enum Input {
     },
 }
 
-/// Segment that the stack sends. Adjacent segments of data are one value.
+/// Segment that the stack sends. Adjacent data segments form one value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Sent {
-    /// Data. `cwr` refers to the first segment, `fin` to the last one.
+    /// Data. `cwr` belongs to the first segment, and `fin` to the last.
     Data { bytes: Block, cwr: bool, fin: bool },
     /// ACK without data, with at most three SACK blocks.
     Ack {
@@ -151,7 +151,7 @@ pub enum Sent {
     Fin(u64),
     /// SYN, with or without the request for ECN.
     Syn { ecn: bool },
-    /// SYN-ACK, with or without the consent to ECN.
+    /// SYN-ACK, with or without the acceptance of ECN.
     SynAck { ecn: bool },
     /// RST.
     Reset,
@@ -162,17 +162,17 @@ pub enum Sent {
 pub enum Check {
     /// Congestion window in whole segments.
     Window(u64),
-    /// Slow-start threshold in whole segments; `None`: not set yet.
+    /// Slow-start threshold in whole segments; `None` if it is not set yet.
     Threshold(Option<u64>),
     /// Retransmission timeout.
     Timeout(Duration),
-    /// Estimate of marked bytes of DCTCP.
+    /// DCTCP's estimate of the fraction of marked bytes.
     Alpha(f64),
-    /// Whether the last segment of data was ECN-capable.
+    /// Whether the last data segment was ECN-capable.
     Capable(bool),
 }
 
-/// Error with the number of its line.
+/// Error in a line of a file, with the number of the line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SyntaxError {
     pub line: usize,
@@ -188,7 +188,7 @@ impl fmt::Display for SyntaxError {
 /// Returns the cases of a file.
 ///
 /// # Errors
-/// A line does not follow the notation, or two cases have one name.
+/// A line does not follow the notation, or two cases have the same name.
 pub fn parse(text: &str) -> Result<Vec<Case>, SyntaxError> {
     let mut cases: Vec<Case> = Vec::new();
     let mut mechanism = String::new();
@@ -289,7 +289,7 @@ fn millis(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(value / 1e3).map_err(|_| format!("{text} is no time in ms"))
 }
 
-/// Words of a part of a line.
+/// Remaining words in a part of a line.
 struct Words<'a> {
     words: std::iter::Peekable<std::str::SplitWhitespace<'a>>,
     mss: u64,
@@ -316,7 +316,7 @@ impl<'a> Words<'a> {
             .ok_or_else(|| "the line is incomplete".to_owned())
     }
 
-    /// Returns the offset that `text` stands for: whole segments, or `SEGMENTS+BYTES`.
+    /// Returns the offset that `text` represents: whole segments, or `SEGMENTS+BYTES`.
     fn offset(&self, text: &str) -> Result<u64, String> {
         let (segments, bytes) = text.split_once('+').unwrap_or((text, "0"));
         let offset = number::<u64>(segments)?.checked_mul(self.mss);
@@ -341,7 +341,7 @@ impl<'a> Words<'a> {
         self.block(word)
     }
 
-    /// Returns the blocks after the word `sack`, if it is next.
+    /// Returns the SACK blocks after the word `sack`, if this is the next word.
     fn take_sack(&mut self) -> Result<Vec<Block>, String> {
         let mut blocks = Vec::new();
         if self.skip("sack") {

@@ -1,48 +1,49 @@
-//! Player: drives a machine with the steps of a case, and lists the deviations from the expected answers.
+//! Player: passes the steps of a case to a machine, and lists the differences from the expected answers.
 
 use super::parse::{Block, Case, Check, Input, Sent, Step};
 use std::fmt::Write as _;
 use std::time::Duration;
 
-/// Stack under test, with its clock.
+/// TCP stack under test, with its clock.
 pub trait Machine {
-    /// Passes an input to the stack. The time of the step starts now.
+    /// Passes an input to the stack. The time of the step starts with this call.
     ///
     /// # Errors
-    /// The stack cannot have this input.
+    /// The stack does not support this input.
     fn apply(&mut self, input: &Input) -> Result<(), String>;
 
-    /// Returns the segments that left at once after an input or a timer. A machine whose answers need time may wait as
-    /// long as `are_all` returns `false`.
+    /// Returns the segments that left at once after an input or a timer. If answers need time, the machine may wait
+    /// while `are_all` returns `false`.
     fn answers(&mut self, are_all: &dyn Fn(&[Sent]) -> bool) -> Vec<Sent>;
 
-    /// Lets time pass from the start of the step up to `delay`, or up to the first segment that leaves. Returns the
-    /// time that passed if a segment left. The next step then starts.
+    /// Lets time pass from the start of the step up to `delay`, or up to the first segment that leaves. If a segment
+    /// left, returns the time that passed, and the next step starts.
     fn pass(&mut self, delay: Duration) -> Option<Duration>;
 
     /// Returns the state of the connection.
     fn state(&mut self) -> State;
 }
 
-/// State of a connection, as far as a machine has it.
+/// State of a connection. A field is `None` if the machine cannot read the value.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
 pub struct State {
     /// Congestion window in bytes.
     pub window: Option<u64>,
-    /// Slow-start threshold in bytes; [`u64::MAX`]: not set yet.
+    /// Slow-start threshold in bytes; [`u64::MAX`] if it is not set yet.
     pub threshold: Option<u64>,
     /// Retransmission timeout.
     pub timeout: Option<Duration>,
-    /// Estimate of DCTCP.
+    /// DCTCP's estimate of the fraction of marked bytes.
     pub alpha: Option<f64>,
-    /// Whether the last segment of data was ECN-capable.
+    /// Whether the last data segment was ECN-capable.
     pub capable: Option<bool>,
 }
 
-/// Share by which a retransmission timeout may differ. The kernel's has the granularity of its clock.
+/// Fraction by which a retransmission timeout may differ, because the kernel's timeout is rounded to the ticks of its
+/// clock.
 const TIMEOUT_TOLERANCE: f64 = 0.06;
 
-/// Plays a case. Returns the deviations, one a line of text.
+/// Plays a case. Returns the differences, one per line of text.
 pub fn play(case: &Case, machine: &mut dyn Machine) -> Vec<String> {
     let mut player = Player {
         mss: case.settings.mss,
@@ -159,7 +160,7 @@ fn show_segments(text: &mut String, bytes: Option<u64>, mss: u64) {
     };
 }
 
-/// Merges adjacent segments of data into one value.
+/// Merges adjacent data segments into one value.
 fn merged(list: Vec<Sent>) -> Vec<Sent> {
     let mut all: Vec<Sent> = Vec::new();
     for sent in list {

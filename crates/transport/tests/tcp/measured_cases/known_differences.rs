@@ -1,12 +1,12 @@
-//! Cases in which the endpoint differs from Linux, with the reason.
+//! Cases in which the endpoint differs from Linux, with the reason of each difference.
 
-/// Cases that differ for one reason.
+/// Cases that differ from Linux for the same reason.
 pub struct Known {
     pub reason: &'static str,
     pub cases: &'static [&'static str],
 }
 
-/// All known differences.
+/// All known differences from Linux.
 pub const KNOWN_DIFFERENCES: &[Known] = &[
     Known {
         reason: "the window counts bytes; Linux counts segments, also short ones",

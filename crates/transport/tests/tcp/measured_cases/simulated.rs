@@ -1,4 +1,4 @@
-//! The endpoint as a machine for the player.
+//! Machine for the player of cases that runs the endpoint.
 
 use crate::cases::parse::{Block, Controller as Kind, Input, Sent, Settings, Side};
 use crate::cases::play::{Machine, State};
@@ -15,24 +15,24 @@ use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Time};
 /// Flags that request ECN in a SYN (RFC 3168, 6.1.1).
 const ECN_SETUP: TcpFlags = TcpFlags::ECE.with(TcpFlags::CWR);
 
-/// Endpoint with one connection to a peer that the case plays.
+/// Endpoint with one connection. The case plays the peer.
 pub struct Simulated {
     now: Time,
     endpoint: Endpoint,
     id: Option<ConnectionId>,
     tuple: FiveTuple,
-    /// Offset of the peer's next byte.
+    /// Offset of the next byte that the peer sends.
     peer_next: u64,
     sent: Vec<Sent>,
-    /// Time stamps of the first transmissions, by their first byte.
+    /// Time stamp of the first transmission of each segment, by the first byte of the segment.
     firsts: BTreeMap<u64, Stamp>,
     /// Time stamp of the last segment that was sent.
     latest: Stamp,
     capable: Option<bool>,
 }
 
-/// Returns the parameters for a case: the profile of Linux with the clock of the measured kernel, or the RFCs' for
-/// DCTCP, whose answers are from RFC 8257.
+/// Returns the parameters for a case. They are the profile of Linux with the clock of the measured kernel. For DCTCP
+/// they are the profile of the RFCs, because its answers come from RFC 8257.
 fn config(settings: &Settings) -> TcpConfig {
     let (profile, congestion) = match settings.controller {
         Kind::Reno => (Profile::Linux, Congestion::NewReno),
@@ -76,7 +76,7 @@ impl Simulated {
         }
     }
 
-    /// Polls all events and segments of this time.
+    /// Polls all events and segments that are available now.
     fn drain(&mut self) {
         loop {
             while let Some(event) = self.endpoint.poll_event() {
@@ -272,7 +272,7 @@ fn duration(time: Elapsed) -> Duration {
     Duration::from_ns(time.as_nanos() as u64)
 }
 
-/// Returns the notation's form of a segment.
+/// Returns a segment in the form that the notation uses.
 fn sent(segment: &Segment, header: &TcpHeader) -> Sent {
     let flags = header.flags;
     let fin = flags.has(TcpFlags::FIN);
@@ -304,7 +304,7 @@ fn sent(segment: &Segment, header: &TcpHeader) -> Sent {
     }
 }
 
-/// Returns the offsets of a block, which may lie below the ACK.
+/// Returns the offsets of a SACK block, which may be below the ACK.
 fn absolute(block: &SackBlock, ack: u64) -> Block {
     let offset = |relative: u32| ack.wrapping_add_signed(i64::from(relative as i32));
     (offset(block.start), offset(block.end))

@@ -1,43 +1,43 @@
-//! Checks and their answers. A check tests whether an endpoint answers, and how the path to it changes packets. Checks
-//! belong to no session, and the answering end stores no state for them.
+//! Checks and echoes. A check tests whether an endpoint answers, and how the path to the endpoint changes packets. An
+//! echo is the answer. Checks do not belong to a session, and the endpoint that answers stores no state for them.
 
 use crate::codec::{DecodeError, EncodeError, Reader, Writer};
 use core::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-/// Length of a check without padding in bytes.
+/// Length in bytes of a check without padding.
 pub(super) const CHECK_BYTES: usize = 20;
-/// Length of an echo without padding in bytes.
+/// Length in bytes of an echo without padding.
 pub const ECHO_BYTES: usize = 40;
-/// Smallest length of a check in bytes, so that no echo is longer than the check that it answers.
+/// Smallest length in bytes of a check. With this length, no echo is longer than its check.
 pub const LEAST_CHECK: u16 = 40;
 
 /// Check: a request to an endpoint to answer.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Check {
-    /// Size of this packet in bytes, at least [`LEAST_CHECK`]. It is filled with zeros.
+    /// Size of this packet in bytes, at least [`LEAST_CHECK`]. The packet is padded with zeros.
     pub size: u16,
     /// Number of the check.
     pub number: u16,
-    /// TOS or traffic-class byte that the answer has to have.
+    /// TOS or traffic-class byte that the echo must have.
     pub class: u8,
-    /// Whether the answer has to be as long as the check.
+    /// Whether the echo must have the same length as the check.
     pub is_full: bool,
 }
 
-/// Echo: the answer to a check, which reports how the check arrived.
+/// Echo: the answer to a check. It reports how the check arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Echo {
-    /// Number of the check.
+    /// Number of the check that this echo answers.
     pub number: u16,
-    /// Source address of the check, as the answering end sees it.
+    /// Source address of the check, as the endpoint that answers received it.
     pub seen: SocketAddr,
-    /// Size of the answering end's receive buffer in bytes, without the memory that the system adds.
+    /// Size in bytes of the receive buffer at the endpoint that answers, without memory that the system adds.
     pub buffer: u32,
-    /// TOS or traffic-class byte of the received check.
+    /// TOS or traffic-class byte of the check when it arrived.
     pub class: u8,
     /// Whether the check was sent to a multicast group.
     pub is_group: bool,
-    /// Size of the packet in bytes, including padding with zeros. 0: no padding.
+    /// Size of the echo in bytes, including padding with zeros. 0 means no padding.
     pub padded: u16,
 }
 

@@ -1,4 +1,4 @@
-// Same order as pg: a plain socket, eight bytes, one byte back, then TLS on the same connection.
+// The order is the same as in pg: a plain socket, eight bytes, one byte back, then TLS on the same connection.
 const net = require('net');
 const tls = require('tls');
 

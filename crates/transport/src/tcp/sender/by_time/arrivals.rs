@@ -21,8 +21,8 @@ impl Sender {
             if end > self.high {
                 continue;
             }
-            // A first block that the ACK number or the second block covers reports data that arrived twice (RFC 2883,
-            // 4).
+            // If the ACK number or the second block covers the first block, the first block reports data that arrived
+            // twice (RFC 2883, 4).
             let covered = |(from, to): (u64, u64)| from <= start && end <= to;
             let twice = place == 0 && (end <= input.ack || ranges[1].is_some_and(covered));
             if twice && !self.on_twice((start, end), news, episode, config) {
@@ -45,7 +45,8 @@ impl Sender {
     ) -> bool {
         let segments = (end - start).div_ceil(u64::from(config.mss)) as u32;
         episode.undo.dsacked = episode.undo.dsacked.saturating_add(segments);
-        // The network may duplicate packets too. More reports than retransmissions show nothing about losses.
+        // The network may duplicate packets too. If there are more reports than retransmissions, they do not show that
+        // losses were spurious.
         if episode.undo.dsacked > self.retransmissions {
             return false;
         }
@@ -54,7 +55,7 @@ impl Sender {
         if episode.probe.end == Some(end) {
             news.probe_repeated = true;
         } else {
-            // A probe leaves by a timer, so its copy does not show that the reordering window is too small.
+            // A timer sends the probe, so its copy does not show that the reordering window is too small.
             episode.rack.dsack_seen |= episode.rack.reordering_seen;
         }
         if end <= news.before && episode.undo.from.is_some_and(|from| end > from) {
@@ -106,7 +107,7 @@ impl Sender {
                 if sent.has(Mark::LOST) {
                     sent.clear(Mark::LOST);
                     episode.counts.lost -= length;
-                    // Without the mark `LOST` a retransmission may still be in the network.
+                    // Without the flag `LOST`, a retransmission may be in the network.
                     episode.clear_resent(sent, length);
                 }
                 sent.set(Mark::SACKED);
@@ -182,7 +183,7 @@ impl Sender {
         }
     }
 
-    /// Subtracts the bytes below `ack` of a segment that `ack` divides.
+    /// Subtracts from the counts the bytes below `ack`, if `ack` divides the first segment.
     fn split_first(&self, ack: u64, flight: &Flight, episode: &mut Episode) {
         let Some(first) = flight.segments.front() else {
             return;
@@ -200,7 +201,7 @@ impl Sender {
     }
 
     /// Takes a sample of the round-trip time from segments that were sent once (Karn's algorithm), and decides whether
-    /// the timer starts anew.
+    /// the timer restarts.
     fn measure(&mut self, now: Time, news: &mut News, flight: &mut Flight, config: &TcpConfig) {
         let acked = news.first_acked.filter(|_| !news.resent);
         news.rtt = acked.or(news.first_sacked).map(|at| now.since(at));
@@ -214,7 +215,7 @@ impl Sender {
         news.sets_timer = news.advances || news.first_sacked.is_some_and(older);
     }
 
-    /// Returns one past the highest reported offset, or the first unacknowledged offset without reports.
+    /// Returns one past the highest reported offset. Without reports this is the first unacknowledged offset.
     pub(super) fn highest_sacked(&self, episode: &Episode) -> u64 {
         if episode.counts.sacked == 0 {
             self.una
@@ -223,9 +224,9 @@ impl Sender {
         }
     }
 
-    /// Handles the arrival of `low` after data above it (`tcp_check_sack_reordering`).
+    /// Handles the arrival of the byte at `low` after data above it (`tcp_check_sack_reordering`).
     pub(super) fn on_reordering(&self, low: u64, episode: &mut Episode, config: &TcpConfig) {
-        /// Largest number of segments above a hole that count as reordering (`tcp_max_reordering` of Linux).
+        /// Upper bound of the number of segments above a hole that count as reordering (`tcp_max_reordering` of Linux).
         const MOST: u64 = 300;
         let highest = self.highest_sacked(episode);
         if low >= highest {
@@ -237,7 +238,8 @@ impl Sender {
     }
 }
 
-/// Returns the offsets of a block of an ACK with the number `ack`; `None` if the block is unused or impossible.
+/// Returns the offsets of a SACK block of an ACK with the number `ack`. Returns `None` if the block is unused or
+/// impossible.
 fn range_of(block: SackBlock, ack: u64) -> Option<(u64, u64)> {
     let (start, end) = block.offsets(ack)?;
     (start < end).then_some((start, end))

@@ -5,7 +5,7 @@ use crate::tcp::Stamp;
 use crate::tcp::config::TcpConfig;
 
 impl Sender {
-    /// Handles an ACK with unusual news, or in an unusual phase.
+    /// Handles an ACK that reports a loss, a SACK block or a mark, or that arrives during a recovery or a reduction.
     pub(super) fn on_alert(
         &mut self,
         now: Time,
@@ -15,7 +15,7 @@ impl Sender {
         config: &TcpConfig,
     ) {
         if news.marked {
-            // A mark demands the reduction, whatever DSACKs show.
+            // A mark demands the reduction, even if DSACKs show that nothing was lost.
             episode.undo.prior_ssthresh = 0;
         }
         self.end_phase(news, episode, config);
@@ -28,7 +28,7 @@ impl Sender {
                     self.try_to_open(now, news, flight, episode, config);
                 }
                 self.find_losses(now, news, flight, episode, config);
-                // The undo ended the recovery. Evident losses start a new one.
+                // The undo ended the recovery. If more losses are known, a new recovery starts.
                 if episode.phase != Phase::Recovery && episode.counts.lost > 0 {
                     self.enter_recovery(now, news.marked, flight, episode, config);
                 }
@@ -60,7 +60,7 @@ impl Sender {
             return;
         }
         match episode.phase {
-            // The receiver must get a segment with CWR first, which is above `phase_end`.
+            // The phase continues until the receiver has a segment with CWR, which is above `phase_end`.
             Phase::Reduced if self.una > episode.phase_end => {
                 self.end_reduction(episode);
                 episode.phase = Phase::Open;
@@ -73,7 +73,7 @@ impl Sender {
         }
     }
 
-    /// Ends a recovery, and takes the reduction back if it was needless (`tcp_try_undo_recovery`).
+    /// Ends a recovery, and undoes the reduction if it was needless (`tcp_try_undo_recovery`).
     fn end_recovery(&mut self, news: &News, episode: &mut Episode, config: &TcpConfig) {
         if config.undo && episode.may_undo(news.answers_original) {
             self.undo_reduction(episode);
@@ -84,14 +84,14 @@ impl Sender {
     }
 
     fn end_reduction(&mut self, episode: &Episode) {
-        // After an undo the window is larger than `ssthresh`, and stays.
+        // After an undo the window is larger than `ssthresh`, and it keeps this size.
         let holds = episode.phase == Phase::Reduced || episode.undo.from.is_some();
         if holds && self.window.ssthresh < u64::MAX {
             self.window.cwnd = self.window.ssthresh;
         }
     }
 
-    /// Decides the phase while no loss is known (`tcp_try_to_open`).
+    /// Chooses the phase while no loss is known (`tcp_try_to_open`).
     fn try_to_open(
         &mut self,
         now: Time,
@@ -109,7 +109,7 @@ impl Sender {
         }
     }
 
-    /// Sets the phase to open, or to disorder if reports or retransmissions are outstanding.
+    /// Sets the phase to open. If SACK reports or retransmissions are outstanding, sets it to disorder.
     pub(super) fn keep_open(&self, flight: &Flight, episode: &mut Episode) {
         let outstanding = episode.counts.sacked + episode.counts.lost + episode.counts.resent > 0;
         let phase = if outstanding || flight.repeats_first() {
@@ -133,7 +133,7 @@ impl Sender {
         }
     }
 
-    /// Starts a recovery. `marked` is true if the ACK carries a mark, which forbids an undo.
+    /// Starts a recovery. `marked` is true if the ACK has a mark, which forbids an undo.
     pub(super) fn enter_recovery(
         &mut self,
         now: Time,
@@ -145,7 +145,7 @@ impl Sender {
         self.start_undo(episode);
         self.forget_retransmissions(flight, episode);
         episode.undo.prior_ssthresh = 0;
-        // A mark and a loss of one window reduce it once (RFC 3168, 6.1.2).
+        // A mark and a loss in the same window reduce it only once (RFC 3168, 6.1.2).
         if !episode.reduces() {
             if !marked {
                 episode.undo.prior_ssthresh = self.present_ssthresh(episode);
@@ -155,7 +155,7 @@ impl Sender {
         episode.phase = Phase::Recovery;
     }
 
-    /// Forgets the time of the first retransmission once none is in flight (`tcp_any_retrans_done`).
+    /// Clears the time of the first retransmission if no retransmission is in flight (`tcp_any_retrans_done`).
     fn forget_retransmissions(&self, flight: &Flight, episode: &mut Episode) {
         if episode.counts.resent == 0 && !flight.repeats_first() {
             episode.undo.first_resent = Stamp::NONE;
@@ -167,7 +167,7 @@ impl Sender {
         let probes = u32::from(episode.probe.end.is_some() && episode.probe.repeats);
         let resent = episode.counts.resent_segments + probes;
         episode.undo.from = Some(self.una);
-        // Without a retransmission there is nothing that a DSACK could report.
+        // Without a retransmission a DSACK has nothing to report.
         episode.undo.resent = (resent > 0).then_some(resent);
     }
 
@@ -176,7 +176,7 @@ impl Sender {
         if episode.reduces() {
             self.window.ssthresh
         } else {
-            // The flow has reached at least three quarters of its window without a loss.
+            // The flow has reached three quarters of its window without a loss, so `ssthresh` is at least this value.
             let cwnd = self.window.cwnd;
             self.window.ssthresh.max(cwnd / 2 + cwnd / 4)
         }
@@ -205,12 +205,12 @@ impl Sender {
             // `reduce_by_rate` reduces the window with each ACK.
             self.window.cwnd = episode.reduction.prior_cwnd;
         }
-        // A burst has reserved its room in the window before the reduction.
+        // A burst has reserved its part of the window before the reduction.
         self.burst_left = 0;
         self.reduced = true;
     }
 
-    /// Takes a reduction back if DSACKs show that nothing was lost (`tcp_try_undo_dsack`). Returns whether it did so.
+    /// Undoes a reduction if DSACKs show that nothing was lost (`tcp_try_undo_dsack`). Returns whether it did so.
     fn undo_by_dsack(&mut self, episode: &mut Episode, config: &TcpConfig) -> bool {
         let undoes = config.undo && episode.all_repeated();
         if undoes {
@@ -220,9 +220,9 @@ impl Sender {
         undoes
     }
 
-    /// Handles an ACK of a part of the flight that answers an original and not its retransmission: the segment was late
-    /// and not lost (`tcp_try_undo_partial`). Returns whether retransmissions are in flight, and nothing more may count
-    /// as lost.
+    /// Undoes a reduction after a partial ACK that answers an original segment and not its retransmission
+    /// (`tcp_try_undo_partial`). Such an ACK shows that the segment was late and not lost. Returns `true` if
+    /// retransmissions are in flight. Then the undo waits, and no further segment may count as lost.
     fn undo_partly(
         &mut self,
         news: &News,
@@ -257,7 +257,7 @@ impl Sender {
         episode.rack.advanced = true;
     }
 
-    /// Takes the reduction of a timeout back, and no segment counts as lost any longer (`tcp_try_undo_loss`).
+    /// Undoes the reduction after a timeout and clears all loss marks (`tcp_try_undo_loss`).
     fn undo_timeout(&mut self, flight: &mut Flight, episode: &mut Episode) {
         self.forget_losses(flight, episode);
         self.undo_reduction(episode);
@@ -271,8 +271,8 @@ impl Sender {
         episode.counts.lost = 0;
     }
 
-    /// Handles an ACK after a timeout (`tcp_process_loss`). F-RTO (RFC 5682, 3.1) sends new data first: if these data
-    /// or segments that were not sent again are reported, the timeout was spurious.
+    /// Handles an ACK after a timeout (`tcp_process_loss`). F-RTO (RFC 5682, 3.1) sends new data first. The timeout was
+    /// spurious if the ACK reports this data, or segments that were not sent again.
     fn on_ack_after_timeout(
         &mut self,
         news: &News,
@@ -288,7 +288,7 @@ impl Sender {
         }
         if episode.undo.frto {
             if self.high > episode.phase_end {
-                // The new data did not bring the answer: the loss was real (step 3a).
+                // No ACK has reported the new data, so the loss was real (step 3a).
                 let duplicate = news.pure && !news.advances && !news.repeated;
                 episode.undo.frto &= !(news.sacked || duplicate);
             } else if news.advances && !recovered {
@@ -322,7 +322,7 @@ impl Sender {
             self.reduce_by_rate(news.arrived, news, episode, config);
         }
         if !self.counts_first(news, episode) {
-            // With much reordering the window may also grow by reports.
+            // If the network reorders much, the window may also grow by SACK reports.
             let threshold = u16::from(config.duplicate_ack_threshold);
             let progress = news.advances || (news.sacked && episode.rack.reordering > threshold);
             let cwnd = self.window.cwnd;
@@ -341,13 +341,13 @@ impl Sender {
         }
     }
 
-    /// Returns whether the controller gets the news of an ACK before the reaction to its mark: the estimate of marked
-    /// bytes comes first (RFC 8257, 3.3). After a timeout a mark has no reaction.
+    /// Returns whether the controller handles the ACK before the reaction to its mark: the update of the estimate of
+    /// marked bytes comes first (RFC 8257, 3.3). After a timeout a mark causes no reaction.
     pub(super) fn counts_first(&self, news: &News, episode: &Episode) -> bool {
         news.marked && episode.phase != Phase::Loss
     }
 
-    /// Reduces the window by the bytes that arrived (`tcp_cwnd_reduction`).
+    /// Reduces the window in proportion to the bytes that arrived (`tcp_cwnd_reduction`).
     pub(super) fn reduce_by_rate(
         &mut self,
         arrived: u64,

@@ -6,8 +6,8 @@ use super::{
 use crate::tcp::config::TcpConfig;
 
 impl Sender {
-    /// Sets the probe timeout where a probe is allowed, else the retransmission timeout (`tcp_set_xmit_timer`). `acked`
-    /// is true if an ACK sets the timer, and false if a transmission sets it.
+    /// Sets the probe timeout if a probe is allowed, and the retransmission timeout otherwise (`tcp_set_xmit_timer`).
+    /// `acked` is true if an ACK sets the timer, and false if a transmission sets it.
     #[inline]
     pub(super) fn set_timer(
         &mut self,
@@ -56,7 +56,8 @@ impl Sender {
         flight.timer = Timer::Retransmission;
     }
 
-    /// Handles an expiry of a timer other than the retransmission timer. Returns whether there was one.
+    /// Handles an expiry of a timer other than the retransmission timer. Returns `false` if the retransmission timer
+    /// expired.
     #[cold]
     pub(in super::super) fn on_other_timer(&mut self, now: Time, config: &TcpConfig) -> bool {
         let Some(mut flight) = self.flight.take() else {
@@ -95,7 +96,7 @@ impl Sender {
         moves
     }
 
-    /// Returns the state of loss recovery, which is new if the connection has none.
+    /// Returns the state of loss recovery. Creates it if the connection has none.
     pub(super) fn take_episode(&self, flight: &mut Flight, config: &TcpConfig) -> Box<Episode> {
         let threshold = u16::from(config.duplicate_ack_threshold);
         let fresh = || Box::new(Episode::new(self.rtt.smoothed(), threshold));
@@ -108,7 +109,7 @@ impl Sender {
         if episode.probe.end.is_none() {
             episode.probe.repeats = !self.has_unsent();
             episode.probe.due = true;
-            // The probe may be new data, which then ends above `high`.
+            // The probe may contain new data. It then ends above `high`.
             episode.probe.end = Some(self.high);
             self.rto_deadline = now.saturating_add(self.rtt.rto());
         } else {
@@ -151,11 +152,11 @@ impl Sender {
             episode.probe.end = None;
         } else if input.ack > end {
             self.start_reduction(input.now, false, episode, config);
-            // The loss is repaired already, so the window falls to `ssthresh` at once.
+            // The probe has repaired the loss, so the window falls to `ssthresh` at once.
             self.window.cwnd = self.window.ssthresh;
             self.keep_open(flight, episode);
         } else if duplicate {
-            // Both the segment and its copy have arrived.
+            // The segment and its copy in the probe have both arrived, so nothing was lost.
             episode.probe.end = None;
         }
     }
@@ -175,7 +176,7 @@ impl Sender {
         for (place, sent) in flight.segments.iter_mut().enumerate() {
             let begin = start.max(self.una);
             start = sent.end();
-            // Segments that were sent within the last round trip may still arrive.
+            // Segments that left within the last round trip may still arrive.
             let recent = place > 0 && now.since(sent.at) < episode.rack.newest_rtt;
             if !recent && !sent.has(Mark::SACKED) {
                 episode.mark_lost(sent, begin);
@@ -189,7 +190,7 @@ impl Sender {
             self.controller.on_timeout(&mut self.window, &congested);
             self.start_undo(&mut episode);
         }
-        // A timeout after many reports shows that less reordering was tolerable.
+        // A timeout after many SACK reports shows that the tolerance for reordering was too large.
         let threshold = u16::from(config.duplicate_ack_threshold);
         if fresh && episode.counts.sacked_segments >= u32::from(threshold) {
             episode.rack.reordering = episode.rack.reordering.min(threshold);
