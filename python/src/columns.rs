@@ -91,16 +91,22 @@ impl Kind {
 /// Name of the last column of the flows. It says whether the answer measures a flow.
 const MEASURED: &str = "measured";
 
-/// Returns, for each flow of a table, whether the answer measures it.
+/// Returns, for each flow of a table, whether the answer measures it. It measures no flow that only carries load.
 fn measured(flows: &Table, run: &Run) -> BooleanArray {
-    let starts = flows
-        .columns
-        .iter()
-        .find(|column| column.name == "start_ns");
-    let Some(Data::Integer(starts)) = starts.map(|column| &column.data) else {
+    let numbers = |name| {
+        let column = flows.columns.iter().find(|column| column.name == name)?;
+        match &column.data {
+            Data::Integer(numbers) => Some(numbers),
+            _ => None,
+        }
+    };
+    let (Some(starts), Some(load_only)) = (numbers("start_ns"), numbers("load_only")) else {
         return BooleanArray::new_null(flows.rows());
     };
-    let rows = starts.iter().map(|ns| ns.map(|ns| run.measures(ns as u64)));
+    let rows = starts.iter().zip(load_only).map(|(start, load_only)| {
+        let is_counted = *load_only == Some(0);
+        start.map(|ns| is_counted && run.measures(ns as u64))
+    });
     rows.collect()
 }
 

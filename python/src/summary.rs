@@ -32,6 +32,7 @@ pub fn table(run: &RunSummary) -> Table {
     ];
     let mut columns = vec![Column::same("record_hash", &run.record_hash, 1)];
     columns.extend(counts.map(|(name, count)| Column::same(name, &count, 1)));
+    columns.push(Column::same("load_only", &run.load_only, 1));
     columns.push(Column::same("simulated_seconds", &run.simulated_seconds, 1));
     columns.push(Column::same("makespan_ns", &run.makespan_ns, 1));
     let latency = run.requests.as_ref().map(|requests| requests.latency);

@@ -1,7 +1,7 @@
 //! Row of one flow.
 
-use crate::cell::Class;
-use crate::row::table;
+use crate::cell::{Cell, Class, Value};
+use crate::row::{Heading, Row, table};
 use serde::{Deserialize, Serialize};
 use tailcut_units::{Bytes, Duration, FlowId, HostId, Time};
 
@@ -51,6 +51,53 @@ impl FlowRecord {
         let ideal = self.ideal_fct.as_ps();
         let fct = self.fct?.as_ps();
         (ideal > 0).then(|| fct as f64 / ideal as f64)
+    }
+}
+
+/// Row of the table of flows in files: a flow, and whether it only carries load.
+pub(crate) struct ListedFlow {
+    pub flow: FlowRecord,
+    /// Whether the flow is one of [`RunRecord::load_only`](crate::RunRecord::load_only).
+    pub is_load_only: bool,
+}
+
+impl ListedFlow {
+    pub const fn counted(flow: FlowRecord) -> Self {
+        Self {
+            flow,
+            is_load_only: false,
+        }
+    }
+
+    pub const fn load_only(flow: FlowRecord) -> Self {
+        Self {
+            flow,
+            is_load_only: true,
+        }
+    }
+}
+
+impl Row for ListedFlow {
+    const COLUMNS: &'static [Heading] = &{
+        let mut columns = [Heading::of::<u8, u8>("load_only"); FlowRecord::COLUMNS.len() + 1];
+        let (of_flow, _) = columns.split_at_mut(FlowRecord::COLUMNS.len());
+        of_flow.copy_from_slice(FlowRecord::COLUMNS);
+        columns
+    };
+
+    fn each<'a>(&'a self, ps: u64, mut put: impl FnMut(Value<'a>)) {
+        self.flow.each(ps, &mut put);
+        put(Value::Integer(self.is_load_only.into()));
+    }
+
+    fn read<'a>(ps: u64, mut next: impl FnMut() -> Option<Value<'a>>) -> Option<Self> {
+        let flow = FlowRecord::read(ps, &mut next)?;
+        let is_load_only = match u8::field(next()?, ps)? {
+            0 => false,
+            1 => true,
+            _ => return None,
+        };
+        Some(Self { flow, is_load_only })
     }
 }
 

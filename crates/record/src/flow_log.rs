@@ -15,7 +15,9 @@ use tailcut_units::FlowId;
 /// Iteration follows the order of the flows' numbers, not the order of their starts or ends.
 #[derive(Clone, Default)]
 pub struct FlowLog {
-    /// Locations of all rows, indexed by the flow's number.
+    /// Lowest number of a flow.
+    first: u32,
+    /// Locations of all rows, in the order of the flows' numbers from `first`.
     locations: Vec<RowLocation>,
     /// Rows of open flows.
     open: Vec<FlowRecord>,
@@ -58,6 +60,14 @@ impl FlowLog {
         Self::default()
     }
 
+    /// Creates an empty log of flows whose numbers are `first` or higher.
+    pub fn from_number(first: u32) -> Self {
+        Self {
+            first,
+            ..Self::default()
+        }
+    }
+
     /// Adds the row of a flow that starts.
     pub fn begin(&mut self, row: FlowRecord) {
         let slot = match self.free.pop() {
@@ -80,15 +90,18 @@ impl FlowLog {
     }
 
     fn set_location(&mut self, flow: FlowId, location: RowLocation) {
-        let number = flow.0 as usize;
-        if self.locations.len() <= number {
-            self.locations.resize(number + 1, RowLocation::Nowhere);
+        let index = (flow.0 - self.first) as usize;
+        if self.locations.len() <= index {
+            self.locations.resize(index + 1, RowLocation::Nowhere);
         }
-        self.locations[number] = location;
+        self.locations[index] = location;
     }
 
     fn find(&self, flow: FlowId) -> (FlowId, RowLocation) {
-        let at = |flow: FlowId| self.locations.get(flow.0 as usize).copied();
+        let at = |flow: FlowId| {
+            let index = flow.0.checked_sub(self.first)?;
+            self.locations.get(index as usize).copied()
+        };
         match at(flow) {
             Some(RowLocation::PartOf(whole)) => {
                 (FlowId(whole), at(FlowId(whole)).unwrap_or_default())
@@ -186,14 +199,14 @@ impl FlowLog {
         self.rows == 0
     }
 
-    /// Returns the highest flow number plus one, or 0 without flows.
+    /// Returns the highest flow number plus one. Without flows, this is the first number.
     pub fn numbers(&self) -> u32 {
-        self.locations.len() as u32
+        self.first + self.locations.len() as u32
     }
 
     /// Returns the rows in the order of the flows' numbers.
     pub fn iter(&self) -> impl Iterator<Item = FlowRecord> + '_ {
-        let numbers = (0..).zip(&self.locations);
+        let numbers = (self.first..).zip(&self.locations);
         let of_its_own =
             numbers.filter(|(_, location)| !matches!(location, RowLocation::PartOf(_)));
         of_its_own.filter_map(|(number, _)| self.get(FlowId(number)))

@@ -102,6 +102,9 @@ pub struct RunRecord<F = Vec<FlowRecord>> {
     pub classes: Vec<String>,
     /// Flows, finished or not.
     pub flows: F,
+    /// Later flows, which only carry load until the last of `flows` has ended. They have the next higher numbers. Not
+    /// hashed.
+    pub load_only: F,
     /// Requests, finished or not.
     pub requests: Vec<RequestRecord>,
     /// Receivers of storage sessions, grouped by session. Not hashed, because the hash includes the flows of the
@@ -157,9 +160,10 @@ impl<F: Default> RunRecord<F> {
 
 impl<F> RunRecord<F> {
     /// Returns the same run. `keep` converts its flows to another form.
-    pub fn with_flows<G>(self, keep: impl FnOnce(F) -> G) -> RunRecord<G> {
+    pub fn with_flows<G>(self, keep: impl Fn(F) -> G) -> RunRecord<G> {
         RunRecord {
             flows: keep(self.flows),
+            load_only: keep(self.load_only),
             key: self.key,
             totals: self.totals,
             cost: self.cost,
@@ -199,6 +203,7 @@ impl<F: FlowRows> RunRecord<F> {
         RunSummary {
             key: self.key.clone(),
             flows: self.flows.count() as u64,
+            load_only: Some(self.load_only.count() as u64),
             unfinished: sums.unfinished,
             packet_hops: self.totals.packet_hops,
             events: self.totals.events,
@@ -274,6 +279,10 @@ pub struct RunSummary {
     pub key: RunKey,
     /// Number of started flows.
     pub flows: u64,
+    /// Number of later flows that only carry load. They count in the packets, bytes, drops and marks of the run, and in
+    /// nothing else. `None`: an earlier version wrote the file.
+    #[serde(default)]
+    pub load_only: Option<u64>,
     /// Number of flows that had not finished at the end of the run.
     pub unfinished: u64,
     /// Number of links that a packet crossed, summed over all packets.

@@ -1,6 +1,7 @@
 //! Reader of a study's directory.
 
 use crate::failure::{Failure, Loss};
+use crate::flow::ListedFlow;
 use crate::layout::{MANIFEST, RUN, RUNS, RunFile, TableFile, TableFormat};
 use crate::manifest::{Manifest, ManifestRun, Origin, RunState, SCHEMA_VERSION, is_plain_name};
 use crate::row::Row;
@@ -177,7 +178,12 @@ impl StoredRun {
     /// # Errors
     /// [`Error::Io`] or [`Error::Damaged`].
     pub fn record(mut self) -> Result<RunRecord, Error> {
-        let (flows, sessions, coflows) = (self.flows()?, self.sessions()?, self.coflows()?);
+        let (mut flows, mut load_only) = (Vec::new(), Vec::new());
+        self.each_listed(|listed| match listed.is_load_only {
+            true => load_only.push(listed.flow),
+            false => flows.push(listed.flow),
+        })?;
+        let (sessions, coflows) = (self.sessions()?, self.coflows()?);
         let summary = &self.summary;
         Ok(RunRecord {
             totals: RunTotals {
@@ -199,6 +205,7 @@ impl StoredRun {
                 peak_rss_bytes: summary.peak_rss_bytes,
             },
             flows,
+            load_only,
             requests: self.requests()?,
             sessions,
             coflows,
@@ -220,7 +227,8 @@ impl StoredRun {
         })
     }
 
-    /// Reads the run's flows in the order of their numbers, with times in nanoseconds. Classes that `run.json` does not
+    /// Reads the run's flows in the order of their numbers, with times in nanoseconds, without flows that only carry
+    /// load. Classes that `run.json` does not
     /// list are added to [`StoredRun::classes`].
     ///
     /// # Errors
@@ -235,9 +243,24 @@ impl StoredRun {
     ///
     /// # Errors
     /// The errors of [`StoredRun::flows`].
-    pub fn each_flow(&mut self, each: impl FnMut(FlowRecord)) -> Result<(), Error> {
+    pub fn each_flow(&mut self, mut each: impl FnMut(FlowRecord)) -> Result<(), Error> {
+        self.each_listed(|listed| {
+            if !listed.is_load_only {
+                each(listed.flow);
+            }
+        })
+    }
+
+    /// Passes all rows of the table of flows to `each`, including flows that only carry load.
+    fn each_listed(&mut self, mut each: impl FnMut(ListedFlow)) -> Result<(), Error> {
         let mut classes = std::mem::take(&mut self.classes);
-        let read = self.read(TableKind::Flows, &mut classes, each);
+        let read = match self.summary.load_only {
+            Some(_) => self.read(TableKind::Flows, &mut classes, each),
+            // The tables of earlier versions do not have the column.
+            None => self.read(TableKind::Flows, &mut classes, |flow| {
+                each(ListedFlow::counted(flow));
+            }),
+        };
         self.classes = classes;
         read
     }

@@ -2,6 +2,7 @@
 
 use crate::cell::{Value, words};
 use crate::failure::{Failure, Loss};
+use crate::flow::ListedFlow;
 use crate::row::{Heading, Row};
 use crate::table::{AT_ONCE, Column, Data, Table};
 use crate::{FlowRows, ParameterValue, RunKey, RunRecord, TopologyLink, link_numbers};
@@ -14,7 +15,7 @@ pub(crate) const LINK_NAMES: [&str; 2] = ["port.name", "link.name"];
 /// Kind of a run's table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TableKind {
-    /// Table of the flows: [`RunRecord::flows`].
+    /// Table of the flows: [`RunRecord::flows`], then [`RunRecord::load_only`].
     Flows,
     /// Table of the requests: [`RunRecord::requests`].
     Requests,
@@ -61,7 +62,12 @@ impl TableKind {
     pub fn of<F: FlowRows>(self, run: &RunRecord<F>) -> Pieces<'_> {
         let failures = run.failures.iter();
         let pieces = match self {
-            Self::Flows => Pieces::new(run, run.flows.count(), run.flows.rows()),
+            Self::Flows => {
+                let counted = run.flows.rows().map(ListedFlow::counted);
+                let load_only = run.load_only.rows().map(ListedFlow::load_only);
+                let count = run.flows.count() + run.load_only.count();
+                Pieces::new(run, count, counted.chain(load_only))
+            }
             Self::Requests => Pieces::of(run, run.requests.iter().cloned()),
             Self::Sessions => Pieces::of(run, run.sessions.iter().cloned()),
             Self::Coflows => Pieces::of(run, run.coflows.iter().cloned()),

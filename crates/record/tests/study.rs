@@ -245,10 +245,10 @@ fn csv_has_the_documented_header_and_leaves_null_empty() {
     assert_eq!(
         lines[0],
         "flow,design,src,dst,bytes,start_ns,fct_ns,ideal_fct_ns,retransmissions,timeouts,copies,\
-         class,handshake_ns,payload_sent_bytes,load,seed"
+         class,handshake_ns,payload_sent_bytes,load_only,load,seed"
     );
     assert_eq!(
-        lines[3], "2,repflow+dctcp,2,9,2921,2000,,40002,2,2,0,background,9000,5842,0.5,1",
+        lines[3], "2,repflow+dctcp,2,9,2921,2000,,40002,2,2,0,background,9000,5842,0,0.5,1",
         "flow 2 did not finish"
     );
 }

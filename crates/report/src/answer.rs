@@ -103,6 +103,7 @@ pub(crate) fn sentences_at(study: &Study, setting: usize) -> Vec<String> {
     }
     sentences.extend(same_runs::sentence(study, setting));
     sentences.extend(measure::sentence(study, setting));
+    sentences.extend(measure::load_only_sentence(study, setting));
     sentences.extend(capacity::sentences(study, setting));
     sentences.extend(fixed_flows::same_flows_sentence(study, setting));
     let rows: Vec<&Row> = analysis.rows(setting, &group).collect();

@@ -8,6 +8,7 @@ use crate::format::{
 };
 use crate::group::Group;
 use crate::headline::noun_of;
+use crate::run::Run;
 use crate::same_runs;
 use crate::sample::{Metric, Statistic};
 use crate::side_effects::SideEffects;
@@ -366,8 +367,9 @@ fn flows(n: usize) -> String {
     }
 }
 
-/// Returns the relative change of the bytes on the wire against the baseline, over the seeds that both designs ran.
-/// Uses the payload if a run does not count the bytes on the wire.
+/// Returns the relative change of the bytes on the wire against the baseline, over the seeds that both designs
+/// ran. Uses the payload if a run does not count the bytes on the wire, or if they include flows that only carry load: a design whose
+/// last flow takes longer has more of these flows.
 pub(crate) fn bytes_change(study: &Study, setting: usize, design: &str, base: &str) -> Option<f64> {
     let cells = study.cells();
     let cell = cells.get(setting)?;
@@ -376,7 +378,9 @@ pub(crate) fn bytes_change(study: &Study, setting: usize, design: &str, base: &s
         let seed = run.summary.key.seed;
         let same_seed = cell.runs(base).iter().find(|r| r.summary.key.seed == seed);
         if let Some(base_run) = same_seed {
-            let on_wire = run.summary.sent.bytes > 0 && base_run.summary.sent.bytes > 0;
+            let is_on_wire =
+                |run: &Run| run.summary.sent.bytes > 0 && run.summary.load_only.unwrap_or(0) == 0;
+            let on_wire = is_on_wire(run) && is_on_wire(base_run);
             let bytes = |summary: &tailcut_record::RunSummary| match (on_wire, &summary.requests) {
                 (true, _) => summary.sent.bytes,
                 (false, Some(requests)) => requests.sent_bytes,

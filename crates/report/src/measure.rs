@@ -70,6 +70,21 @@ pub(crate) fn sentence(study: &Study, setting: usize) -> Option<String> {
     ))
 }
 
+/// Returns the sentence on the later flows of a setting, which only carry load. `None` without such flows.
+pub(crate) fn load_only_sentence(study: &Study, setting: usize) -> Option<String> {
+    let cells = study.cells();
+    let designs = cells.get(setting)?.designs.iter();
+    let runs = designs.flat_map(|(_, runs)| runs);
+    let flows: u64 = runs.filter_map(|run| run.summary.load_only).sum();
+    (flows > 0).then(|| {
+        format!(
+            "Load only: {} later flows, which are not measured, arrive until all others have ended \
+             (measure.continue_load).",
+            count(flows)
+        )
+    })
+}
+
 /// Returns a cell with the measured share of a design's flows in a setting. The cell is empty if all flows are
 /// measured.
 pub(crate) fn cell(study: &Study, setting: usize, design: &str) -> Cell {

@@ -2,7 +2,7 @@
 
 mod synthetic;
 
-use synthetic::{TCP, manifest, run};
+use synthetic::{Behaviour, TCP, manifest, run};
 use tailcut_record::{
     OfferedLoad, Parameter, ParameterValue, RunRecord, TierLoad, UnfinishedBytes,
 };
@@ -174,4 +174,46 @@ fn a_burst_is_never_too_much_load_for_a_network() {
     assert_eq!(overload(true), None);
     let sustained = overload(false).expect("an overload");
     assert!(sustained.contains("unfinished bytes grow"), "{sustained}");
+}
+
+#[test]
+fn the_answer_counts_later_flows_that_only_carry_load() {
+    let mut records = open_runs();
+    let without = answer(&measured(&records, "0s", "end"));
+    assert!(!without.contains("Load only"), "{without}");
+    for record in &mut records {
+        record.load_only = record.flows[..500].to_vec();
+    }
+    let text = answer(&measured(&records, "0s", "end"));
+    let sentence = "Load only: 3,000 later flows, which are not measured, arrive until all others have ended \
+                    (measure.continue_load).";
+    assert!(text.contains(sentence), "{text}");
+}
+
+/// Returns the answer for two designs whose runs contain later flows. The second design has `packets` more of them.
+fn answer_with_later_flows(packets: u64) -> String {
+    let repflow = Behaviour {
+        name: "repflow",
+        mice_delay: 0.5,
+        bytes: 1.013,
+        ..TCP
+    };
+    let mut records = Vec::new();
+    for (design, packets) in [(TCP, 0), (repflow, packets)] {
+        for seed in 1..=6 {
+            let mut record = run(design, Some(0.5), seed, 2_000);
+            record.load_only = record.flows[..500].to_vec();
+            record.totals.sent.packets += packets;
+            record.totals.sent.bytes += packets * 1_500;
+            records.push(record);
+        }
+    }
+    answer(&measured(&records, "0s", "end"))
+}
+
+#[test]
+fn later_flows_of_a_design_are_no_price_of_its_flows() {
+    let text = answer_with_later_flows(0);
+    assert!(text.contains(" bytes. Load only: "), "{text}");
+    assert_eq!(answer_with_later_flows(1_000_000), text);
 }

@@ -1,5 +1,6 @@
 //! The measured part of a run: `[measure]`.
 
+use tailcut_record::RunRecord;
 use tailcut_scenario::{Location, Scenario, Study};
 use tailcut_sim::{Unattended, run};
 use tailcut_units::Time;
@@ -76,15 +77,20 @@ hosts = 4
 sizes = "websearch"
 "#;
 
+fn first_run(text: &str) -> RunRecord {
+    let scenario = Scenario::from_text(text).expect("a scenario");
+    let study = Study::of(&scenario).expect("a study");
+    run(&study.runs[0], &Unattended).expect("a run")
+}
+
+fn with_load_that_goes_on(text: &str) -> RunRecord {
+    first_run(&text.replace("[topology]", "[measure]\ncontinue_load = true\n[topology]"))
+}
+
 #[test]
-fn load_that_goes_on_slows_the_last_flows_and_adds_no_rows() {
-    let run = |text: &str| {
-        let scenario = Scenario::from_text(text).expect("a scenario");
-        let study = Study::of(&scenario).expect("a study");
-        run(&study.runs[0], &Unattended).expect("a run")
-    };
-    let stopped = run(BOTH);
-    let continued = run(&BOTH.replace("[topology]", "[measure]\ncontinue_load = true\n[topology]"));
+fn load_that_goes_on_slows_the_last_flows_and_changes_no_others() {
+    let stopped = first_run(BOTH);
+    let continued = with_load_that_goes_on(BOTH);
     assert_eq!(stopped.flows.len(), continued.flows.len());
     let mut same = 0;
     let mut slower = 0;
@@ -120,6 +126,44 @@ fn load_that_goes_on_slows_the_last_flows_and_adds_no_rows() {
         "{end:?}"
     );
     assert!(continued.totals.sent.packets > stopped.totals.sent.packets);
+}
+
+#[test]
+fn flows_that_only_carry_load_have_rows_of_their_own_and_count_in_no_figure() {
+    let record = with_load_that_goes_on(BOTH);
+    let (last, later) = (record.flows.last().expect("flows"), &record.load_only);
+    assert!(later.len() > 20, "{}", later.len());
+    for (flow, number) in later.iter().zip(300..) {
+        assert_eq!(flow.flow.0, number);
+        assert!(flow.start > last.start, "{flow:?}");
+        assert!(flow.fct.is_none_or(|fct| fct >= flow.ideal_fct), "{flow:?}");
+    }
+    let ended = later.iter().filter(|flow| flow.fct.is_some());
+    assert!(ended.clone().count() > later.len() / 2);
+    assert!(ended.clone().all(|flow| flow.payload_sent >= flow.bytes));
+    let mut without = record.clone();
+    without.load_only.clear();
+    assert_eq!(record.hash(), without.hash());
+    let summary = record.summary();
+    assert_eq!(summary.load_only, Some(later.len() as u64));
+    let mut comparable = without.summary();
+    comparable.load_only = summary.load_only;
+    assert_eq!(comparable, summary);
+}
+
+#[test]
+fn flows_that_only_carry_load_draw_their_replication_as_the_others_do() {
+    let record = with_load_that_goes_on(&BOTH.replace("dctcp", "mixed"));
+    let class = |number: u8| record.classes[usize::from(number)].as_str();
+    let mice = record
+        .load_only
+        .iter()
+        .filter(|flow| flow.bytes.0 < 100_000);
+    let mut methods: Vec<&str> = mice.map(|flow| class(flow.class)).collect();
+    methods.sort_unstable();
+    methods.dedup();
+    let drawn = ["foreground/repflow", "foreground/repsyn", "foreground/tcp"];
+    assert_eq!(methods, drawn);
 }
 
 #[test]

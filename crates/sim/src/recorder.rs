@@ -4,7 +4,7 @@ use crate::capacity::Capacity;
 use crate::ideal::Ideal;
 use crate::measures::{Arrivals, Bursts, Watch};
 use tailcut_fabric::{Fabric, PortId};
-use tailcut_record::{FlowLog, FlowRecord, LinkSample, QueueSample, Sampling};
+use tailcut_record::{FlowLog, FlowRecord, LinkSample, PackedRun, QueueSample, Sampling};
 use tailcut_transport::{Event, FlowStats, Segment};
 use tailcut_units::{Bytes, Duration, FlowId, HostId, Time};
 use tailcut_workload::Flow;
@@ -24,6 +24,8 @@ pub(crate) struct Recorder {
     flows: FlowLog,
     /// Flows of sessions, by their numbers without [`SESSION_FLOW`].
     session_flows: FlowLog,
+    /// Whether the flows of `session_flows` only carry load. A run with such flows has no sessions.
+    pub has_load_only: bool,
     ideal: Ideal,
     /// Number of unfinished flows (the sender or the receiver has not finished), plus the number of open requests.
     unfinished: usize,
@@ -47,6 +49,7 @@ impl Recorder {
         Self {
             flows: FlowLog::new(),
             session_flows: FlowLog::new(),
+            has_load_only: false,
             ideal,
             unfinished: 0,
             last_start: Time::ZERO,
@@ -64,6 +67,11 @@ impl Recorder {
     /// Records the start of a flow.
     pub fn started(&mut self, flow: &Flow) {
         self.began(flow.start);
+        self.list(flow);
+    }
+
+    /// Adds the row of a flow. The run does not wait for the flow.
+    pub fn list(&mut self, flow: &Flow) {
         let row = FlowRecord {
             flow: FlowId(flow.id.0 & !SESSION_FLOW),
             src: flow.src,
@@ -106,6 +114,15 @@ impl Recorder {
     /// cases the application can continue.
     #[inline]
     pub fn event(&mut self, now: Time, event: Event) -> Option<FlowId> {
+        if let Event::Closed(..) | Event::Failed(..) = event {
+            self.unfinished -= 1;
+        }
+        self.change_row(now, event)
+    }
+
+    /// Changes the row of a flow for which the run may not wait. Returns the flow like [`Recorder::event`].
+    #[inline]
+    pub fn change_row(&mut self, now: Time, event: Event) -> Option<FlowId> {
         match event {
             Event::Established(flow) => {
                 self.change(flow, |row| {
@@ -122,12 +139,10 @@ impl Recorder {
                 first?.then_some(flow)
             }
             Event::Closed(flow, stats) => {
-                self.unfinished -= 1;
                 self.close(flow, stats);
                 None
             }
             Event::Failed(flow, stats) => {
-                self.unfinished -= 1;
                 self.close(flow, stats);
                 Some(flow)
             }
@@ -160,6 +175,9 @@ impl Recorder {
     /// Records that a complete segment reached its host.
     #[cold]
     pub fn arrived(&mut self, now: Time, segment: &Segment) {
+        if self.has_load_only && segment.flow.0 & SESSION_FLOW != 0 {
+            return;
+        }
         let number = FlowId(segment.flow.0 & !SESSION_FLOW);
         let row = self.log(segment.flow).get(number);
         if let (Some(arrivals), Some(FlowRecord { class, .. })) = (&mut self.arrivals, row)
@@ -257,14 +275,20 @@ impl Recorder {
         self.last_start
     }
 
-    /// Returns the flows and the samples. Flows of sessions have higher numbers than all other flows.
-    pub fn finish(mut self) -> (FlowLog, Vec<QueueSample>, Vec<LinkSample>) {
+    /// Stores the flows and the samples in the record. Flows of sessions, and flows that only carry load, have higher
+    /// numbers than all other flows.
+    pub fn finish(mut self, record: &mut PackedRun) {
         let after = self.flows.numbers();
+        record.load_only = FlowLog::from_number(after);
+        let to = match self.has_load_only {
+            true => &mut record.load_only,
+            false => &mut self.flows,
+        };
         for (number, row) in (after..).zip(self.session_flows.iter()) {
             let flow = FlowId(number);
-            self.flows.begin(FlowRecord { flow, ..row });
-            self.flows.end(flow);
+            to.begin(FlowRecord { flow, ..row });
+            to.end(flow);
         }
-        (self.flows, self.queues, self.links)
+        (record.flows, record.queues, record.links) = (self.flows, self.queues, self.links);
     }
 }

@@ -1,6 +1,6 @@
 //! Execution of one run, from its configuration to its record.
 
-use crate::application::{ApplicationRunner, Replicating, mixed};
+use crate::application::{ApplicationRunner, Replicating, mixed, transfer_flow};
 use crate::capacity::{self, Capacity};
 use crate::config::RunConfig;
 use crate::error::RunError;
@@ -23,7 +23,8 @@ use tailcut_design::{HostPlan, HostSeat, Replication, Traffic, UseHosts};
 use tailcut_fabric::topology::Topology;
 use tailcut_fabric::{Fabric, FabricConfig, FaultPlan, Observer, PortId};
 use tailcut_record::{
-    FlowLog, LinkFailure, OfferedLoad, PackedRun, PortTotals, RunCost, RunRecord, RunTotals,
+    FlowLog, FlowRecord, LinkFailure, OfferedLoad, PackedRun, PortTotals, RunCost, RunRecord,
+    RunTotals,
 };
 use tailcut_transport::ConfigError;
 use tailcut_transport::{Segment, Transport, copies};
@@ -290,7 +291,7 @@ pub(crate) fn record<B: Clone>(
     record.nodes = topology_record::nodes(topology);
     record.topology = topology_record::links(topology);
     record.sampling = config.sample_every.map(|every| recorder.sampling(every));
-    (record.flows, record.queues, record.links) = recorder.finish();
+    recorder.finish(&mut record);
     if config.stack.replication == Replication::Mixed {
         name_mixed(&mut record, config);
     }
@@ -313,13 +314,19 @@ fn name_mixed(record: &mut PackedRun, config: &RunConfig) {
         record.classes.extend(names);
     }
     let replicating = Replicating::new(config);
-    for flow in (0..record.flows.numbers()).map(FlowId) {
-        record.flows.change(flow, |row| {
-            if let Some(drawn) = replicating.drawn(flow, row.bytes.0) {
-                row.class =
-                    (classes + usize::from(row.class) * mixed::OUTCOMES.len() + drawn) as u8;
-            }
-        });
+    let name = |row: &mut FlowRecord, number: FlowId| {
+        if let Some(drawn) = replicating.drawn(number, row.bytes.0) {
+            row.class = (classes + usize::from(row.class) * mixed::OUTCOMES.len() + drawn) as u8;
+        }
+    };
+    let after = record.flows.numbers();
+    for flow in (0..after).map(FlowId) {
+        record.flows.change(flow, |row| name(row, flow));
+    }
+    // During the run, flows that only carry load have numbers of transfers.
+    let load_only = (after..record.load_only.numbers()).map(FlowId);
+    for (flow, transfer) in load_only.zip((0..).map(transfer_flow)) {
+        record.load_only.change(flow, |row| name(row, transfer));
     }
 }
 

@@ -78,7 +78,8 @@ pub(crate) fn applications(
     all.add(Kind::Flow, false, Box::new(flows));
     if config.continues_load {
         let source = continued(config, topology).map_err(RunError::Workload)?;
-        all.add(Kind::Transfer, false, Box::new(LoadOnly::new(source)));
+        let load_only = LoadOnly::new(source, Replicating::new(config));
+        all.add(Kind::Transfer, false, Box::new(load_only));
         all.has_load_only = true;
     }
     Ok(all)

@@ -204,19 +204,20 @@ impl Desk<'_> {
     /// Sends a flow and keeps its number.
     pub(super) fn start(&mut self, flow: &Flow, replication: Replication) {
         self.recorder.started(flow);
+        self.submit(flow, replication);
+    }
+
+    /// Sends a flow for which the run does not wait, and keeps its number.
+    pub(super) fn start_load_only(&mut self, flow: &Flow, replication: Replication) {
+        self.recorder.list(flow);
+        self.submit(flow, replication);
+    }
+
+    fn submit(&mut self, flow: &Flow, replication: Replication) {
         let message = Message {
             path: flow.path.map_or(PathPin::NONE, PathPin::to),
             replication,
             ..message(flow.id, flow.dst, flow.bytes)
-        };
-        self.order(Order::Submit(flow.src, message));
-    }
-
-    /// Sends a flow without a row in the record.
-    pub(super) fn start_unrecorded(&mut self, flow: &Flow) {
-        let message = Message {
-            path: flow.path.map_or(PathPin::NONE, PathPin::to),
-            ..message(self.number(), flow.dst, flow.bytes)
         };
         self.order(Order::Submit(flow.src, message));
     }

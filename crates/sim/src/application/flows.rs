@@ -88,7 +88,7 @@ impl Replicating {
         }
     }
 
-    fn of(self, flow: &Flow) -> transport::Replication {
+    pub fn of(self, flow: &Flow) -> transport::Replication {
         match self.drawn(flow.id, flow.bytes) {
             Some(drawn) => mixed::OUTCOMES[drawn].1,
             None => transport::Replication::AsConfigured,

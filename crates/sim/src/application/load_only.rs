@@ -1,18 +1,23 @@
-//! Load that goes on after the recorded flows, as an application. The last recorded flows then meet as much traffic as
-//! the flows before them.
+//! Load that goes on after the flows of the workload, as an application. The last flows then meet as much traffic as the
+//! flows before them.
 
-use super::{Application, Desk};
-use tailcut_units::Time;
-use tailcut_workload::Source;
+use super::{Application, Desk, Replicating};
+use tailcut_transport::Event;
+use tailcut_units::{HostId, Time};
+use tailcut_workload::{Flow, Source};
 
-/// Starts flows without rows in the record. The run ends with the last recorded flow.
+/// Starts later flows, whose rows are marked. The run ends with the last flow of the workload.
 pub(crate) struct LoadOnly {
     source: Box<dyn Source>,
+    replicating: Replicating,
 }
 
 impl LoadOnly {
-    pub fn new(source: Box<dyn Source>) -> Self {
-        Self { source }
+    pub fn new(source: Box<dyn Source>, replicating: Replicating) -> Self {
+        Self {
+            source,
+            replicating,
+        }
     }
 }
 
@@ -21,14 +26,21 @@ impl Application for LoadOnly {
         self.source.peek()
     }
 
-    /// Returns false, because the drain of the run begins after the last recorded flow.
+    /// Returns false, because the drain of the run begins after the last flow of the workload.
     fn begins_more(&self) -> bool {
         false
     }
 
     fn act(&mut self, desk: &mut Desk<'_>) {
         if let Some(flow) = self.source.next() {
-            desk.start_unrecorded(&flow);
+            let id = desk.number();
+            let flow = Flow { id, ..flow };
+            desk.start_load_only(&flow, self.replicating.of(&flow));
         }
+    }
+
+    fn event(&mut self, _host: HostId, event: Event, desk: &mut Desk<'_>) {
+        let now = desk.now();
+        desk.recorder().change_row(now, event);
     }
 }

@@ -17,7 +17,6 @@ pub(crate) struct ApplicationRunner {
     due: Time,
     /// Whether applications will start transfers without an event, or orders are pending.
     begins_more: bool,
-    has_load_only: bool,
     wants_segments: bool,
     wants_departures: bool,
     orders: Orders,
@@ -29,11 +28,11 @@ pub(crate) struct ApplicationRunner {
 }
 
 impl ApplicationRunner {
-    pub fn new(application: ApplicationSet, hosts: u32, recorder: Recorder) -> Self {
+    pub fn new(application: ApplicationSet, hosts: u32, mut recorder: Recorder) -> Self {
+        recorder.has_load_only = application.has_load_only;
         Self {
             due: application.next().unwrap_or(Time::MAX),
             begins_more: application.begins_more(),
-            has_load_only: application.has_load_only,
             wants_segments: application.wants_segments(),
             wants_departures: application.wants_departures(),
             application: Box::new(application),
@@ -57,11 +56,10 @@ impl ApplicationRunner {
         self.begins_more
     }
 
-    /// Returns whether all recorded flows have ended, so that only flows without rows remain. Those flows keep up the
-    /// load.
+    /// Returns whether all flows of the workload have ended, so that only flows that carry load remain.
     #[inline]
     pub fn has_only_load_left(&self) -> bool {
-        self.has_load_only && !self.begins_more && self.recorder.unfinished() == 0
+        self.recorder.has_load_only && !self.begins_more && self.recorder.unfinished() == 0
     }
 
     /// Returns whether the driver must fetch events after each segment that departs.
