@@ -51,23 +51,18 @@ impl TimerCounts {
         self.all_waited as f64 / self.all.max(1) as f64
     }
 
-    /// Returns the timers for which flows of the tail waited, with their values, as text. The most frequent timer is
-    /// first.
-    fn timers(&self, timers: &Timers) -> String {
+    /// Returns the timers for which flows of the tail waited, with their values, as texts.
+    fn timers(&self, timers: &Timers) -> Vec<String> {
         let named = |timer: &Option<Timer>, count: usize| {
             let timer = timer.as_ref().filter(|_| count > 0)?;
             let span = Quantity::Time.tick(timer.ns as f64 / 1e3);
-            Some((count, format!("{} = {span}", timer.key)))
+            Some(format!("{} = {span}", timer.key))
         };
-        let mut named: Vec<(usize, String)> = [
+        let all = [
             named(&timers.least, self.tail_least),
             named(&timers.initial, self.tail_initial),
-        ]
-        .into_iter()
-        .flatten()
-        .collect();
-        named.sort_by_key(|(count, _)| usize::MAX - count);
-        list(&named.into_iter().map(|(_, name)| name).collect::<Vec<_>>())
+        ];
+        all.into_iter().flatten().collect()
     }
 }
 
@@ -93,11 +88,8 @@ pub(crate) fn sentences(study: &Study, setting: usize, group: &Group) -> Vec<Str
         let counts = TimerCounts::of(runs, group);
         if counts.share_of_tail() > 0.0 {
             largest = largest.max(counts.share_of_tail());
-            waiting.push(format!(
-                "{} with {design} ({})",
-                percent(counts.share_of_tail()),
-                counts.timers(timers)
-            ));
+            let share = format!("{} with {design}", percent(counts.share_of_tail()));
+            waiting.push((share, counts.timers(timers)));
         }
     }
     let mut sentences = Vec::new();
@@ -111,9 +103,19 @@ pub(crate) fn sentences(study: &Study, setting: usize, group: &Group) -> Vec<Str
             true => ": the p99 measures the timer",
             false => "",
         };
+        // The line is short if all designs wait for the same timers.
+        let (_, first) = &waiting[0];
+        let (each, all) = match waiting.iter().all(|(_, timers)| timers == first) {
+            true => (false, format!(" ({})", list(first))),
+            false => (true, String::new()),
+        };
+        let designs = waiting.iter().map(|(share, timers)| match each {
+            true => format!("{share} ({})", list(timers)),
+            false => share.clone(),
+        });
         sentences.push(format!(
-            "Timers: of the slowest 1 % of {noun}, {} {wait}{warning}.{}",
-            list(&waiting),
+            "Timers: of the slowest 1 % of {noun}, {} {wait}{all}{warning}.{}",
+            list(&designs.collect::<Vec<_>>()),
             Caveat::Timers.see()
         ));
     }

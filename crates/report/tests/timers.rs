@@ -89,6 +89,19 @@ fn the_share_of_the_tail_that_waits_and_the_timer_are_told_for_each_design() {
 }
 
 #[test]
+fn timers_that_all_designs_wait_for_are_named_once() {
+    let study = changed(|_, flow, number| {
+        if number % 50 == 0 {
+            wait(flow, 10);
+        }
+    });
+    let answer = answer(&study);
+    let sentence = "with repflow wait for a retransmission timer (tcp.min_rto = 10 ms): the p99";
+    assert!(answer.contains(sentence), "{answer}");
+    assert_eq!(answer.matches("tcp.min_rto").count(), 1, "{answer}");
+}
+
+#[test]
 fn a_timer_that_fired_in_a_copy_that_was_not_needed_cost_nothing() {
     let study = changed(|_, flow, _| flow.timeouts = 1);
     let answer = answer(&study);
