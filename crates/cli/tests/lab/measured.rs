@@ -55,6 +55,35 @@ fn a_study_runs_on_real_hosts_and_beside_the_simulator() {
 }
 
 #[test]
+fn the_command_of_the_readme_prints_one_table_for_the_simulator_and_the_hosts() {
+    let readme = include_str!("../../../../README.md");
+    let mut lines = readme.lines();
+    let door = lines.find(|line| line.starts_with("tailcut run lab-two-racks"));
+    // The whole scenario takes minutes. One seed and less time show the same table.
+    let shorter = [
+        "--seeds",
+        "1",
+        "--set",
+        "duration=500ms",
+        "--set",
+        "designs=cubic,dctcp",
+    ];
+    let directory = tempfile::tempdir().expect("a directory");
+    let output = Command::new(env!("CARGO_BIN_EXE_tailcut"))
+        .args(door.expect("a command").split_whitespace().skip(1))
+        .args(shorter)
+        .current_dir(directory.path())
+        .output()
+        .expect("it runs");
+    let printed = text(&output.stdout);
+    assert!(output.status.success(), "{printed}{}", text(&output.stderr));
+    for design in ["cubic ", "cubic (lab)", "dctcp ", "dctcp (lab)"] {
+        let has_row = printed.lines().any(|line| line.starts_with(design));
+        assert!(has_row, "{design}: {printed}");
+    }
+}
+
+#[test]
 fn flows_that_are_pinned_to_a_path_keep_to_it() {
     let directory = tempfile::tempdir().expect("a directory");
     let out = directory.path().join("out");
