@@ -19,7 +19,18 @@ fn figure(plot: &Plot) -> Markup {
     let series: Vec<_> = series
         .map(|series| {
             let runs = series.runs.iter().map(|run| (&run.id, run.seed, run.noun));
-            json!({ "name": series.name, "points": plot.places(series), "runs": runs.collect::<Vec<_>>() })
+            // The point that gives a stepped curve its height: the next one, or the one before.
+            let height = match series.mark {
+                Mark::StepBefore => "next",
+                Mark::Step => "last",
+                _ => "nearest",
+            };
+            json!({
+                "name": series.name,
+                "height": height,
+                "points": plot.places(series),
+                "runs": runs.collect::<Vec<_>>(),
+            })
         })
         .collect();
     // Markers and cells have a fixed size, so that only curves without them can be zoomed.

@@ -118,14 +118,18 @@ for (const figure of document.querySelectorAll("figure")) {
   for (const svg of drawings) {
     const cursor = svg.querySelector(".cursor");
 
-    // The points of the other lines that are nearest on the axis of x.
+    // The points that give the other lines their height at x.
+    const pointAt = ({ height, points }, x) => {
+      if (height === "next") return points.find((point) => point[0] >= x) ?? points.at(-1);
+      if (height === "last") return points.findLast((point) => point[0] <= x) ?? points[0];
+      return points.reduce((best, point) => (Math.abs(point[0] - x) < Math.abs(best[0] - x) ? point : best));
+    };
     const others = (s, x) => {
       const lines = series.map((_, t) => t).filter((t) => !off.has(t) && series[t].points.length > 1);
       if (!lines.includes(s)) return [];
       return lines.filter((t) => t !== s).map((t) => {
-        const { name, points } = series[t];
-        const near = points.reduce((best, point) => (Math.abs(point[0] - x) < Math.abs(best[0] - x) ? point : best));
-        return `${name}: ${near[2][1]} at ${near[2][0]}`;
+        const point = pointAt(series[t], x);
+        return `${series[t].name}: ${point[2][1]} at ${point[2][0]}`;
       });
     };
     // The row of the run's table behind a point, and where the table is.
