@@ -40,6 +40,15 @@ def test_flows_say_whether_the_answer_measures_them(small: tc.Scenario) -> None:
     assert measured == [expected] * runs
 
 
+def test_flows_that_only_carry_load_are_not_measured(small: tc.Scenario) -> None:
+    study = small.with_(seeds=1, measure__continue_load=True).run(progress=False)
+    flows = study.flows.to_polars()
+    later = flows.filter(polars.col("load_only") == 1)
+    assert 0 < len(later) == study.runs.to_polars()["load_only"].sum()
+    assert not later["measured"].any()
+    assert len(flows) - len(later) == study.runs.to_polars()["flows"].sum() == 4 * 60
+
+
 def test_a_table_can_be_taken_again_and_outlives_its_study(small: tc.Scenario) -> None:
     runs = small.with_(seeds=1, flows=5).run(progress=False).runs
     assert runs.to_polars().equals(runs.to_polars())
