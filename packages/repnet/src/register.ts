@@ -16,10 +16,11 @@ import tls = require('node:tls');
 
 import { adapt } from './adapter';
 import { connect as connectReplicated, replicatedTarget } from './api';
-import { graft, mirror, takeOver } from './graft';
+import { graft, mirror, prune, takeOver } from './graft';
 import { listen, readListenArguments } from './listen';
 import { runtime } from './runtime';
 import { ReplicatedSocket } from './socket';
+import { publishClient } from './socket-channels';
 import { counters } from './stats';
 
 type Call = (this: unknown, ...args: unknown[]) => unknown;
@@ -57,7 +58,11 @@ function adapting(connectSession: Call): Call {
 /** Replacement for `connect` of sockets that the application has constructed, and for Node's own `net.connect`. */
 function socketConnect(this: net.Socket & { _handle?: unknown }, ...args: unknown[]): unknown {
   const named = this._handle || this instanceof tls.TLSSocket ? undefined : replicatedTarget(args);
-  if (!named) return original.socketConnect.apply(this, args);
+  if (!named) {
+    prune(this);
+    return original.socketConnect.apply(this, args);
+  }
+  publishClient(this, false);
   const { readableHighWaterMark, writableHighWaterMark } = this;
   const socket = new ReplicatedSocket({ allowHalfOpen: true, readableHighWaterMark, writableHighWaterMark });
   const { callback } = named.call;
