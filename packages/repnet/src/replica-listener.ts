@@ -38,6 +38,7 @@ export type ServerInside = net.Server & {
   pauseOnConnect?: boolean;
   noDelay?: boolean;
   keepAlive?: boolean;
+  /** In seconds. */
   keepAliveInitialDelay?: number;
   highWaterMark?: number;
   blockList?: net.BlockList;
@@ -99,7 +100,9 @@ export class ReplicaListener {
     };
     if (this.#main.setSecureContext !== undefined) nameSecured(main);
     this.#hellos = new ExpiryQueue(settings.helloTimeout, settings.pendingHellos, (leg) => this.#dropHello(leg));
-    const { noDelay, keepAlive, keepAliveInitialDelay, highWaterMark, blockList } = this.#main;
+    const { noDelay, keepAlive, highWaterMark, blockList } = this.#main;
+    // A server stores this delay in seconds.
+    const keepAliveInitialDelay = (this.#main.keepAliveInitialDelay ?? 0) * 1_000;
     const options = { allowHalfOpen: true, noDelay, keepAlive, keepAliveInitialDelay, highWaterMark, blockList };
     const byPort = settings.pairing === 'port';
     this.server = new stock.Server(options, (socket) => (byPort ? this.acceptPlain(1, socket) : this.#expectHello(socket)));
