@@ -213,7 +213,16 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
   flowEnded(error: Error | undefined): void {
     if (!error || this.destroyed) return;
     if (!this.#opened && !this.#flow?.outbound.exposed && this.#dialer?.fallBack()) return;
-    this.destroy(error);
+    this.destroy(this.#isPhantom(error) ? undefined : error);
+  }
+
+  /**
+   * Returns whether a server's flow has ended on the replica port before the client has sent a byte. The client may have
+   * left this port, and its connection to port N is the one that counts.
+   */
+  #isPhantom({ code }: NodeJS.ErrnoException): boolean {
+    const flow = this.#flow;
+    return this.#accepted !== undefined && flow?.delivered === 0 && flow.settings.pairing === 'hello' && code !== 'ERR_REPNET_DIVERGED';
   }
 
   flowClosed(): void {
