@@ -10,6 +10,7 @@ import { listen } from './listen';
 import { type CallSettings, readCall, runtime } from './runtime';
 import type { FlowSettings } from './settings';
 import { ReplicatedSocket, type ReplicatedSocketOptions } from './socket';
+import { publishClient } from './socket-channels';
 import { FlowHandle } from './socket-parts';
 import { stock } from './stock';
 
@@ -104,6 +105,7 @@ export function connect(...args: unknown[]): net.Socket {
   if (!named) return (stock.connect as (...args: unknown[]) => net.Socket)(...args);
   const { options } = named.target;
   const socket = new ReplicatedSocket(options as ReplicatedSocketOptions);
+  publishClient(asNetSocket(socket), true);
   if (options.timeout !== undefined) socket.setTimeout(options.timeout);
   return asNetSocket(connectReplicated(socket, named.call, named.target));
 }
@@ -121,6 +123,7 @@ ReplicatedSocket.connector = (socket, args) => {
     new stock.Socket().connect(...(args as [net.SocketConnectOpts])).destroy();
     throw new TypeError('connect() got arguments that repnet does not know');
   }
+  publishClient(asNetSocket(socket), false);
   return connectReplicated(socket, call, target);
 };
 

@@ -55,6 +55,7 @@ export class Dialer {
   readonly #autoSelectFamily: boolean;
   #addresses: Address[] | undefined;
   #plain = false;
+  #hellos: HelloExchange | undefined;
   #announced = false;
   /** Timer of the fallback delay. It runs until the flow is open. */
   #patience: NodeJS.Timeout | undefined;
@@ -202,6 +203,7 @@ export class Dialer {
     }
     connection.on('connect', () => {
       flow.legEstablished(leg);
+      this.#hellos?.reachedService();
       if (reason === 'unknown' || reason === 'doubtful') this.#probe(connection.remoteAddress);
     });
     flow.startSingle(leg);
@@ -217,6 +219,7 @@ export class Dialer {
     const flow = new Flow({ id: randomId(), role: 'client', mode, settings, budget });
     const eager = settings.eager && runtime.capabilities.isFresh(to.address, this.#replicaPort);
     const exchange = new HelloExchange(flow, to.address, this.#replicaPort, eager);
+    this.#hellos = exchange;
     const options = this.#legOptions(to, this.#replicaPort);
     for (const index of [0, 1] as const) {
       const leg = new Leg(connectStock(options), index, flow);

@@ -331,8 +331,9 @@ export class Flow implements LegOwner {
     if (surplus <= 0) return true;
     this.delivered = leg.received;
     leg.fresh += surplus;
-    const more = this.host?.flowData(surplus === chunk.length ? chunk : chunk.subarray(chunk.length - surplus));
+    // The application may answer inside its handler, and the answer goes only to the connection that the client uses.
     if (this.role === 'server' && this.mode === 'repsyn') this.choiceLearned(leg.index);
+    const more = this.host?.flowData(surplus === chunk.length ? chunk : chunk.subarray(chunk.length - surplus));
     this.#checkLimits();
     if (more === false) this.#blocked = true;
     return !this.#blocked || leg.received < this.delivered;

@@ -9,7 +9,14 @@ import type { ReplicatedSocket } from './socket';
 
 type Done = (error?: Error | null) => void;
 
-const behind = new WeakMap<object, ReplicatedSocket>();
+/** Present connection of a front. */
+interface Graft {
+  readonly socket: ReplicatedSocket;
+  /** Properties that the front had itself before, by name. `undefined`: the front had none of this name. */
+  readonly before: ReadonlyMap<string, PropertyDescriptor | undefined>;
+}
+
+const behind = new WeakMap<object, Graft>();
 
 /**
  * Returns a value that was set on a stock socket before it was connected. Node stores the value under a symbol that is
@@ -44,14 +51,47 @@ export function mirror(front: net.Socket, socket: ReplicatedSocket, names: Reado
 /** Events that the front emits for the application. Data, end, error and close are forwarded elsewhere. */
 const FORWARDED = ['lookup', 'connectionAttempt', 'connectionAttemptFailed', 'connectionAttemptTimeout', 'connect', 'ready', 'timeout'];
 
+/** Stock socket with the method that makes a destroyed stream new again. */
+type Reusable = net.Socket & { _undestroy(): void };
+
 /** Connects `front` with `socket`, which must allow half-open connections and must not be connected yet. */
 export function graft(front: net.Socket, socket: ReplicatedSocket): void {
-  behind.set(front, socket);
+  prune(front);
   carryOver(front, socket);
+  const before = Object.getOwnPropertyDescriptors(front) as Record<string, PropertyDescriptor>;
+  const own = override(front, socket);
   mirror(front, socket, [...NAMES, ...STATE]);
-  Object.defineProperty(front, 'bytesWritten', { get: () => socket.bytesWritten + front.writableLength, configurable: true });
-  for (const event of FORWARDED) socket.on(event, (...args: unknown[]) => void front.emit(event, ...args));
-  Object.assign(front, {
+  behind.set(front, { socket, before: new Map([...own, ...NAMES, ...STATE, ...CHAINED].map((name) => [name, before[name]])) });
+  forward(front, socket);
+}
+
+/** Makes a front a stock socket again, which may be connected again. */
+export function prune(front: net.Socket): void {
+  const { before } = behind.get(front) ?? {};
+  if (before) {
+    behind.delete(front);
+    for (const [name, descriptor] of before) {
+      if (descriptor) Object.defineProperty(front, name, descriptor);
+      else Reflect.deleteProperty(front, name);
+    }
+    // After the peer's end, Node replaces this method on the socket itself, and `connect()` restores it.
+    Reflect.deleteProperty(front, 'write');
+  }
+  if (front.destroyed) (front as Reusable)._undestroy();
+}
+
+/** Replaces the parts of the front that work on a connection. @returns the names of these parts */
+function override(front: net.Socket, socket: ReplicatedSocket): string[] {
+  /** Number of bytes that both the front and the socket behind it count as waiting. */
+  let passed = 0;
+  const counted = (bytes: number, done: Done): Done => {
+    passed += bytes;
+    return (error) => {
+      passed -= bytes;
+      done(error);
+    };
+  };
+  const parts = {
     address: () => socket.address(),
     resetAndDestroy() {
       socket.resetAndDestroy();
@@ -66,35 +106,54 @@ export function graft(front: net.Socket, socket: ReplicatedSocket): void {
       return front;
     },
     _read: () => socket.resume(),
-    _write: (chunk: Buffer, encoding: BufferEncoding, done: Done) => void socket.write(chunk, encoding, done),
+    _write: (chunk: Buffer, encoding: BufferEncoding, done: Done) => void socket.write(chunk, encoding, counted(chunk.length, done)),
     _writev(items: Array<{ chunk: Buffer; encoding: BufferEncoding }>, done: Done) {
+      const bytes = items.reduce((sum, { chunk }) => sum + chunk.length, 0);
       socket.cork();
       items.forEach(({ chunk, encoding }, index) => {
-        socket.write(chunk, encoding, index === items.length - 1 ? done : undefined);
+        socket.write(chunk, encoding, index === items.length - 1 ? counted(bytes, done) : undefined);
       });
       socket.uncork();
     },
     _final: (done: Done) => void socket.end(done),
     _destroy(error: Error | null, done: Done) {
-      const closed = (): void => {
-        done(error);
-        process.nextTick(() => front.emit('close', error !== null));
-      };
-      if (socket.closed) closed();
-      else socket.once('close', closed);
       socket.destroy();
+      done(error);
+      if (over) setImmediate(() => front.emit('close', error !== null));
+      else socket.once('close', () => front.emit('close', error !== null));
     },
+  };
+  // The stream behind the front calls itself closed as soon as it is destroyed.
+  let over = false;
+  socket.once('close', () => {
+    over = true;
   });
+  Object.assign(front, parts);
+  const counts = {
+    bytesWritten: () => socket.bytesWritten + front.writableLength - passed,
+    bufferSize: () => (front.destroyed ? undefined : front.writableLength),
+  };
+  for (const [name, get] of Object.entries(counts)) Object.defineProperty(front, name, { get, configurable: true });
+  return [...Object.keys(parts), ...Object.keys(counts)];
+}
+
+/** Passes the events of the socket to the front, until the front is connected anew. */
+function forward(front: net.Socket, socket: ReplicatedSocket): void {
+  const present = (): boolean => behind.get(front)?.socket === socket;
+  for (const event of FORWARDED) socket.on(event, (...args: unknown[]) => void (present() && front.emit(event, ...args)));
   socket.on('data', (chunk: Buffer) => {
-    if (!front.push(chunk)) socket.pause();
+    if (present() && !front.push(chunk)) socket.pause();
   });
   socket.on('end', () => {
+    if (!present()) return;
     front.push(null);
     front.read(0);
   });
-  socket.on('error', (error) => front.destroy(error));
+  socket.on('error', (error) => {
+    if (present()) front.destroy(error);
+  });
   socket.on('close', () => {
-    if (!front.destroyed && !front.readableEnded) front.destroy();
+    if (present() && !front.destroyed && !front.readableEnded) front.destroy();
   });
 }
 
@@ -108,6 +167,7 @@ function carryOver(front: net.Socket, socket: ReplicatedSocket): void {
   const { timeout } = front;
   if (timeout !== undefined && timeout > 0) {
     front.setTimeout(0);
+    Object.assign(front, { timeout });
     socket.setTimeout(timeout);
   }
 }
@@ -117,7 +177,7 @@ function carryOver(front: net.Socket, socket: ReplicatedSocket): void {
  * errors and the end. Any other socket is returned unchanged.
  */
 export function takeOver<Given extends { allowHalfOpen?: boolean }>(front: Given): Given | ReplicatedSocket {
-  const socket = behind.get(front);
+  const { socket } = behind.get(front) ?? {};
   if (socket === undefined) return front;
   socket.removeAllListeners('data');
   socket.removeAllListeners('end');

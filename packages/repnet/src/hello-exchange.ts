@@ -18,6 +18,8 @@ export class HelloExchange implements HelloOutcome {
   readonly #port: number;
   readonly #eager: boolean;
   #instanceId: string | undefined;
+  /** Error of the replica port, if neither connection has reached it. */
+  #unreachable: Error | undefined;
   /** Connection that sent the first hello of an eager flow. */
   #speaking: Leg | undefined;
   /** Connection on which bytes of the application were sent before its banner. It is unset when the banner arrives. */
@@ -94,7 +96,9 @@ export class HelloExchange implements HelloOutcome {
     const hopeless = flow.status[(1 - leg.index) as 0 | 1] === 'gone' && !flow.opened;
     const ahead = leg === this.#ahead;
     if (ahead && kind !== 'foreign') runtime.capabilities.forget(this.#address, this.#port);
-    else if (foreign || (hopeless && !LOCAL_FAILURES.has((error as NodeJS.ErrnoException).code ?? ''))) this.#learn(false, error.message);
+    else if (foreign) this.#learn(false, error.message);
+    // A replica port that cannot be reached is not capable only if port N can be reached: otherwise the target is down.
+    else if (hopeless && kind === 'failed' && !LOCAL_FAILURES.has((error as NodeJS.ErrnoException).code ?? '')) this.#unreachable = error;
     if (ahead) {
       this.#ahead = undefined;
       // A server that sent any answer has not run the flow. A server that sent none may have run it, and then no other
@@ -104,6 +108,11 @@ export class HelloExchange implements HelloOutcome {
     }
     flow.legUnusable(leg.index, error, foreign ? 'foreign' : 'refused');
     this.#unpark();
+  }
+
+  /** Called when port N of the target was reached, after the flow has failed. */
+  reachedService(): void {
+    if (this.#unreachable) this.#learn(false, this.#unreachable.message);
   }
 
   closed(leg: Leg): void {

@@ -16,10 +16,11 @@ import tls = require('node:tls');
 
 import { adapt } from './adapter';
 import { connect as connectReplicated, replicatedTarget } from './api';
-import { graft, mirror, takeOver } from './graft';
+import { graft, mirror, prune, takeOver } from './graft';
 import { listen, readListenArguments } from './listen';
 import { runtime } from './runtime';
 import { ReplicatedSocket } from './socket';
+import { publishClient } from './socket-channels';
 import { counters } from './stats';
 
 type Call = (this: unknown, ...args: unknown[]) => unknown;
@@ -32,32 +33,58 @@ const original = {
   tlsConnect: tls.connect as unknown as (options: tls.ConnectionOptions, callback?: () => void) => tls.TLSSocket,
 };
 
-/** Whether http2 is creating a session at this moment. */
-let forHttp2 = false;
+/** Call of http2 that is creating a session at this moment, and whether the session's connection is replicated. */
+let http2Call: { replicated: boolean } | undefined;
 
 function connect(this: unknown, ...args: unknown[]): unknown {
   if (!replicatedTarget(args)) return original.connect.apply(this, args);
   const socket = connectReplicated(...args);
-  return forHttp2 ? adapt(socket as unknown as ReplicatedSocket) : socket;
+  if (!http2Call) return socket;
+  http2Call.replicated = true;
+  return adapt(socket as unknown as ReplicatedSocket);
 }
+
+/** Session of a client, as far as it is used here. */
+type Session = NodeJS.EventEmitter & { closed: boolean; destroyed: boolean; destroy(): void };
 
 /** Wraps a function that creates an http2 session. Connections of the session then use an adapter. */
 function adapting(connectSession: Call): Call {
   return function (this: unknown, ...args: unknown[]) {
-    const before = forHttp2;
-    forHttp2 = true;
+    const before = http2Call;
+    const call = { replicated: false };
+    http2Call = call;
     try {
-      return connectSession.apply(this, args);
+      const made = connectSession.apply(this, args);
+      if (call.replicated && !(made instanceof Promise)) endWhenClosedEarly(made as Session);
+      return made;
     } finally {
-      forHttp2 = before;
+      http2Call = before;
     }
   };
+}
+
+/**
+ * Ends a session that was closed before it was connected. Over a stream without a native handle, http2 finds its own
+ * first bytes still unsent when it looks whether such a session is over, and does not look again. All requests of the
+ * session have failed by then.
+ */
+function endWhenClosedEarly(session: Session): void {
+  session.once('connect', () => {
+    if (!session.closed) return;
+    setImmediate(() => {
+      if (!session.destroyed) session.destroy();
+    });
+  });
 }
 
 /** Replacement for `connect` of sockets that the application has constructed, and for Node's own `net.connect`. */
 function socketConnect(this: net.Socket & { _handle?: unknown }, ...args: unknown[]): unknown {
   const named = this._handle || this instanceof tls.TLSSocket ? undefined : replicatedTarget(args);
-  if (!named) return original.socketConnect.apply(this, args);
+  if (!named) {
+    prune(this);
+    return original.socketConnect.apply(this, args);
+  }
+  publishClient(this, false);
   const { readableHighWaterMark, writableHighWaterMark } = this;
   const socket = new ReplicatedSocket({ allowHalfOpen: true, readableHighWaterMark, writableHighWaterMark });
   const { callback } = named.call;
@@ -90,6 +117,7 @@ function tlsConnect(this: unknown, ...args: unknown[]): tls.TLSSocket {
   if (options.path || !replicatedTarget([options])) {
     return (original.tlsConnect as unknown as Call).apply(this, args) as tls.TLSSocket;
   }
+  if (http2Call) http2Call.replicated = true;
   // The signal ends the TLS socket, so the socket below it needs no signal.
   const socket = connectReplicated({ ...options, signal: undefined }) as unknown as ReplicatedSocket;
   let secured: tls.TLSSocket;

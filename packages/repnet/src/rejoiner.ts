@@ -4,6 +4,8 @@
  * the flow's identifier and the positions of both directions (docs/repnet-wire.md, "Legs that rejoin"). The new
  * connection has another port, so it may take another path.
  */
+import { AsyncResource } from 'node:async_hooks';
+
 import type { Budget, BudgetLimits } from './budget';
 import { ClientHello, type HelloOutcome, type Refusal } from './client-hello';
 import { RepnetError } from './errors';
@@ -30,6 +32,11 @@ export interface RejoinOptions {
 export class Rejoiner implements HelloOutcome {
   readonly #flow: Flow;
   readonly #options: RejoinOptions;
+  /**
+   * Asynchronous context of the flow. The timer that finds idle flows is shared, so it runs in the context of any flow,
+   * and a new connection delivers its bytes in the context in which it was opened.
+   */
+  readonly #context = new AsyncResource('RepnetRejoiner');
   #message = 0;
   #pause = 0;
   #notBefore = 0;
@@ -55,7 +62,6 @@ export class Rejoiner implements HelloOutcome {
   /** Opens the connection with this index, unless the pause has not ended or the budget is used up. */
   start(index: 0 | 1): void {
     const { connection, budget, limits, deadline } = this.#options;
-    const flow = this.#flow;
     const early = this.#notBefore - performance.now();
     if (early > 0) {
       // The flow is checked again after the pause. It may still be idle, and then no byte would cause a check.
@@ -63,6 +69,11 @@ export class Rejoiner implements HelloOutcome {
       return;
     }
     if (budget.ask('repflow', limits) !== 'repflow') return;
+    this.#context.runInAsyncScope(() => this.#open(index, connection, deadline));
+  }
+
+  #open(index: 0 | 1, connection: RejoinOptions['connection'], deadline: number): void {
+    const flow = this.#flow;
     // No call waits for this connection, so it does not keep the process alive.
     const leg = new Leg(connectStock(connection).unref(), index, flow);
     flow.expectRejoin(leg);

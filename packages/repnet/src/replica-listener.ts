@@ -2,6 +2,8 @@
  * Listener on the replica port of a server. It reads the hello of each connection, and assigns the connection to a
  * flow. With port pairing, it also accepts the connections to port N.
  */
+import { AsyncResource } from 'node:async_hooks';
+
 import type net = require('node:net');
 
 import { adapt } from './adapter';
@@ -13,6 +15,7 @@ import { FlowTable } from './flow-table';
 import { Leg, type LegOwner } from './leg';
 import type { FlowSettings, GlobalSettings } from './settings';
 import { ReplicatedSocket } from './socket';
+import { hideAccepted, publishAccepted } from './socket-channels';
 import type { Mode } from './state-machine';
 import { countDrop, counters } from './stats';
 import { stock } from './stock';
@@ -35,6 +38,7 @@ export type ServerInside = net.Server & {
   pauseOnConnect?: boolean;
   noDelay?: boolean;
   keepAlive?: boolean;
+  /** In seconds. */
   keepAliveInitialDelay?: number;
   highWaterMark?: number;
   blockList?: net.BlockList;
@@ -80,6 +84,8 @@ export class ReplicaListener {
   readonly #port: number;
   /** Function that reads the address of a handle, with the service's port. It is called only on request. */
   readonly #ownName: OwnName;
+  /** Asynchronous context of `listen()`, in which the application gets its connections. */
+  readonly #context = new AsyncResource('RepnetListener');
   #closing = false;
 
   constructor(main: net.Server, port: number, settings: ListenerSettings) {
@@ -94,7 +100,9 @@ export class ReplicaListener {
     };
     if (this.#main.setSecureContext !== undefined) nameSecured(main);
     this.#hellos = new ExpiryQueue(settings.helloTimeout, settings.pendingHellos, (leg) => this.#dropHello(leg));
-    const { noDelay, keepAlive, keepAliveInitialDelay, highWaterMark, blockList } = this.#main;
+    const { noDelay, keepAlive, highWaterMark, blockList } = this.#main;
+    // A server stores this delay in seconds.
+    const keepAliveInitialDelay = (this.#main.keepAliveInitialDelay ?? 0) * 1_000;
     const options = { allowHalfOpen: true, noDelay, keepAlive, keepAliveInitialDelay, highWaterMark, blockList };
     const byPort = settings.pairing === 'port';
     this.server = new stock.Server(options, (socket) => (byPort ? this.acceptPlain(1, socket) : this.#expectHello(socket)));
@@ -118,6 +126,7 @@ export class ReplicaListener {
    * Accepts a connection with port pairing, to N (index 0) or N+1 (index 1). Its source address identifies the flow.
    */
   acceptPlain(index: 0 | 1, socket: net.Socket): void {
+    hideAccepted();
     const { remoteAddress, remotePort } = socket;
     const leg = new Leg(socket, index, NOBODY);
     this.#forget(socket, index === 0 ? this.#main : this.server);
@@ -131,7 +140,7 @@ export class ReplicaListener {
       counters.flows.refused.tombstones++;
       leg.reset();
     } else if (place.kind === 'new') {
-      if (this.#refusal(socket)) leg.reset();
+      if (this.#refusal()) leg.reset();
       else this.#open(id, leg, 'repflow');
     } else if (place.kind === 'known') place.flow.legJoined(leg);
     else this.#late(id, leg);
@@ -144,6 +153,7 @@ export class ReplicaListener {
   }
 
   #expectHello(socket: net.Socket): void {
+    hideAccepted();
     this.#forget(socket, this.server);
     // The connection was already reset, so a flow that starts with it would have no client. The address is read here,
     // because the kernel removes it at a reset.
@@ -218,7 +228,7 @@ export class ReplicaListener {
       if (place.flow.wants(leg.index)) leg.sendSoon(this.#banner(preamble, 'joined'));
       if (!place.flow.legJoined(leg)) return;
     } else {
-      if (this.#refusal(leg.socket)) {
+      if (this.#refusal()) {
         this.#hangUp(leg, this.#banner(preamble, 'busy'));
         return;
       }
@@ -291,7 +301,7 @@ export class ReplicaListener {
     publish('repnet:leg:open', () => ({ ...names(), leg: index, address: socket.remoteAddress, port: socket.remotePort }));
     publish('repnet:flow:chosen', () => ({ ...names(), leg: index, reason: 'choice_learned' }));
     Object.defineProperties(socket, COUNTED_FROM_HELLO);
-    main.emit('connection', socket);
+    this.#announce(socket, socket);
     publish('repnet:flow:open', () => ({ ...names(), leg: index, mode }));
   }
 
@@ -315,17 +325,24 @@ export class ReplicaListener {
   }
 
   /** @returns whether the server accepts no new flow */
-  #refusal(socket: net.Socket): boolean {
+  #refusal(): boolean {
     if (this.#closing) {
       counters.flows.refused.closing++;
       return true;
     }
     const { maxConnections, _connections } = this.#main;
     if (maxConnections == null || _connections < maxConnections) return false;
+    // The client then connects to port N, and Node emits 'drop' for that connection.
     counters.flows.refused.full++;
-    const { localAddress, localFamily, remoteAddress, remotePort, remoteFamily } = socket;
-    this.#main.emit('drop', { localAddress, localPort: this.#port, localFamily, remoteAddress, remotePort, remoteFamily });
     return true;
+  }
+
+  /** Gives a connection to the application. @param published socket for Node's channel of accepted sockets */
+  #announce(given: unknown, published: net.Socket): void {
+    this.#context.runInAsyncScope(() => {
+      this.#main.emit('connection', given);
+      publishAccepted(published);
+    });
   }
 
   #open(id: string, leg: Leg, mode: Mode): Flow {
@@ -335,7 +352,7 @@ export class ReplicaListener {
     const accepted = {
       flow,
       port: this.#port,
-      opened: () => main.emit('connection', isHttp2(main) ? adapt(socket) : socket),
+      opened: () => this.#announce(isHttp2(main) ? adapt(socket) : socket, socket as unknown as net.Socket),
       released: () => {
         main._connections--;
         main._emitCloseIfDrained?.();

@@ -8,6 +8,14 @@ export function systemError(message: string, code: string): NodeJS.ErrnoExceptio
   return Object.assign(new Error(message), { code });
 }
 
+/** Whether a write that is pending at the end of its socket calls back with an error: so it is since Node 22. */
+const REPORTS_CANCELED_WRITES = Number.parseInt(process.versions.node, 10) >= 22;
+
+/** Returns the error of a write that was pending at the end of its socket. */
+export function canceledWrite(): NodeJS.ErrnoException | undefined {
+  return REPORTS_CANCELED_WRITES ? Object.assign(systemError('write ECANCELED', 'ECANCELED'), { syscall: 'write' }) : undefined;
+}
+
 /**
  * Handle of a replicated socket, with a part of the interface of Node's TCP handle. A call applies to every connection.
  */

@@ -9,7 +9,7 @@ import { Dialer, type Target } from './dialer';
 import type { Flow } from './flow';
 import type { FlowHost } from './flow-parties';
 import type { Leg } from './leg';
-import { FlowHandle, InactivityTimer, systemError } from './socket-parts';
+import { canceledWrite, FlowHandle, InactivityTimer, systemError } from './socket-parts';
 
 export interface ReplicatedSocketOptions extends stream.DuplexOptions {
   signal?: AbortSignal;
@@ -30,7 +30,12 @@ type TypedSocket = net.Socket & { setTypeOfService?(typeOfService: number): unkn
 /** Chunks that the stream has passed to the flow and whose callback is pending. */
 interface InFlight {
   readonly chunks: readonly Buffer[];
+  readonly bytes: number;
   readonly done: (error?: Error | null) => void;
+  /** Whether the write was made before 'connect'. As in Node, its callback then runs after this event. */
+  early: boolean;
+  /** Whether the kernel has the bytes of the faster connection. */
+  flushed: boolean;
 }
 
 export class ReplicatedSocket extends stream.Duplex implements FlowHost {
@@ -45,13 +50,14 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
   #accepted: Accepted | undefined;
   #port: number | undefined;
   #inFlight: InFlight | undefined;
-  #inFlightBytes = 0;
-  #final: (() => void) | undefined;
   #completed = 0;
   #received = 0;
   #opened = false;
   #closed = false;
-  #closing: { failed: boolean } | undefined;
+  /** Whether 'close' follows when all connections are closed. */
+  #closing = false;
+  /** Whether an error has destroyed the socket. */
+  #failed = false;
   #reset = false;
   #remote: Pick<net.Socket, 'remoteAddress' | 'remoteFamily' | 'remotePort'> | undefined;
   #local: net.AddressInfo | undefined;
@@ -123,26 +129,46 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
   }
 
   #startAnew(): void {
+    if (this.#inFlight) this.#abandonWrite();
     (this as unknown as { _undestroy(): void })._undestroy();
     this.write = stream.Duplex.prototype.write;
+    this.#leaveFlow();
     this.#flow = undefined;
-    this.#inFlight = undefined;
-    this.#final = undefined;
+    this.#held = undefined;
     this.#received = 0;
     this.#completed = 0;
     this.#opened = false;
     this.#closed = false;
-    this.#closing = undefined;
+    this.#closing = false;
+    this.#reset = false;
+    this.#takenOver = false;
     this.#remote = undefined;
     this.#local = undefined;
+  }
+
+  /** Forgets a flow that is still closing. As in Node, its 'close' comes when its connections are closed. */
+  #leaveFlow(): void {
+    const flow = this.#flow;
+    if (!flow || this.#closed) return;
+    const failed = this.#failed;
+    flow.host = {
+      flowOpened: () => {},
+      flowData: () => true,
+      flowEof: () => {},
+      flowEnded: () => {},
+      legAttached: () => {},
+      flowClosed: () => void this.emit('close', failed),
+    };
   }
 
   useFlow(flow: Flow): void {
     this.#flow = flow;
     flow.host = this;
     if (this.#unref) this.unref();
-    if (this.#inFlight) this.#send(this.#inFlight);
-    if (this.#final) flow.end(this.#final);
+    if (this.#inFlight) {
+      this.#inFlight.flushed = false;
+      this.#send(this.#inFlight);
+    }
   }
 
   // Methods that the flow calls.
@@ -187,7 +213,16 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
   flowEnded(error: Error | undefined): void {
     if (!error || this.destroyed) return;
     if (!this.#opened && !this.#flow?.outbound.exposed && this.#dialer?.fallBack()) return;
-    this.destroy(error);
+    this.destroy(this.#isPhantom(error) ? undefined : error);
+  }
+
+  /**
+   * Returns whether a server's flow has ended on the replica port before the client has sent a byte. The client may have
+   * left this port, and its connection to port N is the one that counts.
+   */
+  #isPhantom({ code }: NodeJS.ErrnoException): boolean {
+    const flow = this.#flow;
+    return this.#accepted !== undefined && flow?.delivered === 0 && flow.settings.pairing === 'hello' && code !== 'ERR_REPNET_DIVERGED';
   }
 
   flowClosed(): void {
@@ -238,59 +273,92 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
   }
 
   #submit(chunks: readonly Buffer[], bytes: number, done: (error?: Error | null) => void): void {
+    if (!this.#flow && !this.connecting) {
+      done(systemError('Socket is closed', 'ERR_SOCKET_CLOSED'));
+      return;
+    }
     this.#timer.touch();
-    const inFlight = { chunks, done };
+    const inFlight = { chunks, bytes, done, early: this.connecting, flushed: false };
     this.#inFlight = inFlight;
-    this.#inFlightBytes = bytes;
+    if (inFlight.early) this.#callBackAfterConnect(inFlight);
     this.#send(inFlight);
+  }
+
+  /** The listeners are registered with the write, as in Node, so they run in the same order with other listeners. */
+  #callBackAfterConnect(inFlight: InFlight): void {
+    const closed = (): void => {
+      this.off('connect', connected);
+      if (this.#inFlight !== inFlight) return;
+      this.#inFlight = undefined;
+      inFlight.done(systemError('Socket closed before the connection was established', 'ERR_SOCKET_CLOSED_BEFORE_CONNECTION'));
+    };
+    const connected = (): void => {
+      this.off('close', closed);
+      inFlight.early = false;
+      if (inFlight.flushed) this.#written(inFlight);
+    };
+    this.once('connect', connected);
+    this.once('close', closed);
   }
 
   #send(inFlight: InFlight): void {
     this.#flow?.write(inFlight.chunks, () => {
-      if (this.#inFlight !== inFlight) return;
-      this.#inFlight = undefined;
-      this.#completed += this.#inFlightBytes;
-      this.#timer.touch();
-      inFlight.done();
+      inFlight.flushed = true;
+      if (!inFlight.early) this.#written(inFlight);
     });
   }
 
+  #written(inFlight: InFlight): void {
+    if (this.#inFlight !== inFlight) return;
+    this.#inFlight = undefined;
+    this.#completed += inFlight.bytes;
+    this.#timer.touch();
+    inFlight.done();
+  }
+
   override _final(done: (error?: Error | null) => void): void {
-    if (!this.#flow && !this.connecting) {
-      done();
-      return;
-    }
-    this.#final = () => {
-      this.#final = undefined;
-      done();
-    };
-    this.#flow?.end(this.#final);
+    if (this.connecting) this.once('connect', () => this._final(done));
+    else if (this.#flow) this.#flow.end(done);
+    else done();
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    const started = this.connecting || this.#flow !== undefined;
     this.connecting = false;
     this.#timer.stop();
     if (!this.#opened) this.#dialer?.stop();
-    this.#closing = { failed: error !== null };
+    this.#failed = error !== null;
     const flow = this.#flow;
     if (!flow) this.#closed = true;
     else if (!error && this.readableEnded && this.writableFinished && !this.#reset) flow.finish();
     else flow.abort(this.#reset);
     done(error);
     this.#accepted?.released();
-    if (this.#closed) process.nextTick(() => this.#emitClose());
+    if (!started) process.nextTick(() => this.emit('close'));
+    // 'error' comes before 'close', even if all connections are closed already.
+    else process.nextTick(() => this.#startClosing(flow));
+  }
+
+  #startClosing(flow: Flow | undefined): void {
+    // The socket may have connected again in the meantime.
+    if (this.#flow !== flow || !this.destroyed) return;
+    this.#closing = true;
+    // As Node's handle, a socket closes after all ticks and microtasks.
+    if (this.#closed) setImmediate(() => this.#emitClose());
   }
 
   #emitClose(): void {
-    const closing = this.#closing;
-    if (!closing || !this.#closed) return;
-    this.#closing = undefined;
-    if (!this.#opened) {
-      const inFlight = this.#inFlight;
-      this.#inFlight = undefined;
-      inFlight?.done(systemError('Socket closed before the connection was established', 'ERR_SOCKET_CLOSED_BEFORE_CONNECTION'));
-    }
-    this.emit('close', closing.failed);
+    if (!this.#closing || !this.#closed) return;
+    this.#closing = false;
+    if (this.#inFlight && !this.#inFlight.early) this.#abandonWrite();
+    this.emit('close', this.#failed);
+  }
+
+  /** Calls back the write that the flow could not finish. The stream then calls back all later writes and the end. */
+  #abandonWrite(): void {
+    const inFlight = this.#inFlight;
+    this.#inFlight = undefined;
+    inFlight?.done(canceledWrite());
   }
 
   // Members that a `net.Socket` has and a stream does not have.
@@ -328,17 +396,16 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
     return this.#completed + this.writableLength;
   }
 
-  get bufferSize(): number {
-    return this.writableLength;
+  get bufferSize(): number | undefined {
+    return this.destroyed || (!this.#flow && !this.connecting) ? undefined : this.writableLength;
   }
 
   get pending(): boolean {
-    return !this.#opened || this.connecting;
+    return !this.#opened || this.connecting || this.destroyed;
   }
 
   get readyState(): net.SocketReadyState {
     if (this.connecting) return 'opening';
-    if (!this.#opened || this.destroyed) return 'closed';
     if (this.readable) return this.writable ? 'open' : 'readOnly';
     return this.writable ? 'writeOnly' : 'closed';
   }
@@ -360,7 +427,7 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
    * addresses is closed.
    */
   get #peer() {
-    const carrier = this.#opened ? this.#flow?.carrier?.socket : undefined;
+    const carrier = this.#opened && !this.destroyed ? this.#flow?.carrier?.socket : undefined;
     if (!this.#remote && carrier?.remoteAddress !== undefined) {
       const { remoteAddress, remoteFamily } = carrier;
       this.#remote = { remoteAddress, remoteFamily, remotePort: this.#accepted ? carrier.remotePort : this.#port };
@@ -381,6 +448,8 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
   }
 
   get #own(): net.AddressInfo | undefined {
+    // As in Node, a destroyed socket has no address of its own any more, but keeps the address of its peer.
+    if (this.destroyed) return undefined;
     const carrier = this.#opened ? this.#flow?.carrier?.socket : undefined;
     if (!this.#local && carrier?.localAddress !== undefined) {
       const { localAddress, localFamily = '', localPort = 0 } = carrier;

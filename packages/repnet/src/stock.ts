@@ -4,6 +4,8 @@
  */
 import net = require('node:net');
 
+import { connectUnpublished } from './socket-channels';
+
 const { Socket } = net;
 const connectSocket = Socket.prototype.connect as (this: net.Socket, options: net.NetConnectOpts) => net.Socket;
 
@@ -15,7 +17,7 @@ export const stock = {
   Server: net.Server,
 };
 
-/** Opens a stock connection, like `net.connect(options)`. */
+/** Opens a stock connection of a flow, like `net.connect(options)`. */
 export function connectStock(options: net.TcpNetConnectOpts): net.Socket {
-  return connectSocket.call(new Socket(options as net.SocketConstructorOpts), options);
+  return connectUnpublished(() => connectSocket.call(new Socket(options as net.SocketConstructorOpts), options));
 }

@@ -95,6 +95,19 @@ for (const [app, { speaks, prints }] of Object.entries(APPS)) {
   });
 }
 
+for (const mode of MODES) {
+  test(`an http2 session that is closed before it is connected ends, and so does its process (${mode})`, async (t) => {
+    const server = http2.createServer((_request, response) => void response.end('answered'));
+    repnet.configure(UNHURRIED);
+    repnet.listenReplicated(server as unknown as net.Server, [0, '127.0.0.1']);
+    await once(server, 'listening');
+    t.after(() => void server.close());
+    const { port } = server.address() as net.AddressInfo;
+    const env = { ...UNHURRIED_ENV, REPNET_TARGETS: `127.0.0.1:${port}`, REPNET_MODE: mode, REPNET_ASSUME_CAPABLE: 'true' };
+    assert.equal(await run('http2-close.cjs', port, env), 'all closed');
+  });
+}
+
 test('a primary of cluster gives a port with replicas to its workers, whose connections are plain', async () => {
   const before = repnet.createServer().listen(0, '127.0.0.1');
   await once(before, 'listening');
