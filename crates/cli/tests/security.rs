@@ -164,3 +164,61 @@ fn cast_serves_other_machines_only_with_a_key_or_insecure() {
         }
     }
 }
+
+/// Returns the paths of all files below a directory.
+fn files(directory: &Path) -> BTreeSet<PathBuf> {
+    let mut found = BTreeSet::new();
+    for entry in fs::read_dir(directory).expect("a directory") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else {
+            found.insert(path);
+        }
+    }
+    found
+}
+
+#[test]
+fn names_in_a_scenario_lead_to_no_file_outside_of_the_results() {
+    let around = tempfile::tempdir().expect("a directory");
+    let inside = around.path().join("a/b");
+    fs::create_dir_all(&inside).expect("a directory");
+    let nodes = "[[nodes]]\nname = \"NAME\"\nkind = \"host\"\ncount = 2\n[[nodes]]\nname = \"s\"\nkind = \"switch\"\n\
+                 [[links]]\na = \"NAME\"\nb = \"s\"\n";
+    let base =
+        "flows = 20\nseeds = 1\ndesigns = [\"tcp\", { name = \"DESIGN\", design = \"dctcp\" }]\n";
+    let mut finished = 0;
+    for name in [
+        "../../escaped",
+        "/escaped",
+        "..",
+        "a/../../../escaped",
+        "$(touch escaped)",
+        "a;touch escaped",
+    ] {
+        for (design, node) in [(name, "h"), ("own", name)] {
+            let text = format!("{base}{nodes}");
+            let text = text.replace("DESIGN", design).replace("NAME", node);
+            fs::write(inside.join("s.toml"), text).expect("a file");
+            let output = run(
+                &inside,
+                &["run", "s.toml", "-q", "--out", "out", "--capture", "all"],
+            );
+            if output.status.success() {
+                let report = run(&inside, &["report", "out", "--plots", "svg"]);
+                assert!(report.status.success(), "{name}");
+            }
+            finished += usize::from(output.status.success());
+            let strange: Vec<PathBuf> = files(around.path())
+                .into_iter()
+                .filter(|path| {
+                    !path.starts_with(inside.join("out")) && *path != inside.join("s.toml")
+                })
+                .collect();
+            assert!(strange.is_empty(), "{name}: {strange:?}");
+            let _ = fs::remove_dir_all(inside.join("out"));
+        }
+    }
+    assert!(finished > 0, "no scenario with such a name is accepted");
+}
