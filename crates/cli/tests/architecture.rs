@@ -143,6 +143,8 @@ const FUZZ: Rule = rule(
         "tailcut-transport",
         "tailcut-requests",
         "tailcut-rans",
+        "tailcut-repnet",
+        "tailcut-proxy",
     ],
 );
 

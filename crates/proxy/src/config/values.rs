@@ -245,6 +245,9 @@ impl fmt::Debug for File {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KeyFile(pub File);
 
+/// Largest size of a file in PEM. Bundles of all public authorities have about 250 kB.
+const LARGEST_PEM: u64 = 4 << 20;
+
 /// Permissions that a key file must not have. A group may read it, because services often get their keys so.
 const NOT_OF_KEYS: u32 = 0o027;
 
@@ -269,13 +272,17 @@ impl Visitor<'_> for OfFile {
         };
         let mut bytes = Vec::new();
         let mut read = || {
-            let mut file = fs::File::open(path)?;
+            let file = fs::File::open(path)?;
             // The mode is read from the open file, because another file may take its path.
             let mode = file.metadata()?.permissions().mode() & 0o777;
-            file.read_to_end(&mut bytes)?;
+            // One byte beyond the limit is read, so that a file that is too long is noticed.
+            file.take(LARGEST_PEM + 1).read_to_end(&mut bytes)?;
             Ok::<_, std::io::Error>(mode)
         };
         let mode = read().map_err(|error| refused(error.to_string()))?;
+        if bytes.len() as u64 > LARGEST_PEM {
+            return Err(refused("it has more than 4 MiB".to_owned()));
+        }
         if self.is_key && mode & NOT_OF_KEYS != 0 {
             return Err(refused(format!(
                 "its mode is {mode:03o}, so that other users can use the key; chmod 600 or 640"
