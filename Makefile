@@ -11,8 +11,12 @@ TAILCUT = $(CARGO) run --release --quiet --locked --bin tailcut --
 
 # Python of the package's environment.
 PYTHON ?= python3
+# Flags of pip for a file of requirements. pip refuses a package whose hash is not in the file.
+PINNED = --quiet --disable-pip-version-check --require-hashes
+# `make pins` writes such a file with the newest versions that fit.
+COMPILE = uv pip compile --quiet --universal --python-version 3.10 --generate-hashes --no-header --no-annotate --upgrade
 
-.PHONY: codec-neon codec-miri sanitizer services python costs coverage explore demo test build build-small crates wheels npm-package deb dist dist-check package-files tools rust-test kernel-cases lint npm-build npm-test soak node-suite node-suite-all bench reproduce page-checkers
+.PHONY: codec-neon codec-miri sanitizer services python pins costs coverage explore demo test build build-small crates wheels npm-package deb dist dist-check package-files tools rust-test kernel-cases lint npm-build npm-test soak node-suite node-suite-all bench reproduce page-checkers
 
 # Builds, compares five designs at three loads, prints the table and writes one HTML page.
 demo: build-small
@@ -50,7 +54,7 @@ crates:
 wheels:
 	mkdir -p dist
 	$(PYTHON) -m venv target/maturin
-	target/maturin/bin/pip install --quiet --disable-pip-version-check 'maturin[zig]>=1.9,<2'
+	target/maturin/bin/pip install $(PINNED) -r .ci/python/wheels.txt
 	cd python && PATH="$(CURDIR)/target/maturin/bin:$$PATH" CARGO_TARGET_DIR=$(CURDIR)/target/wheels ../target/maturin/bin/maturin build \
 	    --release --locked --zig --compatibility manylinux_2_17 --out $(CURDIR)/dist
 
@@ -118,17 +122,25 @@ npm-test:
 	    npm exec --yes --package=node@$$major -c 'npm run test:built' || exit 1; \
 	done
 
+# The versions and hashes of all Python packages that the targets of this file install. Needs uv.
+pins:
+	cd .ci/python && $(COMPILE) -o services.txt services.in
+	cd .ci/python && $(COMPILE) -o wheels.txt wheels.in
+	cd .ci/python && $(COMPILE) -o tests.txt --extra test ../../python/pyproject.toml wheels.in
+
 # A store for S3 and its client, for the tests of the gateway.
 services:
 	$(PYTHON) -m venv target/services
-	target/services/bin/pip install --quiet --disable-pip-version-check 'moto[s3,server]==5.2.1' 'boto3==1.43.11'
+	target/services/bin/pip install $(PINNED) -r .ci/python/services.txt
 
 # The Python package, installed into an environment of its own, and its tests, notebooks and types. Program and
 # package are built as for tests: optimised ones take eight minutes of CPU, and the tests are no faster with them.
 python:
 	$(CARGO) build --workspace --locked --bin tailcut
 	$(PYTHON) -m venv target/python
-	MATURIN_PEP517_ARGS='--profile dev' target/python/bin/pip install --quiet --disable-pip-version-check './python[test]'
+	target/python/bin/pip install $(PINNED) -r .ci/python/tests.txt
+	PATH="$(CURDIR)/target/python/bin:$$PATH" MATURIN_PEP517_ARGS='--profile dev' target/python/bin/pip install \
+	    --quiet --disable-pip-version-check --no-deps --no-build-isolation ./python
 	cd python && TAILCUT=$(CURDIR)/target/debug/tailcut ../target/python/bin/pytest
 
 # repnet over paths that delay, stall, cut and reset: 100,000 flows on Node, and a million between Rust and

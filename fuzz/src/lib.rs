@@ -6,6 +6,7 @@
 //! files of the corpus, on stable Rust. `cargo fuzz run NAME` searches with coverage (see `README.md`).
 
 mod cast;
+mod configuration;
 mod driver;
 mod http;
 mod http_fields;
@@ -17,6 +18,7 @@ mod workload;
 
 pub use self::http::{http_priority, http_via};
 pub use cast::{cast_manifest, cast_transfer};
+pub use configuration::{cast_key, configuration};
 pub use driver::{cast_control, cast_driver};
 pub use http_fields::http_part;
 pub use quantity::quantity;
@@ -31,7 +33,7 @@ pub use workload::{coflows, size_name, size_table, trace};
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 30] = [
+pub const TARGETS: [Target; 32] = [
     ("scenario", scenario),
     ("setting", setting),
     ("design", design),
@@ -61,5 +63,7 @@ pub const TARGETS: [Target; 30] = [
     ("cast_driver", cast_driver),
     ("cast_control", cast_control),
     ("http_part", http_part),
+    ("configuration", configuration),
+    ("cast_key", cast_key),
     ("quantity", quantity),
 ];

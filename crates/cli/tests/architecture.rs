@@ -142,6 +142,8 @@ const FUZZ: Rule = rule(
         "tailcut-transport",
         "tailcut-requests",
         "tailcut-rans",
+        "tailcut-repnet",
+        "tailcut-proxy",
     ],
 );
 

@@ -1,6 +1,8 @@
 //! Tests of the configuration of guard, gateway and proxy: all programs have the same keys, units and errors.
 
 use anyhow::Result;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use tailcut_proxy::config::{Common, Draft, keys};
 use tailcut_proxy::http::Limits as ListenerLimits;
@@ -384,4 +386,80 @@ fn a_key_of_the_command_line_names_its_route_where_there_are_several() {
         ["Learn", "No"]
     );
     assert_eq!(config.drain.as_secs(), 1);
+}
+
+/// Returns the three configurations with TLS keys in a folder: two listeners with a key, and a gateway with a client's
+/// key.
+fn with_tls() -> [(Read, String, &'static str); 4] {
+    let tls = "tls = { certificate = \"cert.pem\", key = \"key.pem\" }\n";
+    let replica = GATEWAY.replace("[2]", "[\"https://a\"]");
+    let client =
+        "replica_tls = { ca = \"cert.pem\", certificate = \"cert.pem\", key = \"key.pem\" }\n";
+    [
+        (guard, format!("{GUARD}{tls}"), "tls.key"),
+        (gateway, format!("{GATEWAY}{tls}"), "routes[0].tls.key"),
+        (proxy, format!("{PROXY}{tls}"), "routes[0].tls.key"),
+        (
+            gateway,
+            format!("{replica}{client}"),
+            "routes[0].replica_tls.key",
+        ),
+    ]
+}
+
+#[test]
+fn a_private_key_that_other_users_can_use_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let certified = rcgen::generate_simple_self_signed(vec!["here.example".to_owned()]);
+    let certified = certified.expect("a certificate");
+    fs::write(folder.path().join("cert.pem"), certified.cert.pem()).expect("a file");
+    let key = folder.path().join("key.pem");
+    fs::write(&key, certified.signing_key.serialize_pem()).expect("a file");
+    for (program, text, name) in with_tls() {
+        let read = |mode| {
+            fs::set_permissions(&key, fs::Permissions::from_mode(mode)).expect("our file");
+            program(&Draft::of_text("f", folder.path(), &text).expect("TOML"))
+        };
+        // The group of the key may read it.
+        for mode in [0o400, 0o600, 0o440, 0o640] {
+            read(mode).unwrap_or_else(|error| panic!("{mode:o}: {error}"));
+        }
+        for mode in [0o604, 0o644, 0o660, 0o601, 0o602] {
+            let error = read(mode).expect_err(name).to_string();
+            let (start, end) = (
+                format!("\"{name}\" is \"key.pem\""),
+                format!("its mode is {mode:o}"),
+            );
+            assert!(error.contains(&start) && error.contains(&end), "{error}");
+            assert!(
+                error.contains("chmod 600") && !error.contains("BEGIN"),
+                "{error}"
+            );
+        }
+    }
+}
+
+#[test]
+fn text_of_a_configuration_cannot_control_the_terminal() {
+    let hostile = "a\\u001b[2J\\n\\\"";
+    let texts = [
+        format!("\"{hostile}\" = 1\n"),
+        format!("{{\"{hostile}\": 1}}"),
+        format!("tls = {{ certificate = \"{hostile}\", key = \"{hostile}\" }}\n"),
+        format!("tls = {{ \"{hostile}\" = 1 }}\n"),
+        format!("to = \"{hostile}\"\n"),
+        format!("\"{hostile}\" = 1\n\"{hostile}\" = 2\n"),
+    ];
+    for (program, base) in PROGRAMS {
+        for text in &texts {
+            for text in [
+                text.clone(),
+                format!("{text}{base}"),
+                format!("{base}{text}"),
+            ] {
+                let error = refused(program, &text);
+                assert!(!error.contains(char::is_control), "{error:?}");
+            }
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! TLS for servers and clients, with the libraries rustls and ring: certificates and keys in PEM, ALPN, and client
 //! certificates.
 
-use crate::config::{File, Table};
+use crate::config::{File, KeyFile, Table};
 use anyhow::{Context as _, Result, anyhow, bail};
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject;
@@ -23,9 +23,9 @@ pub use rustls::pki_types::ServerName;
 
 fn identity(
     certificates: &File,
-    key: &File,
+    key: &KeyFile,
 ) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)> {
-    let key = PrivateKeyDer::from_pem_slice(&key.bytes)
+    let key = PrivateKeyDer::from_pem_slice(&key.0.bytes)
         .map_err(|error| anyhow!("found no private key in PEM: {error}"))?;
     Ok((chain(&certificates.bytes)?, key))
 }
@@ -56,7 +56,7 @@ fn provider() -> Arc<CryptoProvider> {
 #[derive(Deserialize, Clone, PartialEq, Eq, Debug)]
 pub struct ServerTls {
     certificate: File,
-    key: File,
+    key: KeyFile,
     /// Certificate authorities that may sign client certificates. `None`: clients need no certificate.
     #[serde(default)]
     client_ca: Option<File>,
@@ -98,7 +98,7 @@ impl ServerTls {
     pub fn files(&self) -> impl Iterator<Item = PathBuf> {
         let files = [
             Some(&self.certificate),
-            Some(&self.key),
+            Some(&self.key.0),
             self.client_ca.as_ref(),
         ];
         paths(files)
@@ -126,7 +126,7 @@ pub struct ClientTls {
     pub server_name: Option<String>,
     /// Client certificate.
     certificate: Option<File>,
-    key: Option<File>,
+    key: Option<KeyFile>,
 }
 
 impl ClientTls {
@@ -161,7 +161,7 @@ impl ClientTls {
         let files = [
             self.ca.as_ref(),
             self.certificate.as_ref(),
-            self.key.as_ref(),
+            self.key.as_ref().map(|key| &key.0),
         ];
         paths(files)
     }

@@ -28,6 +28,13 @@ fn runs(name: &str) -> bool {
         .any(|line| line.ends_with(&format!("/{name}")))
 }
 
+/// Returns the number of the lab's own process.
+fn own_process(lab: &Lab) -> Pid {
+    let number = lab.said.split("process ").nth(1).expect("its number");
+    let number = number.lines().next().expect("a line");
+    Pid::from_raw(number.parse().expect("a number")).expect("a process")
+}
+
 fn nothing_is_left(lab: &Lab, mark: &str) {
     wait_until("programs die", || processes_with(mark).is_empty());
     wait_until("the name is free", || !runs(&lab.name));
@@ -66,15 +73,26 @@ fn nothing_is_left_when_the_command_is_killed() {
 fn nothing_is_left_when_the_labs_own_process_is_killed() {
     let mut lab = Lab::up(SMALL);
     let mark = start_something(&lab);
-    let process = lab.said.split("process ").nth(1).expect("its number");
-    let process: i32 = process
-        .lines()
-        .next()
-        .expect("a line")
-        .parse()
-        .expect("a number");
-    kill_process(Pid::from_raw(process).expect("a process"), Signal::KILL).expect("it is there");
+    kill_process(own_process(&lab), Signal::KILL).expect("it is there");
     assert_eq!(lab.up.wait().expect("it ends").code(), Some(2));
+    nothing_is_left(&lab, &mark);
+}
+
+#[test]
+fn a_sigterm_ends_the_labs_own_process_unless_a_program_on_a_host_has_sent_it() {
+    let mut lab = Lab::up(SMALL);
+    let mark = start_something(&lab);
+    // On its hosts the lab's own process has the number 1.
+    let sent = lab.exec("h0", &["sh", "-c", "kill -TERM 1"]);
+    assert!(sent.status.success(), "{}", text(&sent.stderr));
+    assert_eq!(lab.sh("h1", "hostname"), "h1\n");
+    // The kernel keeps one signal of a kind. So this one may be lost as long as the lab has not read the other one.
+    let process = own_process(&lab);
+    wait_until("it ends", || {
+        let _ = kill_process(process, Signal::TERM);
+        lab.up.try_wait().expect("a child").is_some()
+    });
+    assert_eq!(lab.up.wait().expect("it ends").code(), Some(0));
     nothing_is_left(&lab, &mark);
 }
 

@@ -1,10 +1,11 @@
 //! Tests of a lab that an ordinary user starts.
 
-use crate::harness::{Lab, SMALL, TAILCUT, text};
+use crate::harness::{Lab, SMALL, TAILCUT, own_name, text};
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
 /// User and group number of an unprivileged account that exists on all systems.
@@ -71,4 +72,41 @@ fn an_ordinary_user_has_a_lab_where_the_kernel_allows_user_namespaces() {
     // A lab of root is not visible to the ordinary user.
     let other = lab.command("status").output().expect("it runs");
     assert!(!other.status.success());
+}
+
+#[test]
+fn a_name_that_another_user_has_taken_is_refused_and_gets_no_request() {
+    let name = own_name();
+    // An ordinary user listens with the name of a lab of root, and prints all bytes that it receives.
+    let script = format!(
+        "import socket\ns = socket.socket(socket.AF_UNIX)\n\
+         s.bind('\\0tailcut-lab/0/{name}')\ns.listen(9)\nprint('ready', flush=True)\n\
+         while True: print(s.accept()[0].recv(100), flush=True)\n"
+    );
+    let mut taker = Command::new("python3");
+    taker.args(["-c", &script]).uid(NOBODY).gid(NOBODY);
+    let mut taker = taker.stdout(Stdio::piped()).spawn().expect("python3 runs");
+    let mut printed = BufReader::new(taker.stdout.take().expect("a pipe")).lines();
+    let mut line = || printed.next().expect("a line").expect("text");
+    assert_eq!(line(), "ready");
+    let refused = |arguments: &[&str], expected: &str| {
+        let output = Command::new(TAILCUT).arg("lab").args(arguments).output();
+        let output = output.expect("it runs");
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(expected), "{said}");
+    };
+    let up = [&["up", "--name", &name], SMALL].concat();
+    refused(
+        &up,
+        "a process of another user has taken; allowed: another name",
+    );
+    assert_eq!(line(), "b''");
+    refused(
+        &["status", "--lab", &name],
+        "in use by a process of another user",
+    );
+    assert_eq!(line(), "b''");
+    taker.kill().expect("it is there");
+    taker.wait().expect("it ends");
 }

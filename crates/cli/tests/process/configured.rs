@@ -176,7 +176,9 @@ fn the_same_keys_mean_the_same_for_guard_gateway_and_proxy() {
         let test_dir = TestDir::new();
         std::fs::create_dir(test_dir.path().join("pem")).expect("a folder");
         test_dir.file("pem/cert.pem", &certified.cert.pem());
-        test_dir.file("pem/key.pem", &certified.signing_key.serialize_pem());
+        let key = test_dir.file("pem/key.pem", &certified.signing_key.serialize_pem());
+        let for_us = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+        std::fs::set_permissions(key, for_us).expect("our file");
         test_dir.file("config.toml", &text(to, 2));
         let checked = test_dir.run(&[words, &["--config", "config.toml", "--check"]].concat());
         assert!(

@@ -86,7 +86,7 @@ pub(super) struct Entries {
 pub(super) struct Entry {
     /// Key in snake_case.
     pub key: String,
-    /// Key as written in the source.
+    /// Key as written in the source, with escapes for quotes and control characters. Errors show it on a terminal.
     pub written: String,
     pub origin: Origin,
     pub node: Node,
@@ -104,7 +104,7 @@ impl Entry {
         }
         Self {
             key,
-            written: written.to_owned(),
+            written: written.escape_debug().to_string(),
             origin,
             node,
             is_read: Cell::new(false),

@@ -5,8 +5,11 @@ use crate::endpoint::{Endpoint, PORTS};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
 use std::fmt::{self, Display};
+use std::fs;
+use std::io::Read;
 use std::marker::PhantomData;
 use std::ops::RangeInclusive;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -238,7 +241,20 @@ impl fmt::Debug for File {
     }
 }
 
-struct OfFile;
+/// Contents of a file with a private key. Other users cannot use the file, and its group cannot change it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KeyFile(pub File);
+
+/// Largest size of a file in PEM. Bundles of all public authorities have about 250 kB.
+const LARGEST_PEM: u64 = 4 << 20;
+
+/// Permissions that a key file must not have. A group may read it, because services often get their keys so.
+const NOT_OF_KEYS: u32 = 0o027;
+
+/// Reader of the path of a file. Its field says whether the file contains a private key.
+struct OfFile {
+    is_key: bool,
+}
 
 impl Visitor<'_> for OfFile {
     type Value = File;
@@ -248,20 +264,44 @@ impl Visitor<'_> for OfFile {
     }
 
     fn visit_str<E: de::Error>(self, path: &str) -> Result<File, E> {
-        match std::fs::read(path) {
-            Ok(bytes) => Ok(File {
-                path: path.into(),
-                bytes,
-            }),
-            Err(error) => Err(E::custom(format!(
-                "the path of a file in PEM ({path}: {error})"
-            ))),
+        let refused = |cause: String| {
+            E::custom(format!(
+                "the path of a file in PEM ({}: {cause})",
+                path.escape_debug()
+            ))
+        };
+        let mut bytes = Vec::new();
+        let mut read = || {
+            let file = fs::File::open(path)?;
+            // The mode is read from the open file, because another file may take its path.
+            let mode = file.metadata()?.permissions().mode() & 0o777;
+            // One byte beyond the limit is read, so that a file that is too long is noticed.
+            file.take(LARGEST_PEM + 1).read_to_end(&mut bytes)?;
+            Ok::<_, std::io::Error>(mode)
+        };
+        let mode = read().map_err(|error| refused(error.to_string()))?;
+        if bytes.len() as u64 > LARGEST_PEM {
+            return Err(refused("it has more than 4 MiB".to_owned()));
         }
+        if self.is_key && mode & NOT_OF_KEYS != 0 {
+            return Err(refused(format!(
+                "its mode is {mode:03o}, so that other users can use the key; chmod 600 or 640"
+            )));
+        }
+        let path = path.into();
+        Ok(File { path, bytes })
     }
 }
 
 impl<'de> Deserialize<'de> for File {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_newtype_struct(PATH, OfFile)
+        from.deserialize_newtype_struct(PATH, OfFile { is_key: false })
+    }
+}
+
+impl<'de> Deserialize<'de> for KeyFile {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let file = from.deserialize_newtype_struct(PATH, OfFile { is_key: true });
+        file.map(Self)
     }
 }

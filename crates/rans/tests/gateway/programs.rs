@@ -76,8 +76,13 @@ impl Certificates {
     /// `NAME.key`.
     pub fn new(names: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let write =
-            |name: String, text: String| fs::write(folder.path().join(name), text).expect("a file");
+        let write = |name: String, text: String| {
+            let path = folder.path().join(name);
+            fs::write(&path, text).expect("a file");
+            // The gateway reads keys only if other users cannot read them.
+            let for_us = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+            fs::set_permissions(path, for_us).expect("our file");
+        };
         let mut params = CertificateParams::default();
         params
             .distinguished_name

@@ -73,7 +73,7 @@ for (const [name, behave] of Object.entries(FOREIGN)) {
   }
 }
 
-test('a target that nobody listed hears nothing on port N+1', async (t) => {
+test('a target that is not listed hears nothing on port N+1', async (t) => {
   let visits = 0;
   const { port } = await neighbours(t, () => (visits += 1));
   const client = repnet.connect({ host: '127.0.0.1', port });

@@ -9,4 +9,4 @@ mod socket;
 pub use client::{Entered, find, names};
 pub use message::LinkChange;
 pub use server::{HostAccess, Orders, serve};
-pub use socket::listen;
+pub use socket::{is_foreign, listen};

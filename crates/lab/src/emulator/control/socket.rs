@@ -71,6 +71,11 @@ pub fn connect(lab: &str) -> io::Result<UnixStream> {
     }
 }
 
+/// Returns whether a process of another user has taken the name of a lab.
+pub fn is_foreign(lab: &str) -> bool {
+    connect(lab).is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
+}
+
 /// Returns whether the process at the other end belongs to this user. The check is necessary because any user can
 /// bind any abstract name.
 pub fn is_same_user(stream: &UnixStream) -> bool {

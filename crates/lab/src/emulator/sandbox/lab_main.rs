@@ -9,6 +9,8 @@ use crate::emulator::host::{Host, KernelSettings};
 use crate::emulator::network;
 use crate::emulator::plan::LabPlan;
 use anyhow::{Context, Result, anyhow, bail};
+use nix::sys::signal::{SIGTERM, SigSet};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
 use rustix::process::{Resource, Rlimit, Signal, WaitOptions, getrlimit, setrlimit};
 use signal_hook::consts::SIGCHLD;
 use std::io::Write;
@@ -41,6 +43,7 @@ pub fn run_lab(mut plan: LabPlan, mode: LaunchMode) -> Result<()> {
     }
     let listener = std::io::stdin().as_fd().try_clone_to_owned();
     let listener = UnixListener::from(listener.context("no socket")?);
+    end_at_sigterm()?;
     reap()?;
     // Dropping this value unregisters the congestion control, so it must live until the lab ends.
     let _congestion = plan.kernel.congestion.make_available()?;
@@ -110,6 +113,28 @@ fn raise_limit(needed: u64) -> Result<()> {
         maximum,
     };
     setrlimit(Resource::Nofile, raised).context("cannot raise the limit of open files")
+}
+
+/// Starts a thread that ends this process at a SIGTERM from outside of the lab. The kernel then ends the programs on the
+/// hosts, and removes the congestion control that the lab has registered. Call this function before other threads start,
+/// because they inherit the mask of signals.
+fn end_at_sigterm() -> Result<()> {
+    let mut signals = SigSet::empty();
+    signals.add(SIGTERM);
+    signals.thread_block().context("cannot block a signal")?;
+    let arrivals = SignalFd::with_flags(&signals, SfdFlags::SFD_CLOEXEC);
+    let arrivals = arrivals.context("cannot listen for signals")?;
+    let wait = move || {
+        while let Ok(Some(signal)) = arrivals.read_signal() {
+            // A program on a host must not end the lab. Processes outside of this process namespace have the number 0.
+            if signal.ssi_pid == 0 {
+                std::process::exit(0);
+            }
+        }
+    };
+    let thread = std::thread::Builder::new().name("signals".to_owned());
+    thread.spawn(wait).context("cannot start a thread")?;
+    Ok(())
 }
 
 /// Starts a thread that collects the exit status of orphaned processes. The kernel makes orphans children of the first

@@ -59,7 +59,11 @@ impl LaunchMode {
 pub fn start_lab(name: &str, is_detached: bool) -> Result<(Child, Vec<String>)> {
     let listener = match control::listen(name) {
         Err(error) if error.kind() == io::ErrorKind::AddrInUse => bail!(
-            "--name: found {name}, which is already running; allowed: another name, or tailcut lab down first"
+            "--name: found {name}, which {}",
+            match control::is_foreign(name) {
+                true => "a process of another user has taken; allowed: another name",
+                false => "is already running; allowed: another name, or tailcut lab down first",
+            }
         ),
         listener => listener.context("cannot open the lab's socket")?,
     };
