@@ -29,7 +29,7 @@ export function connectUnpublished<Result>(connect: () => Result): Result {
 }
 
 /**
- * Publishes a client's socket, if Node would do it here. @param byFunction whether the application called
+ * Publishes a client's socket, if Node publishes it here. @param byFunction whether the application called
  * `net.connect()`
  */
 export function publishClient(socket: net.Socket, byFunction: boolean): void {
