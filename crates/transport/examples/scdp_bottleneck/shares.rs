@@ -28,7 +28,7 @@ fn pair(pair: Pair, link: Link, span: f64, seed: u64) -> (f64, f64) {
         .collect();
     let mut world = Bottleneck::new(link, hosts, seed);
     let bytes = 1 << 40;
-    // From 0.1 to 5 s, depending on the seed.
+    // The second transfer starts 0.1 to 5 s after the first, depending on the seed.
     let gap = 0.1 * 50f64.powf(mix64(seed) as f64 / u64::MAX as f64);
     world.submit(0, message(1, 1, bytes));
     world.run_until(secs(gap));
@@ -86,7 +86,7 @@ fn head() {
         "SCDP starts first or second. Own, Cubic: rate of the second divided by rate of the first transfer of one kind."
     );
     println!(
-        "Geometric mean (range) over seeds; share of the link in use. * marks links with a bound: 0.5 to 2."
+        "Geometric mean (range) over seeds; share of the link in use. * marks links whose ratios must be within 0.5 to 2."
     );
 }
 

@@ -54,8 +54,7 @@ pub enum CopyChange<H> {
     Accepted {
         /// Identifier of the copy at this end.
         handle: H,
-        /// Amount that the application may write, if windows are reported. `None`: the application may write the whole
-        /// answer.
+        /// Amount that the application may write. `None`: windows are not reported, and it may write the whole answer.
         room: Option<SendSpace>,
     },
     /// At the server, if messages keep their boundaries: another message of the client has arrived.

@@ -213,8 +213,7 @@ impl Host {
         self.settle_sender(key);
     }
 
-    /// Updates the entry of a sender in the ready queue, and its timer. It must be called after each input to the
-    /// sender.
+    /// Updates a sender's entry in the ready queue, and its timer. Must be called after each input to the sender.
     #[inline]
     fn settle_sender(&mut self, key: SessionKey) {
         let Some(sender) = self.table.senders.get_mut(key) else {
@@ -233,7 +232,7 @@ impl Host {
     }
 }
 
-/// Returns the path of a control packet. If the flow must use a path, it is this path, otherwise the host's next path.
+/// Returns the path of a control packet: the path that the flow must use, or the host's next path.
 #[inline]
 fn own_path(paths: &mut Paths, pin: PathPin) -> PathPin {
     match pin.index() {

@@ -9,8 +9,8 @@
 //!   answer also adds a pull to the pull queue of the interface ([`crate::ndp::NdpConfig::pull_interval`]).
 //! - Pulls contain a cumulative count for each session. When the count grows by a number, the sender may send this
 //!   number of packets, retransmissions first. A NACK only queues a retransmission.
-//! - The last packet of a flow has a flag. When the receiver has seen the flag, it keeps no more pulls than missing
-//!   packets.
+//! - The last packet of a flow has a flag.
+//!   When the receiver has seen the flag, it keeps at most one pull for each missing packet.
 //! - If a switch returns a header, the sender resends the packet at once only if it expects no further pull.
 //!   Otherwise the packet waits for the next pull.
 //! - The sender uses each path for one packet, in random order, and then chooses a new random order. For a limited time

@@ -110,8 +110,8 @@ impl Receiver {
         Some(if arrived { NdpKind::Ack } else { NdpKind::Nack })
     }
 
-    /// Returns the number of packets that have arrived in order, if it has grown since the last call. Returns `None`
-    /// for a complete flow, because the last packet may be short.
+    /// Returns the number of packets that have arrived in order, if it has grown since the last call.
+    /// Returns `None` for a complete flow, because its last packet may be short.
     pub(crate) fn news(&mut self) -> Option<u64> {
         let arrived = self.window.base();
         let before = core::mem::replace(&mut self.told, arrived);
@@ -125,8 +125,7 @@ impl Receiver {
         self.window.release();
     }
 
-    /// Returns whether the latest packet was pulled. This is so if more packets have arrived than a first window of
-    /// `most` packets contains.
+    /// Returns whether the latest packet was pulled: more than `most` packets (the first window) have arrived.
     pub(crate) fn last_was_pulled(&self, most: u32) -> bool {
         let pushed = self.packets.unwrap_or(u64::MAX).min(u64::from(most));
         self.arrivals > pushed

@@ -14,9 +14,9 @@ use tailcut_units::{Duration, FiveTuple, FlowId, Time};
 /// timeout usually applies earlier.
 const MAX_BACK_OFF: u32 = 20;
 
-/// A pull counts as lost after this number of longest waits for a pull. While n flows have their turn, n full packets
-/// arrive, and switches send at most 10 headers with each of them. So the next turn takes at most about 11 times as
-/// long.
+/// Multiple of the longest wait for a pull. After this time a pull counts as lost.
+/// While n flows have their turn, n full packets arrive, and switches send at most 10 headers with each of them.
+/// So the next turn takes at most about 11 times as long.
 const TURNS_UNTIL_LOST: u64 = 12;
 
 /// Parameters of a flow that the application submitted.
@@ -295,8 +295,8 @@ impl Sender {
         self.find_oldest(now);
     }
 
-    /// Counts packets that the receiver has answered, and the pulls that it will send for them. When the receiver knows
-    /// the end of the flow, it keeps no more pulls than missing packets.
+    /// Counts packets that the receiver has answered, and the pulls that it will send for them.
+    /// When the receiver knows the end of the flow, it keeps at most one pull for each missing packet.
     #[inline]
     fn on_answered(&mut self, packets: u64) {
         self.in_flight = self.in_flight.saturating_sub(packets);
@@ -360,14 +360,14 @@ impl Sender {
         Some(since.saturating_add(rto.saturating_mul(factor).min(config.max_rto)))
     }
 
-    /// Returns the time after which a pull counts as lost. While a pull is due, the flow waits for its turn among all
-    /// flows of the receiver. The earlier turns of this flow show how long a turn takes.
+    /// Returns the time after which a pull counts as lost.
+    /// A flow with a due pull waits for its turn among all flows of the receiver.
+    /// The earlier turns of this flow show how long a turn takes.
     fn patience(&self, config: &NdpConfig) -> Duration {
         match (self.due, self.longest_wait) {
             (0, _) => config.initial_rto,
             (_, Duration::ZERO) => config.max_rto,
-            // The number of flows also grew after the last turn, in the time of one round trip for the pulled packet
-            // and its answer.
+            // More flows may have started after the last turn, in the round trip of the pulled packet and its answer.
             (_, wait) => (wait + self.heard_at.since(self.pulled_at))
                 .saturating_mul(TURNS_UNTIL_LOST)
                 .max(config.initial_rto),

@@ -6,7 +6,7 @@ use super::SessionKey;
 use alloc::collections::VecDeque;
 use tailcut_units::{Duration, Time};
 
-/// Largest number of saved intervals, and so of pulls that may leave at once.
+/// Largest number of saved intervals. No more pulls than this number may leave at once.
 const MOST_SAVED: u64 = 8;
 
 /// Sessions with pulls to send, in the order of their turns, and the time of the next pull.

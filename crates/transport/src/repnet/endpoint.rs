@@ -331,7 +331,7 @@ impl Endpoint {
         }
     }
 
-    /// Assigns to a flow a connection that this host accepted (III-D).
+    /// Assigns an accepted connection to its flow (RepNet paper, III-D).
     fn on_accepted(&mut self, now: Time, id: ConnectionId, tuple: &FiveTuple, flow: FlowId) {
         let leg = if tuple.dst_port == self.port {
             Leg::First

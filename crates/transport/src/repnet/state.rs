@@ -98,7 +98,7 @@ pub enum Event {
     LagOverCap,
     /// Both directions of the connection ended cleanly. The other connection is live or pending.
     LegFinished,
-    /// The connection did not finish in time after the other.
+    /// The connection did not finish within the confirm timeout after the other connection.
     ConfirmTimeout,
     /// Both directions of the connection ended cleanly, and it was the last connection of the flow.
     BothClosed,

@@ -77,7 +77,7 @@ pub struct ScdpConfig {
     pub pull_interval: Duration,
     /// Time of one payload byte on the host's link. It applies to pulls for short symbols. Default 0.8 ns: 10 Gb/s.
     pub byte_time: Duration,
-    /// Timeout of a sender or receiver that waits for a packet, more than 0. The timeout doubles each time in a row.
+    /// Timeout of a sender or receiver that waits for a packet, more than 0. It doubles with each timeout in a row.
     /// The paper gives no value. Default 20 ms.
     pub timeout: Duration,
     /// Upper bound of the timeout. Default 1 s.

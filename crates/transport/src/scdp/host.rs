@@ -297,8 +297,7 @@ impl<C: Codec> Host<C> {
         matches!(self.config.mode, Mode::Credit(_))
     }
 
-    /// Updates the entry of a sender in the ready queue, and its timer. It must be called after each input to the
-    /// sender.
+    /// Updates a sender's entry in the ready queue, and its timer. Must be called after each input to the sender.
     #[inline]
     fn settle_sender(&mut self, key: SessionKey) {
         let Some(sender) = self.table.senders.get_mut(key) else {

@@ -44,7 +44,8 @@ impl TcpConfig {
             Profile::Rfc => {}
             Profile::Linux => config.set_linux(),
             Profile::Ns2 => {
-                // `windowInit_` 2, and one segment for each ACK in slow start.
+                // ns-2 starts with a window of two segments (`windowInit_`).
+                // Each ACK opens the window by one segment in slow start.
                 config.initial_window = InitialWindow::Segments(2);
                 config.slow_start_limit = Some(1);
                 config.delayed_ack = None;

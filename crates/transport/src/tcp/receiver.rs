@@ -26,7 +26,7 @@ pub(crate) enum Arrival {
 /// State of the receiving half.
 #[derive(Debug)]
 pub(crate) struct Receiver {
-    /// Next byte in order; one past the stream after the FIN.
+    /// Offset of the next byte in order. A FIN that has arrived in order counts as one byte.
     next: u64,
     /// Length of the stream, from the FIN; `NO_FIN` before it arrives.
     fin: u64,
@@ -46,7 +46,8 @@ pub(crate) struct Receiver {
     stamp: Stamp,
     /// Acknowledgment number of the last ACK that left.
     acknowledged: u64,
-    /// Whether the next ACK has the flag ECN-Echo. For DCTCP the last mark decides (DCTCP.CE), for classic ECN a latch.
+    /// Whether the next ACK has the flag ECN-Echo. DCTCP sets it from the last mark (DCTCP.CE).
+    /// Classic ECN sets it until CWR arrives.
     pub(crate) echo: bool,
 }
 

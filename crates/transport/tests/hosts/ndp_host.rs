@@ -176,7 +176,7 @@ fn a_header_that_comes_back_waits_for_a_pull_while_pulls_are_expected() {
     let first_pull = sent(&pair, B, NdpKind::Ack)[0].0 + Duration::from_us(5);
     assert!(
         resent_at > first_pull,
-        "at once: {resent_at} before {first_pull}"
+        "the packet left at {resent_at}, before the first pull at {first_pull}"
     );
     assert_eq!(pair.stats(0).timeouts, 0);
 }

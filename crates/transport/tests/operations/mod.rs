@@ -172,7 +172,7 @@ impl<T: Subject> passing::World<T> for World<T> {
                     );
                     assert_eq!(
                         flow.completed, 1,
-                        "closed before the receiver had everything"
+                        "the flow closed before the receiver had all data"
                     );
                 }
                 Event::Failed(_, _) => {
@@ -326,7 +326,7 @@ impl<T: Subject> World<T> {
                 assert_eq!(
                     before,
                     self.passing.hosts[host].has_transmit(),
-                    "an early on_timeout did something"
+                    "an early call of on_timeout had an effect"
                 );
                 assert_eq!(next, self.passing.hosts[host].next_timeout());
             }

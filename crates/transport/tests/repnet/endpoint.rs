@@ -317,7 +317,11 @@ fn a_tombstone_meets_a_second_connection_that_opens_after_the_flow() {
         assert_exchanged(&pair, 20_000, 7_000);
         let server = &pair.hosts[B];
         assert_eq!(server.endpoint.late(), turned_away);
-        assert_eq!(server.endpoint.tombstones(), 0, "it has done its work");
+        assert_eq!(
+            server.endpoint.tombstones(),
+            0,
+            "the tombstone is no longer needed"
+        );
         assert_eq!(server.sockets.len(), 1, "one flow came");
     }
 }

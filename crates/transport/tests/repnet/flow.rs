@@ -145,7 +145,7 @@ impl World {
             }
             Command::Bury => self.buried = end == SERVER_SIDE,
             Command::Deliver => self.executions += u32::from(end == SERVER_SIDE),
-            Command::NoteDiverged => panic!("the legs carry the same bytes"),
+            Command::NoteDiverged => panic!("both connections transfer the same bytes"),
             Command::Learn(_)
             | Command::Outcome(_)
             | Command::Promote { .. }

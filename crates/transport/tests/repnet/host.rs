@@ -336,7 +336,7 @@ fn a_flow_that_ends_before_its_second_connection_is_accepted_is_not_run_again() 
     assert_eq!(
         (stats.copies, stats.payload_sent),
         (2, 40_000),
-        "its load is the cost"
+        "the load of the second connection is a cost of the flow"
     );
     let server = pair.hosts[B].endpoint();
     assert_eq!((server.late(), server.tombstones()), (0, 0));
@@ -350,7 +350,7 @@ fn a_flow_that_ends_before_its_second_connection_is_opened_is_not_run_again() {
     let closed = pair.events.last().expect("the end").0;
     assert!(
         closed > Time::ZERO + Duration::from_ms(6),
-        "the flow closes after the end of the slower leg"
+        "the flow closes after the end of the slower connection"
     );
 }
 

@@ -55,7 +55,7 @@ fn none_of_sixteen_at_a_full_switch_pushes_the_others_out() {
         let share = most as f64 / all as f64;
         assert!(
             share < 0.25 && dropped < 0.12,
-            "seed {seed}: {share} of all, {dropped} dropped"
+            "seed {seed}: one sender has the share {share}, and {dropped} of the packets are dropped"
         );
     }
 }

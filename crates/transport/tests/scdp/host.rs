@@ -122,7 +122,7 @@ fn a_header_costs_a_pull_and_two_more_symbols_and_never_a_retransmission() {
     assert_eq!(
         symbols(&pair),
         (0..k + 2 + 2).map(|esi| (0, esi)).collect::<Vec<_>>(),
-        "source, then repair: one for each header and two for the code"
+        "source symbols, then repair symbols: one for each header and two for the code"
     );
     // The number of pulls is K - w, plus the number of headers, plus o (see the module `paper`).
     let pulls = sent(&pair, B, ScdpKind::Pull).len();
@@ -168,11 +168,11 @@ fn a_symbol_that_comes_twice_counts_once() {
     let mut sent = symbols(&pair);
     sent.sort_unstable();
     sent.dedup();
-    assert!(sent.len() >= 30, "30 different symbols at least");
+    assert!(sent.len() >= 30, "at least 30 different symbols");
     assert_eq!(
         decoded(&pair),
         0,
-        "30 arrivals that are 15 symbols are not enough"
+        "30 arrivals of 15 different symbols are not enough"
     );
     let completed = |(_, _, event): &&(Time, usize, Event)| *event == Event::Completed(FlowId(0));
     assert_eq!(pair.events.iter().filter(completed).count(), 1);

@@ -389,7 +389,7 @@ fn a_group_may_leave_a_reader_out_that_does_not_read() {
     let answers = hub.sent.iter().filter(|(_, from, _)| *from == 3).count() as u64;
     assert!(
         answers < 4 * K,
-        "not one answer per symbol without room: {answers}"
+        "the reader must not answer every symbol outside its window: {answers} answers"
     );
 }
 

@@ -115,7 +115,10 @@ impl passing::World<Host<ModelCodec>> for World {
                     for block in 0..transfer.object.blocks() {
                         let got = received.symbols.get(&block).map_or(0, BTreeSet::len);
                         let k = transfer.object.source_symbols(block) as usize;
-                        assert!(got >= k, "{got} different symbols of {k} of block {block}");
+                        assert!(
+                            got >= k,
+                            "block {block} has {got} different symbols, but needs {k}"
+                        );
                     }
                     if let Some(group) = transfer.group {
                         self.groups[group as usize].retain(|member| *member != host);
@@ -277,7 +280,7 @@ impl World {
             let of_share = |share| esi % senders.max(1) == u32::from(share);
             assert!(
                 !header.syn || of_share(header.share),
-                "not of its share: {segment:?}"
+                "a symbol of another sender: {segment:?}"
             );
         }
         let to = match segment.tuple.dst.group_number() {

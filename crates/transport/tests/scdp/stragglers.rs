@@ -88,7 +88,7 @@ fn a_receiver_is_a_straggler_when_nothing_could_be_sent_for_as_long_since_the_la
     assert_eq!(
         sent(&mut host, us(900)).len(),
         1,
-        "both have a pull pending"
+        "both receivers have a pull pending"
     );
     // The timeout of 1 ms counts from the latest symbol, which left at 900 us. It does not count from the pushed
     // window.

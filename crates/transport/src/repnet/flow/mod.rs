@@ -380,7 +380,7 @@ impl Flow {
         let live = live.filter(|leg| self.machine.leg(*leg) == LegState::Live);
         let sent = live.map(|leg| self.counts(leg).sent).min();
         let archived = self.archive.is_kept().then_some(self.count.archived_from);
-        // The slowest live connection has yet to send these bytes. A connection that joins later needs the archive.
+        // The slowest live connection has not sent these bytes yet. A connection that joins later needs the archive.
         let needed = sent.into_iter().chain(archived).min();
         needed.unwrap_or(self.count.written)
     }

@@ -59,9 +59,11 @@ impl Limits {
         half_open: u32::MAX,
     };
 
-    /// Limits for hosts that receive packets from unknown hosts: symbols of 64 to 8,896 B (the payload of a jumbo
-    /// frame), blocks of 256 symbols, 256 senders, 10 pushed symbols, 1,024 sessions, 64 sessions of one peer, 64
-    /// half-open sessions, and 8,192 sessions in time-wait.
+    /// Limits for hosts that receive packets from unknown hosts.
+    /// A symbol has 64 to 8,896 B (the payload of a jumbo frame), and a block has at most 256 symbols.
+    /// An object has at most 256 senders, and each sender pushes at most 10 symbols.
+    /// A host has at most 1,024 sessions, and at most 64 sessions of one peer.
+    /// At most 64 sessions are half-open, and at most 8,192 sessions are in time-wait.
     pub const SOCKETS: Self = Self {
         min_symbol: 64,
         max_symbol: 8_896,

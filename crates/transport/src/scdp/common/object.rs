@@ -184,7 +184,11 @@ mod tests {
             .map(|block| object.source_symbols(block))
             .collect();
         assert_eq!(sizes, [26, 26, 26, 25]);
-        assert_eq!(object.payload(3, 24), 1, "the last one without padding");
+        assert_eq!(
+            object.payload(3, 24),
+            1,
+            "the last source symbol has no padding"
+        );
         assert_eq!(object.payload(3, 25), 10, "a repair symbol");
     }
 
@@ -196,7 +200,7 @@ mod tests {
         assert_eq!(
             Object::from_options(u64::MAX, 10, 1),
             None,
-            "a block beyond the code"
+            "a block with too many symbols for the code"
         );
         assert_eq!(Object::new(u64::MAX, 1, 1), None);
     }

@@ -33,11 +33,11 @@ use tailcut_units::{Duration, Time};
 
 /// Part of the window that remains after too many losses without a queue (RFC 9438, section 4.6).
 const KEPT_ON_LOSS: f64 = 0.7;
-/// Span of the queue measurement in slow start, as the divisor of a window. The queue is the minimum of the last one to
-/// two spans. In slow start the window doubles in each round trip, so a late measurement would allow a far too large
-/// window.
+/// Span of the queue measurement in slow start: a window divided by this number.
+/// The measured queue is the minimum over the last one to two spans.
+/// In slow start the window doubles in each round trip, so a late measurement would allow a far too large window.
 const PART_IN_SLOW_START: u32 = 8;
-/// Span of the queue measurement after slow start, as the divisor of a window.
+/// Span of the queue measurement after slow start: a window divided by this number.
 // In a shorter span, bursts and delays of hosts would count as a queue (docs/decisions/0009).
 const PART: u32 = 2;
 /// Part of the empty round trip up to which a queue does not shrink the window. A queue of this size keeps the path
@@ -57,11 +57,11 @@ const PACE: f64 = 1.25;
 /// Largest burst of credits, as the time that the burst takes at the pace. The timers of hosts are precise enough for
 /// this time.
 const AT_ONCE: Duration = Duration::from_us(500);
-/// Smallest limit of a burst, in credits, so that pacing needs no more pulls than without pacing (decision 0009).
+/// Lower bound of the largest burst, in credits. With this bound, pacing needs no additional pulls (decision 0009).
 const LEAST_AT_ONCE: u32 = 4;
 /// One symbol in the units of [`Window`], so that windows need not be integers.
 const SYMBOL: u64 = 1_000;
-/// Reciprocal weight of one symbol in the estimated fraction of lost symbols.
+/// The estimated fraction of lost symbols is a moving average. One symbol has the weight 1 / `LOSS_MEMORY`.
 const LOSS_MEMORY: f64 = 400.0;
 /// Margin, in standard deviations, by which the estimated fraction of lost symbols must exceed another fraction.
 // Without this margin, the noise of the estimate would shrink the window at losses below the limit
@@ -69,20 +69,21 @@ const LOSS_MEMORY: f64 = 400.0;
 const CERTAIN: f64 = 3.0;
 /// Number of symbols in a trial with the smallest window.
 const TRIAL: u32 = 64;
-/// Part of the chance losses that a trial must reach, so that the smallest window counts as having the same losses. At
-/// 10 % loss, 64 symbols give the fraction of lost symbols with a standard deviation of 4 %.
+/// Ratio of a trial's fraction of lost symbols to the fraction that counts as chance.
+/// Above this ratio, the smallest window counts as having the same losses.
+/// At 10 % loss, 64 symbols give the fraction of lost symbols with a standard deviation of 4 %.
 const AS_MANY: f64 = 0.6;
-/// Reciprocal of the largest part of a trial's symbols that may have waited in a queue. If more symbols have waited,
+/// At most one in this number of a trial's symbols may have waited in a queue. If more symbols have waited,
 /// another sender fills the queue, and a larger window would only displace its packets (docs/decisions/0007).
 const SELDOM: u32 = 8;
-/// Factor between the measured fraction of lost symbols and the fraction that then counts as chance.
+/// Factor of the measured fraction of lost symbols. The product is the fraction that then counts as chance.
 const MARGIN: f64 = 2.0;
 /// Upper bound of the fraction of lost symbols that counts as chance.
 const MOST_BY_CHANCE: f64 = 0.5;
 /// Half of the time for which a minimum delay is remembered.
 // Clocks drift apart, so an older minimum would show a queue that does not exist.
 const HALF_MEMORY: Duration = Duration::from_ms(30_000);
-/// Reciprocal weight of one sample in the empty round trip.
+/// The empty round trip is a moving average. One sample has the weight 1 / `SMOOTHING`.
 const SMOOTHING: f64 = 8.0;
 
 /// Returns the sender's clock for a symbol, in units of 100 ns, modulo 2^32.

@@ -35,7 +35,7 @@ pub(crate) struct CreditedSender {
     total: u32,
     /// Whether a pull must leave at once, even without a new credit.
     pub(crate) has_news: bool,
-    /// Whether the entries of any block in `assigned` are stale.
+    /// Whether the entry of any block in `assigned` is stale.
     has_stale: bool,
     /// Number of pulls that may leave at once to report stale blocks.
     retells: u8,
@@ -53,7 +53,7 @@ pub(crate) struct CreditedSender {
     paced_to: Time,
     waits_since: Time,
     pub(crate) heard_at: Time,
-    /// Time since which assigned symbols have been outstanding.
+    /// Start of the current time in which assigned symbols are outstanding.
     owes_since: Time,
     /// Block that the next pull with free entries reports first.
     turn: usize,

@@ -292,7 +292,7 @@ mod tests {
         assert_eq!(
             credits.on_status(5, Time::from_ns(20)),
             3,
-            "not the one given since"
+            "the later credit does not count as lost"
         );
         assert!(credits.advance());
         assert_eq!((credits.next(), credits.in_flight()), (4, 1));

@@ -5,7 +5,7 @@ use crate::scdp::config::ScdpConfig;
 use alloc::collections::VecDeque;
 use tailcut_units::{Duration, FiveTuple, FlowId, Time};
 
-/// Reciprocal weight of a new sample in the smoothed answer time (1/8, as in RFC 6298).
+/// The smoothed answer time is a moving average. A new sample has the weight 1/8, as in RFC 6298.
 const SMOOTHING: u64 = 8;
 
 /// Criteria by which the receiver decides whether a source is late, if there are several sources.

@@ -68,9 +68,9 @@ impl Cubic {
         }
     }
 
-    /// Returns C, scaled by the last reduction: a larger reduction gives faster growth. So the average window at a
-    /// given loss rate hardly depends on the size of reductions (equation 6 of RFC 9438, with its `C (3 + BETA) / (1 -
-    /// BETA)`).
+    /// Returns C, scaled by the last reduction: a larger reduction gives faster growth.
+    /// So the average window at a given loss rate hardly depends on the size of reductions.
+    /// Equation 6 of RFC 9438 contains the term `C (3 + BETA) / (1 - BETA)`.
     fn growth(&self) -> f64 {
         C * ((1.0 - self.kept) / (1.0 - BETA))
     }

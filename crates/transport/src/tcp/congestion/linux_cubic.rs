@@ -14,8 +14,7 @@ const BETA_SCALE: u64 = 1_024;
 const C_SCALED: u64 = 410;
 /// Number of CUBIC's time units per second (`1 << BICTCP_HZ`).
 const UNITS: u64 = 1_024;
-/// Growth of a Reno flow with this `BETA`: its window grows by one segment after ACKs for this number of eighths of a
-/// window (15).
+/// Eighths of a window that must be acknowledged before a Reno flow with this `BETA` grows by one segment (15).
 const FRIENDLY_EIGHTHS: u64 = 8 * (BETA_SCALE + BETA) / 3 / (BETA_SCALE - BETA);
 
 /// State of CUBIC for one connection. Windows are in segments.

@@ -59,7 +59,7 @@ pub(super) struct Counts {
 /// State of RACK (RFC 8985, 6).
 #[derive(Debug)]
 pub(super) struct Rack {
-    /// Of all segments that have arrived, the one that was sent last: its send time and its end (6.2, step 2).
+    /// Send time and end of the arrived segment that was sent last (6.2, step 2).
     pub(super) newest: (Time, u64),
     /// Round-trip time of the segment in `newest`.
     pub(super) newest_rtt: Duration,

@@ -112,7 +112,7 @@ impl Sender {
 
     /// Reads the SACK blocks of an ACK. Returns whether they report new bytes.
     pub(super) fn on_blocks(&mut self, input: &AckInput, config: &TcpConfig) -> bool {
-        // A newer ACK overtook an ACK below `una`. Its blocks still report what arrived (RFC 6675, 2: "any ACK").
+        // An ACK below `una` arrives after a newer ACK. Its blocks still report arrived data (RFC 6675, 2: "any ACK").
         let reports = input.blocks[0].end > 0;
         if !reports && self.scoreboard.is_none() {
             return false;

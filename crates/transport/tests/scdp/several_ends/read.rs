@@ -15,7 +15,7 @@ fn a_read_from_three_senders_takes_disjoint_symbols_in_one_senders_time() {
         sent += of_sender.len();
         all.extend(of_sender);
     }
-    assert_eq!(all.len(), sent, "the same symbol of two senders");
+    assert_eq!(all.len(), sent, "two senders sent the same symbol");
     // Three windows exceed the receiver's need, and each block may need two more symbols.
     assert!((686..686 + 7 * 2 + 24).contains(&sent), "{sent}");
     let end = hub.completed(0, 0).expect("all of it");
@@ -178,7 +178,10 @@ fn a_sender_that_stalls_at_any_time_of_a_read_does_not_hold_it_up() {
         read(&mut hub, OBJECT);
         hub.run();
         let longer = longer_by(&hub, usual);
-        assert!(longer <= 6.0, "from {stalls_at} ns on: {longer} % longer");
+        assert!(
+            longer <= 6.0,
+            "stall at {stalls_at} ns: the read takes {longer} % longer"
+        );
     }
 }
 
@@ -219,7 +222,7 @@ fn a_symbol_that_comes_twice_from_a_sender_counts_once() {
     let different = symbols(&hub, 1).len() + symbols(&hub, 2).len();
     assert!(
         different >= 90,
-        "{different} different symbols cannot be 90"
+        "{different} different symbols are too few for 90"
     );
     assert!(receipt(&hub, 0).in_vain >= 45, "{:?}", receipt(&hub, 0));
 }
