@@ -1,5 +1,5 @@
-//! Cost of TCP between two hosts without loss: CPU time per data segment. The time includes sending and receiving the
-//! segment, and a part of an ACK.
+//! Cost of TCP between two hosts without loss: CPU time per data segment.
+//! The time includes sending and receiving the segment, and a part of an ACK.
 //!
 //! `cargo run --release -p tailcut-transport --example tcp_pair -- 10000000`
 

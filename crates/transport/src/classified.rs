@@ -1,5 +1,5 @@
-//! Classes of flows. The size of a flow or the application chooses the class. [`Classified`] is a layer over any
-//! transport: it sets the class of each segment when the segment leaves.
+//! Classes of flows. The size of a flow or the application chooses the class.
+//! [`Classified`] is a layer over any transport: it sets the class of each segment when the segment leaves.
 
 use crate::copies::{CopyOrder, NotCarried};
 use crate::{Event, FlowStats, Message, NotShared, Part, Segment, Transport};

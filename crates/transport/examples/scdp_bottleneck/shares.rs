@@ -40,9 +40,9 @@ fn pair(pair: Pair, link: Link, span: f64, seed: u64) -> (f64, f64) {
     (rate(of(1) - before), rate(of(2)))
 }
 
-/// Returns a ratio of rates, and the fraction of the link that both transfers use. The ratio is the rate of SCDP
-/// divided by the rate of CUBIC. For two transfers of one kind, it is the rate of the second transfer divided by the
-/// rate of the first.
+/// Returns a ratio of rates, and the fraction of the link that both transfers use.
+/// The ratio is the rate of SCDP divided by the rate of CUBIC.
+/// For two transfers of one kind, it is the rate of the second transfer divided by the rate of the first.
 fn ratio(of: Pair, link: Link, span: f64, seed: u64) -> (f64, f64) {
     let (first, second) = pair(of, link, span, seed);
     let used = (first + second) * 1e6 / link.rate.as_bps() as f64;
@@ -126,8 +126,8 @@ pub fn cell(mbit: u64, ms: u64, queue: usize, seeds: u64) {
     line(mbit, Duration::from_ms(ms), queue, 60.0, seeds);
 }
 
-/// Runs sixteen transfers of one kind at once. Returns the smallest and the largest of their rates in Mb/s, and the
-/// percentage of dropped packets.
+/// Runs sixteen transfers of one kind at once.
+/// Returns the smallest and the largest of their rates in Mb/s, and the percentage of dropped packets.
 fn many(link: Link, seed: u64, host: impl FnMut(u32) -> Box<dyn Transport>) -> [f64; 3] {
     let mut world = hosts::crowd(link, 16, seed, host);
     world.run_until(secs(65.0));

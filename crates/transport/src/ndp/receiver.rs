@@ -67,8 +67,8 @@ impl Receiver {
         self.pin
     }
 
-    /// Processes a data packet, or only its header if `trimmed`. Adds a pull if packets are missing. Returns the kind
-    /// of the answer, or `None` if the packet is invalid.
+    /// Processes a data packet, or only its header if `trimmed`. Adds a pull if packets are missing.
+    /// Returns the kind of the answer, or `None` if the packet is invalid.
     pub(crate) fn on_data(
         &mut self,
         now: Time,
@@ -88,8 +88,8 @@ impl Receiver {
         if header.last && self.packets.is_none() {
             self.packets = Some(index + 1);
         }
-        // A trimmed header may belong to a packet that has arrived before. No further copy is needed, so the answer is
-        // an ACK.
+        // A trimmed header may belong to a packet that has arrived before.
+        // No further copy is needed, so the answer is an ACK.
         let arrived = if trimmed {
             self.window.is_done(index)
         } else {
@@ -137,8 +137,8 @@ impl Receiver {
         self.pulls += 1;
     }
 
-    /// Returns an ACK or NACK for the packet `to`, given as its header and path. Without `to`, returns a pull. The
-    /// answer is sent over `own_path`.
+    /// Returns an ACK or NACK for the packet `to`, given as its header and path. Without `to`, returns a pull.
+    /// The answer is sent over `own_path`.
     #[inline]
     pub(crate) fn answer(
         &self,

@@ -10,8 +10,8 @@ use crate::{Condition, Ecn, FlowStats, Header, PathPin, Segment};
 use alloc::collections::VecDeque;
 use tailcut_units::{Duration, FiveTuple, FlowId, Time};
 
-/// Largest number of doublings of the timeout. It prevents an overflow of the factor. The configured upper bound of the
-/// timeout usually applies earlier.
+/// Largest number of doublings of the timeout. It prevents an overflow of the factor.
+/// The configured upper bound of the timeout usually applies earlier.
 const MAX_BACK_OFF: u32 = 20;
 
 /// Multiple of the longest wait for a pull. After this time a pull counts as lost.
@@ -120,8 +120,8 @@ impl Sender {
         }
     }
 
-    /// Sets the number of bytes that the application has provided. Before the end of the flow, only full
-    /// packets are sent.
+    /// Sets the number of bytes that the application has provided.
+    /// Before the end of the flow, only full packets are sent.
     pub(crate) fn set_ready(&mut self, bytes: u64, config: &NdpConfig) {
         self.ready = match bytes >= self.task.bytes {
             true => self.packets,
@@ -313,8 +313,8 @@ impl Sender {
         }
         self.paths.on_bounce(path);
         self.in_flight = self.in_flight.saturating_sub(1);
-        // The receiver pulls once for each packet that arrives, whole or trimmed. A returned packet causes no pull. So
-        // if no pull is expected, the packet must be sent again now.
+        // The receiver pulls once for each packet that arrives, whole or trimmed. A returned packet causes no pull.
+        // So if no pull is expected, the packet must be sent again now.
         if self.in_flight == 0 && self.due == 0 {
             self.credit = self.credit.saturating_add(1);
         }
@@ -374,8 +374,8 @@ impl Sender {
         }
     }
 
-    /// Processes a timeout. The oldest packet in flight counts as lost. If no packet is in flight, a pull
-    /// counts as lost. Returns `false` if the flow has failed.
+    /// Processes a timeout. The oldest packet in flight counts as lost.
+    /// If no packet is in flight, a pull counts as lost. Returns `false` if the flow has failed.
     pub(crate) fn on_timeout(&mut self, now: Time, config: &NdpConfig) -> bool {
         self.stats.timeouts += 1;
         self.back_off += 1;

@@ -1,18 +1,19 @@
 //! Token bucket of the pacer, and its adaptive rate (HULL paper, section 4.1).
 //!
-//! In every interval T_r the rate R becomes (1 - eta) R + eta R_measured + beta Q, within its bounds. R_measured is the
-//! rate at which bytes entered during the last interval, and Q is the backlog. In a steady state R = R_measured + (beta
-//! / eta) Q. So the backlog drains although the rate of the flow is unknown.
+//! In every interval T_r the rate R becomes (1 - eta) R + eta R_measured + beta Q, within its bounds.
+//! R_measured is the rate at which bytes entered during the last interval, and Q is the backlog.
+//! In a steady state R = R_measured + (beta / eta) Q. So the backlog drains although the rate of the flow is unknown.
 
 use crate::Segment;
 use alloc::collections::VecDeque;
 use tailcut_units::{Duration, Rate, Time, TokenBucket};
 
-/// Parameters of the pacer. If a parameter is `None`, its value follows the rate of the link, even if the rate changes
-/// during a run.
+/// Parameters of the pacer.
+/// If a parameter is `None`, its value follows the rate of the link, even if the rate changes during a run.
 ///
-/// T_r, beta and T_i have two sources: public code at 1 Gb/s, and public scripts at 10 Gb/s. Up to 1 Gb/s the values
-/// for 1 Gb/s apply. Between the two rates, beta and the bytes that a link transfers in T_r and T_i are interpolated.
+/// T_r, beta and T_i have two sources: public code at 1 Gb/s, and public scripts at 10 Gb/s.
+/// Up to 1 Gb/s the values for 1 Gb/s apply.
+/// Between the two rates, beta and the bytes that a link transfers in T_r and T_i are interpolated.
 /// Above 10 Gb/s these numbers are constant.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PacerConfig {
@@ -28,8 +29,7 @@ pub struct PacerConfig {
     /// The public ns-2 code has a default of 122 per second, which is 1 Mb/s per KB.
     /// In a steady state the backlog drains with the time constant eta / beta: 64 us at 1 Gb/s and 42 us at 10 Gb/s.
     pub backlog_gain: Option<f64>,
-    /// Probability p_a with which an ACK with ECN-Echo associates its flow, 0 to 1. Default 0.125 (public
-    /// code).
+    /// Probability p_a with which an ACK with ECN-Echo associates its flow, 0 to 1. Default 0.125 (public code).
     pub association_probability: f64,
     /// T_i: time for which a flow is paced after its last association.
     /// `None`: the time of 1.25 MB, which is 10 ms at 1 Gb/s (public code) and 1 ms at 10 Gb/s (public scripts).
@@ -139,8 +139,8 @@ impl Pacer {
             queue: VecDeque::new(),
             backlog_bytes: 0,
             measured_bytes: 0,
-            // The initial rate is the rate of the link, as in public scripts. Without traffic it falls to the lower
-            // bound in about 35 updates.
+            // The initial rate is the rate of the link, as in public scripts.
+            // Without traffic it falls to the lower bound in about 35 updates.
             rate: bytes_per_second(pace.max_rate),
             bytes: TokenBucket::new(f64::from(config.bucket_bytes)),
             next_update: Time::ZERO.saturating_add(pace.interval),
@@ -424,8 +424,8 @@ mod tests {
             }
         }
         assert_eq!(left.len(), 20);
-        // With the bucket of 1,538 B, the first segment leaves at once. Each further segment of 1,000 B takes 100 us at
-        // 80 Mb/s.
+        // With the bucket of 1,538 B, the first segment leaves at once.
+        // Each further segment of 1,000 B takes 100 us at 80 Mb/s.
         for (nth, at) in left.iter().enumerate().skip(1) {
             let due = (nth as f64 * 1_000.0 - 538.0) / 10e6;
             assert!((at.as_secs_f64() - due).abs() < 1e-9, "{nth} at {at}");

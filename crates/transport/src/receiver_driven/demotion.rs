@@ -22,8 +22,8 @@ impl Demotion {
     /// section V).
     pub const SCDP: [u64; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
 
-    /// Creates a demotion at each of `thresholds`, in bytes. Returns `None` if there are more than [`MAX_THRESHOLDS`],
-    /// or if they are not in ascending order.
+    /// Creates a demotion at each of `thresholds`, in bytes.
+    /// Returns `None` if there are more than [`MAX_THRESHOLDS`], or if they are not in ascending order.
     pub fn at(thresholds: &[u64]) -> Option<Self> {
         let ascending = thresholds.windows(2).all(|pair| pair[0] < pair[1]);
         if thresholds.len() > MAX_THRESHOLDS || !ascending {
@@ -35,8 +35,8 @@ impl Demotion {
         Some(demotion)
     }
 
-    /// Returns the class of a packet. `sent` is the number of bytes that the flow has sent before the packet. Class 0
-    /// is the highest.
+    /// Returns the class of a packet. `sent` is the number of bytes that the flow has sent before the packet.
+    /// Class 0 is the highest.
     #[inline]
     pub fn class(&self, sent: u64) -> u8 {
         let passed = |threshold: &&u64| sent >= **threshold;

@@ -15,8 +15,9 @@ pub struct RepNetConfig {
     /// Number of written bytes after which a server stops waiting for a missing second connection, and continues on the
     /// first. The paper gives no value.
     pub archive_limit: u64,
-    /// Time for which a server waits for the second connection of a flow. It is also the time for which a client tries
-    /// to open that connection after the first is established. More than 0; 0.8 to 1 s in the released code.
+    /// Time for which a server waits for the second connection of a flow.
+    /// It is also the time for which a client tries to open that connection after the first is established.
+    /// More than 0; 0.8 to 1 s in the released code.
     pub waiting_list_timeout: Duration,
 }
 

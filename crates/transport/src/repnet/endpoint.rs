@@ -81,9 +81,9 @@ impl Endpoint {
 
     // The layer above.
 
-    /// Opens a flow to the same service on `dst`. The flow uses two connections that differ only in the destination
-    /// port, or one connection if `replicated` is `None`. All connections use `path`. Returns `None` if every port is
-    /// in use.
+    /// Opens a flow to the same service on `dst`.
+    /// The flow uses two connections that differ only in the destination port,
+    /// or one connection if `replicated` is `None`. All connections use `path`. Returns `None` if every port is in use.
     pub fn connect(
         &mut self,
         now: Time,
@@ -92,8 +92,8 @@ impl Endpoint {
         path: PathPin,
         replicated: Option<Mode>,
     ) -> Option<SocketId> {
-        // A plain flow also needs a local port that no other flow uses with either service port. Otherwise the server
-        // would treat two flows as one.
+        // A plain flow also needs a local port that no other flow uses with either service port.
+        // Otherwise the server would treat two flows as one.
         let src_port = self.tcp.unused_port(dst, &ports(self.port))?;
         let (machine, legs) = match replicated {
             Some(mode) => (Machine::client(mode), &Leg::ALL[..]),
@@ -206,8 +206,8 @@ impl Endpoint {
         self.refresh_timeout();
     }
 
-    /// Returns the time at which `on_timeout` must be called, if any. The time may be earlier than needed, but never
-    /// later.
+    /// Returns the time at which `on_timeout` must be called, if any.
+    /// The time may be earlier than needed, but never later.
     #[inline]
     pub fn next_timeout(&self) -> Option<Time> {
         let next = self.tcp.next_timeout().unwrap_or(Time::MAX);
@@ -360,8 +360,8 @@ impl Endpoint {
                 self.apply(now, socket, state::Event::SecondLegJoined, leg);
             }
             Arrival::Late(socket) => {
-                // The state machine orders a reset of the late connection. The socket does not contain this connection,
-                // so it is reset here.
+                // The state machine orders a reset of the late connection.
+                // The socket does not contain this connection, so it is reset here.
                 self.turn_away(now, id);
                 if let Some(place) = self.sockets.get_mut(socket) {
                     let actions = place.machine.handle(state::Event::LateLeg, leg);
@@ -370,8 +370,8 @@ impl Endpoint {
                     }
                 }
             }
-            // The flow has ended already, so the connection belongs to no socket. `on_connection_event` handles the
-            // close of the connection.
+            // The flow has ended already, so the connection belongs to no socket.
+            // `on_connection_event` handles the close of the connection.
             Arrival::AfterTheEnd => {}
             Arrival::TooLate => self.turn_away(now, id),
         }
@@ -381,8 +381,8 @@ impl Endpoint {
         }
     }
 
-    /// Resets a connection whose flow is no longer remembered, if the handshake of the connection has begun. Otherwise
-    /// the connection would count as a new flow at the end of its handshake.
+    /// Resets a connection whose flow is no longer remembered, if the handshake of the connection has begun.
+    /// Otherwise the connection would count as a new flow at the end of its handshake.
     fn turn_away_unseen(&mut self, now: Time, Unseen { client, leg }: Unseen) {
         let connection = self.tcp.find(&FiveTuple {
             src: self.tcp.host(),
@@ -425,9 +425,9 @@ impl Endpoint {
         }
     }
 
-    /// Handles the clean end of a connection. If the other connection of a client is still pending, the state machine
-    /// gets the event later. Otherwise it would drop the pending connection, although the load of the second copy is a
-    /// cost of replication.
+    /// Handles the clean end of a connection.
+    /// If the other connection of a client is still pending, the state machine gets the event later.
+    /// Otherwise it would drop the pending connection, although the load of the second copy is a cost of replication.
     fn on_closed(&mut self, now: Time, id: SocketId, leg: Leg) {
         let Some(socket) = self.sockets.get_mut(id) else {
             return;
@@ -440,8 +440,8 @@ impl Endpoint {
         }
     }
 
-    /// Removes a connection that has ended, and adds its cost to the flow. Returns the flow and the index of the
-    /// connection in it.
+    /// Removes a connection that has ended, and adds its cost to the flow.
+    /// Returns the flow and the index of the connection in it.
     fn release(&mut self, id: ConnectionId, summary: &Summary) -> Option<(SocketId, Leg)> {
         let (socket, leg) = self.sockets.owner(id)?;
         self.sockets.detach(socket, leg);
@@ -449,8 +449,8 @@ impl Endpoint {
         Some((socket, leg))
     }
 
-    /// Starts the deadline of the second connection, after the first connection is established. The server waits for
-    /// the same time.
+    /// Starts the deadline of the second connection, after the first connection is established.
+    /// The server waits for the same time.
     fn limit_wait(&mut self, now: Time, id: SocketId) {
         if let Some(leg) = self.sockets.get(id).and_then(|s| s.machine.awaited_leg()) {
             self.deadlines.push_back(Deadline {
@@ -470,8 +470,8 @@ impl Endpoint {
 
     fn refresh_timeout(&mut self) {
         while let Some(deadline) = self.deadlines.front() {
-            // The deadline stays in the queue after its connection was established or dropped. Such a deadline must not
-            // wake the endpoint.
+            // The deadline stays in the queue after its connection was established or dropped.
+            // Such a deadline must not wake the endpoint.
             if self.awaits(deadline) {
                 break;
             }
@@ -488,8 +488,8 @@ impl Endpoint {
             let actions = socket.machine.handle(event, leg);
             self.perform_all(now, id, leg, actions);
         }
-        // A clean close may have waited for a pending connection. It is reported now. If the connection is still
-        // pending, the close waits again.
+        // A clean close may have waited for a pending connection. It is reported now.
+        // If the connection is still pending, the close waits again.
         let closed = self.sockets.get_mut(id).and_then(|s| s.closed.take());
         if let Some(leg) = closed {
             self.on_closed(now, id, leg);

@@ -20,8 +20,8 @@ pub enum Profile {
 /// Set of timers.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum TimerSet {
-    /// Timers for a data centre: timeouts of at least 10 ms. With a timeout of 1 s, lost SYNs would dominate the tail
-    /// of every distribution.
+    /// Timers for a data centre: timeouts of at least 10 ms.
+    /// With a timeout of 1 s, lost SYNs would dominate the tail of every distribution.
     #[default]
     DataCentre,
     /// Timers of an unchanged Linux: at least 200 ms, and 1 s before the first sample.

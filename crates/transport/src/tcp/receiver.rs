@@ -41,8 +41,8 @@ pub(crate) struct Receiver {
     quick: u8,
     /// Whether this end has answered data with data, so that its ACKs can wait for answers (`pingpong` of Linux).
     answers: bool,
-    /// Time stamp that outgoing segments echo. It comes from the last segment that began at or before `acknowledged`
-    /// (RFC 7323, 4.3).
+    /// Time stamp that outgoing segments echo.
+    /// It comes from the last segment that began at or before `acknowledged` (RFC 7323, 4.3).
     stamp: Stamp,
     /// Acknowledgment number of the last ACK that left.
     acknowledged: u64,
@@ -164,8 +164,8 @@ impl Receiver {
             return Arrival::OutOfOrder;
         }
         if offset < self.next {
-            // The segment repeats a part of the data that has arrived. Without ranges above a hole, `on_twice_reported`
-            // frees the state again.
+            // The segment repeats a part of the data that has arrived.
+            // Without ranges above a hole, `on_twice_reported` frees the state again.
             self.out_of_order.get_or_insert_default().twice = Some(Range {
                 start: offset,
                 end: self.next,
@@ -199,8 +199,8 @@ impl Receiver {
         }
     }
 
-    /// Counts `payload` bytes that arrived in order. A merged segment counts as the full segments in it. Returns
-    /// whether an ACK is due now. Otherwise the ACK is due at `ack_deadline`.
+    /// Counts `payload` bytes that arrived in order. A merged segment counts as the full segments in it.
+    /// Returns whether an ACK is due now. Otherwise the ACK is due at `ack_deadline`.
     ///
     /// `rto` is the retransmission timeout of this end.
     #[inline]
@@ -261,8 +261,8 @@ impl Receiver {
         self.echo = true;
     }
 
-    /// Handles the timer of a delayed ACK. The application has not answered in time, so later ACKs do not wait for
-    /// answers.
+    /// Handles the timer of a delayed ACK.
+    /// The application has not answered in time, so later ACKs do not wait for answers.
     #[inline]
     pub(crate) fn on_ack_timer(&mut self) {
         self.answers = false;
@@ -305,8 +305,8 @@ impl Receiver {
         }
     }
 
-    /// Returns up to three SACK blocks. The block of the latest arrival is first (RFC 2018, section 4). With `twice` a
-    /// block for the range that arrived twice comes before it (RFC 2883).
+    /// Returns up to three SACK blocks. The block of the latest arrival is first (RFC 2018, section 4).
+    /// With `twice` a block for the range that arrived twice comes before it (RFC 2883).
     #[inline]
     pub(crate) fn sack_blocks(&self, twice: bool) -> [SackBlock; 3] {
         match &self.out_of_order {

@@ -70,8 +70,8 @@ fn pulled<T: Transport>(hub: &Hub<T>) -> Vec<Time> {
     times
 }
 
-/// Returns every gap between pulls after `at`, including the gap that contains `at`. Gaps at the end of a flow are left
-/// out.
+/// Returns every gap between pulls after `at`, including the gap that contains `at`.
+/// Gaps at the end of a flow are left out.
 fn gaps(times: &[Time], at: Time) -> Vec<Duration> {
     let first = times.partition_point(|time| *time <= at);
     assert!(first > 0, "some pulls before the change");
@@ -114,8 +114,8 @@ fn from_10_gbps<T: Transport>(
     let interval = rate.serialisation(self::T + u64::from(OVERHEAD));
     let gaps = gaps(&pulled(&hub), at);
     let fits = |gap: Duration, interval| gap + JITTER >= interval && gap <= interval + JITTER;
-    // The interval counts from the last pull. If more than the new interval has passed since then, the next pull leaves
-    // at once.
+    // The interval counts from the last pull.
+    // If more than the new interval has passed since then, the next pull leaves at once.
     let (first, rest) = gaps.split_first().expect("a gap");
     let now_at_least = at.since(last_pull_until(&hub, at));
     assert!(fits(*first, interval.max(now_at_least)), "{first}");

@@ -1,5 +1,5 @@
-//! Tests of NDP and SCDP with arbitrary input from the network. Hosts never panic or loop: they count and drop invalid
-//! input.
+//! Tests of NDP and SCDP with arbitrary input from the network.
+//! Hosts never panic or loop: they count and drop invalid input.
 
 use proptest::prelude::*;
 use tailcut_transport::ndp::{self, NdpConfig, NdpHeader, NdpKind};

@@ -159,8 +159,8 @@ tcp_subject!(
     }
 );
 
-/// Defines an NDP host with one configuration. Its timeouts exceed the lifetime of segments in the network. It
-/// remembers finished flows longer than a long series of lost ACKs takes.
+/// Defines an NDP host with one configuration. Its timeouts exceed the lifetime of segments in the network.
+/// It remembers finished flows longer than a long series of lost ACKs takes.
 macro_rules! ndp_subject {
     ($name:ident, $config:expr) => {
         subject!($name, ndp::Host);
@@ -283,8 +283,8 @@ scdp_subject!(
     DecodeSpeed::new(vec![(1, Rate::from_gbps(1_000_000))]).expect("a point")
 );
 
-/// Defines a pFabric host with one configuration. Its timeout exceeds the lifetime of segments in the network. It
-/// remembers finished flows longer than a long series of lost ACKs takes.
+/// Defines a pFabric host with one configuration. Its timeout exceeds the lifetime of segments in the network.
+/// It remembers finished flows longer than a long series of lost ACKs takes.
 macro_rules! pfabric_subject {
     ($name:ident, $config:expr) => {
         subject!($name, pfabric::Host);

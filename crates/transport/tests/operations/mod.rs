@@ -1,5 +1,5 @@
-//! Arbitrary sequences of operations on two hosts, and invariants for all sequences. To test another [`Transport`],
-//! implement [`Subject`] and add it to `transport_operations.rs`.
+//! Arbitrary sequences of operations on two hosts, and invariants for all sequences.
+//! To test another [`Transport`], implement [`Subject`] and add it to `transport_operations.rs`.
 #![allow(dead_code, reason = "each test file uses its part of the harness")]
 
 use crate::passing::{self, Passing, World as _};

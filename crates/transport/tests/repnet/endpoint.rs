@@ -1,5 +1,5 @@
-//! Tests of flows in both directions. A server sends first, answers, aborts or exceeds the archive, while connections
-//! of the flow open and fail.
+//! Tests of flows in both directions.
+//! A server sends first, answers, aborts or exceeds the archive, while connections of the flow open and fail.
 
 use crate::pair;
 

@@ -1,5 +1,5 @@
-//! Tests of the two ends of a flow over byte streams that are delivered, delayed and cut at random. In every case, the
-//! delivered data equals the written data.
+//! Tests of the two ends of a flow over byte streams that are delivered, delayed and cut at random.
+//! In every case, the delivered data equals the written data.
 
 use proptest::prelude::*;
 use std::collections::VecDeque;

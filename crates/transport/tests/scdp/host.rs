@@ -13,8 +13,8 @@ fn decode_time(symbols: u32) -> Duration {
     DecodeSpeed::paper().time(symbols, T as u32)
 }
 
-/// Returns two hosts with a one-way delay of 5 us. `failure` contains the probabilities that decoding fails with 0, 1
-/// and 2 symbols more than K.
+/// Returns two hosts with a one-way delay of 5 us.
+/// `failure` contains the probabilities that decoding fails with 0, 1 and 2 symbols more than K.
 fn scdp_failing(config: ScdpConfig, failure: [f64; 3]) -> Pair<Host<ModelCodec>> {
     let host = |id| {
         let codec = ModelCodec::new(failure, DecodeSpeed::paper(), u64::from(id));
@@ -248,8 +248,9 @@ fn the_window_has_the_highest_class_then_bytes_sent_decide_and_fin_has_the_highe
     assert_eq!(classes[99], 0, "in answer to FIN");
 }
 
-/// Returns a host with two long flows, 1 and 2, and the short flow 0. The host has pushed the windows of the long flows
-/// and has received pulls for 20 more symbols of each. Then the short flow was submitted.
+/// Returns a host with two long flows, 1 and 2, and the short flow 0.
+/// The host has pushed the windows of the long flows and has received pulls for 20 more symbols of each.
+/// Then the short flow was submitted.
 fn short_beside_two_long(in_order: bool) -> Host<ModelCodec> {
     let config = ScdpConfig {
         in_order,

@@ -1,7 +1,7 @@
 //! Tests of SCDP's transfers with several ends, with arbitrary sequences of submit, deliver, drop, duplicate, reorder,
-//! trim and timeout. Every receiver completes exactly once, with enough different symbols of every block. No two
-//! senders of an object send the same symbol, and no state remains. In credit mode, at every arrival, every symbol that
-//! a receiver has requested from a sender has arrived, is lost, or is in flight.
+//! trim and timeout. Every receiver completes exactly once, with enough different symbols of every block.
+//! No two senders of an object send the same symbol, and no state remains. In credit mode, at every arrival,
+//! every symbol that a receiver has requested from a sender has arrived, is lost, or is in flight.
 
 use crate::passing::{self, Passing, World as _};
 use proptest::prelude::*;
@@ -314,16 +314,16 @@ impl World {
         self.collect(to);
     }
 
-    /// Returns the counts of a receiver for the session of a symbol. Returns `None` if the receiver has no such
-    /// session, or if the session has ended.
+    /// Returns the counts of a receiver for the session of a symbol.
+    /// Returns `None` if the receiver has no such session, or if the session has ended.
     fn balance(&self, to: usize, symbol: &Segment) -> Option<Balance> {
         let balance = self.passing.hosts[to].balance(symbol);
         balance.filter(|all| all.asked > 0)
     }
 
-    /// Checks the counts after the arrival of a symbol with credit `number`. Every requested symbol has arrived, is
-    /// lost, or is in flight. The symbol counts as arrived once. The exception is a symbol that counted as lost long
-    /// ago, so that its credit was removed.
+    /// Checks the counts after the arrival of a symbol with credit `number`.
+    /// Every requested symbol has arrived, is lost, or is in flight. The symbol counts as arrived once.
+    /// The exception is a symbol that counted as lost long ago, so that its credit was removed.
     fn check_balance(&mut self, to: usize, symbol: &Segment, before: Balance, number: u32) {
         let Some(after) = self.balance(to, symbol) else {
             return;

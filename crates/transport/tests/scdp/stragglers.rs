@@ -1,5 +1,5 @@
-//! Tests of a host that writes to several receivers by SCDP. Some receivers are slow or silent. The tests check the
-//! times of the host's probes and of its reports of stragglers.
+//! Tests of a host that writes to several receivers by SCDP. Some receivers are slow or silent.
+//! The tests check the times of the host's probes and of its reports of stragglers.
 
 use tailcut_transport::scdp::{DecodeSpeed, Host, ModelCodec, ScdpConfig, ScdpHeader, ScdpKind};
 use tailcut_transport::{
@@ -90,8 +90,8 @@ fn a_receiver_is_a_straggler_when_nothing_could_be_sent_for_as_long_since_the_la
         1,
         "both receivers have a pull pending"
     );
-    // The timeout of 1 ms counts from the latest symbol, which left at 900 us. It does not count from the pushed
-    // window.
+    // The timeout of 1 ms counts from the latest symbol, which left at 900 us.
+    // It does not count from the pushed window.
     host.on_timeout(us(1_000));
     assert_eq!(host.poll_event(), None);
     assert_eq!(host.next_timeout(), Some(us(1_900)));

@@ -59,8 +59,8 @@ fn a_lost_end_of_a_flow_costs_a_probe_and_no_timeout() {
 fn a_lost_first_window_costs_a_probe_and_no_timeout() {
     let window: Vec<u64> = (0..10).collect();
     let (span, retransmissions, timeouts) = completion(pair(&config(), &window), 20_000);
-    // The probe is new data. Its SACK block shows that all segments before the probe are lost, and the retransmissions
-    // follow.
+    // The probe is new data.
+    // Its SACK block shows that all segments before the probe are lost, and the retransmissions follow.
     assert_eq!((retransmissions, timeouts), (10, 0));
     let late = span - undisturbed();
     assert!(
@@ -72,8 +72,8 @@ fn a_lost_first_window_costs_a_probe_and_no_timeout() {
 #[test]
 fn a_lone_lost_segment_waits_for_the_least_timeout() {
     let (span, retransmissions, timeouts) = completion(pair(&config(), &[19]), 20_000);
-    // Segment 18 and the segments before it are acknowledged, so one segment is in flight. Its ACK may be delayed, so
-    // the probe waits for the retransmission timeout: a round trip and 10 ms.
+    // Segment 18 and the segments before it are acknowledged, so one segment is in flight.
+    // Its ACK may be delayed, so the probe waits for the retransmission timeout: a round trip and 10 ms.
     assert_eq!((retransmissions, timeouts), (1, 0));
     let late = span - undisturbed();
     let expected = Duration::from_us(10_050);

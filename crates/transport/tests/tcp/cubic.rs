@@ -93,8 +93,8 @@ fn with_a_long_round_trip_the_window_follows_the_cubic() {
     let round_trip = Duration::from_ms(100);
     let mut flow = Flow::after_loss(1_000, round_trip);
     let k = ((1_000.0 - 700.0) / C).cbrt();
-    // The target of the window is one round trip ahead, and the window reaches the target within a round trip. So the
-    // window is between W(t - RTT) and W(t + RTT).
+    // The target of the window is one round trip ahead, and the window reaches the target within a round trip.
+    // So the window is between W(t - RTT) and W(t + RTT).
     for tenths in (10..150).step_by(5) {
         let seconds = f64::from(tenths) / 10.0;
         flow.run_until(Time::ZERO, seconds);

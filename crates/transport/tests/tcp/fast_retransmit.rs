@@ -1,5 +1,6 @@
-//! Tests of fast retransmit and NewReno's fast recovery (RFC 5681, 3.2; RFC 6582). The expected sequences were computed
-//! by hand. Segments have 1,000 B with an ACK each, the initial window is 10 segments, and the round trip is 20 ms.
+//! Tests of fast retransmit and NewReno's fast recovery (RFC 5681, 3.2; RFC 6582).
+//! The expected sequences were computed by hand.
+//! Segments have 1,000 B with an ACK each, the initial window is 10 segments, and the round trip is 20 ms.
 
 use crate::pair;
 
@@ -128,8 +129,8 @@ fn a_higher_threshold_tolerates_more_reordering() {
 
 #[test]
 fn duplicate_acks_of_what_a_timeout_resent_start_no_second_recovery() {
-    // Every ACK of the first window is lost. The sender times out and sends all ten segments again, and the receiver
-    // answers with ten ACKs of the same number.
+    // Every ACK of the first window is lost.
+    // The sender times out and sends all ten segments again, and the receiver answers with ten ACKs of the same number.
     let mut acks = 0;
     let mut pair = tcp(&without_limited_transmit()).with_fault(move |passage| {
         let ack = passage.from == pair::B && passage.header.ack > 0;

@@ -1,5 +1,5 @@
-//! Tests of limited transmit (RFC 3042). The first two duplicate ACKs release one new segment each, so that even a
-//! small window causes a third duplicate ACK.
+//! Tests of limited transmit (RFC 3042).
+//! The first two duplicate ACKs release one new segment each, so that even a small window causes a third duplicate ACK.
 
 use crate::pair;
 

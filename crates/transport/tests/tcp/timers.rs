@@ -80,8 +80,9 @@ fn a_flow_that_failed_leaves_nothing_at_either_end() {
 
 #[test]
 fn the_back_off_lasts_until_a_segment_sent_once_is_acknowledged() {
-    // Segment 0 is lost twice, so its ACK gives no round-trip sample (Karn). Segment 1 is lost too, and waits for the
-    // doubled timeout of 4 x 200 ms. With a window of one segment, nothing else shows the loss.
+    // Segment 0 is lost twice, so its ACK gives no round-trip sample (Karn).
+    // Segment 1 is lost too, and waits for the doubled timeout of 4 x 200 ms.
+    // With a window of one segment, nothing else shows the loss.
     let config = TcpConfig {
         initial_window: tailcut_transport::tcp::InitialWindow::Segments(1),
         ..plain_config()

@@ -97,8 +97,8 @@ impl Flow {
         self.state() == State::OneConn && self.leg(leg) == LegState::Pending
     }
 
-    /// Server: handles the arrival of the second connection. Returns whether the flow accepts it. If not, the driver
-    /// resets the connection, or closes it if the mode is RepSYN.
+    /// Server: handles the arrival of the second connection. Returns whether the flow accepts it.
+    /// If not, the driver resets the connection, or closes it if the mode is RepSYN.
     pub fn joined(&mut self, now: Time, leg: Leg) -> bool {
         if self.wants(leg) {
             self.counts_mut(leg).connected = true;
@@ -126,8 +126,8 @@ impl Flow {
         }
     }
 
-    /// Records `bytes` that were read from a connection. Returns the number of new bytes for the application. The new
-    /// bytes are the last of `bytes`.
+    /// Records `bytes` that were read from a connection. Returns the number of new bytes for the application.
+    /// The new bytes are the last of `bytes`.
     pub fn received(&mut self, now: Time, leg: Leg, bytes: u64) -> u64 {
         if self.leg(leg) != LegState::Live || bytes == 0 {
             return 0;
@@ -159,8 +159,8 @@ impl Flow {
         self.give_up_rejoin(now);
         let received = self.counts(leg).received;
         if received < self.delivered() {
-            // The application already has more bytes than this connection will ever deliver. Nothing is lost if the
-            // other connection is live, or has delivered everything.
+            // The application already has more bytes than this connection will ever deliver.
+            // Nothing is lost if the other connection is live, or has delivered everything.
             let other_live = self.leg(leg.other()) == LegState::Live;
             if other_live || (self.peer_finished() && self.state() == State::DupConn) {
                 self.commands.push_back(Command::NoteDiverged);
@@ -235,8 +235,8 @@ impl Flow {
         self.give_up_rejoin(now);
     }
 
-    /// Closes the flow for the application. All written data is sent first. Connections that have finished wait for the
-    /// peer to confirm, and then all connections are closed.
+    /// Closes the flow for the application. All written data is sent first.
+    /// Connections that have finished wait for the peer to confirm, and then all connections are closed.
     pub fn close(&mut self, now: Time) {
         if self.has_ended() {
             return;
@@ -266,8 +266,8 @@ impl Flow {
             for leg in Leg::ALL {
                 self.counts_mut(leg).finished |= given[leg as usize];
             }
-            // `Abort` closes the connections to which all data was passed. It resets them only in the state
-            // `Resetting`.
+            // `Abort` closes the connections to which all data was passed.
+            // It resets them only in the state `Resetting`.
             self.dispatch(now, Event::Abort, Leg::First);
         } else if finished.contains(&true) {
             self.await_confirmation(now);

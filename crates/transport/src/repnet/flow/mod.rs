@@ -1,14 +1,16 @@
-//! One flow over two byte streams that a driver owns. This is the logic that a driver over real sockets needs in
-//! addition to sockets and buffers.
+//! One flow over two byte streams that a driver owns.
+//! This is the logic that a driver over real sockets needs in addition to sockets and buffers.
 //!
-//! A driver reports events of the connections and calls of the application to a [`Flow`], and then executes
-//! [`Command`]s until there are none. The driver keeps the bytes: it needs the written data after position
-//! [`Flow::keep_from`]. [`Flow::to_send`] returns the part that a connection has not yet received, and
-//! [`Flow::received`] returns the number of new bytes for the application. The simulated [`Endpoint`](super::Endpoint)
-//! contains its own TCP and does not need a [`Flow`].
+//! A driver reports events of the connections and calls of the application to a [`Flow`],
+//! and then executes [`Command`]s until there are none.
+//! The driver keeps the bytes: it needs the written data after position [`Flow::keep_from`].
+//! [`Flow::to_send`] returns the part that a connection has not yet received,
+//! and [`Flow::received`] returns the number of new bytes for the application.
+//! The simulated [`Endpoint`](super::Endpoint) contains its own TCP and does not need a [`Flow`].
 //!
-//! In addition to the state machine, a flow follows the rules of `docs/repnet-wire.md` and of the npm package. It
-//! checks that both banners come from the same server. It opens a second connection again for an idle kept-alive flow.
+//! In addition to the state machine, a flow follows the rules of `docs/repnet-wire.md` and of the npm package.
+//! It checks that both banners come from the same server.
+//! It opens a second connection again for an idle kept-alive flow.
 //! It drops a connection if the flow is too large or the connection lags too far.
 
 mod events;
@@ -119,8 +121,8 @@ pub enum Command {
     Settled,
     /// Reset this connection, or cancel the attempt to open it.
     Reset(Leg, Reason),
-    /// The connection has lost the race of RepSYN. A client discards its input until the server ends the connection. A
-    /// server ends it with a FIN.
+    /// The connection has lost the race of RepSYN. A client discards its input until the server ends the connection.
+    /// A server ends it with a FIN.
     Leave(Leg),
     /// Close this connection, on which everything was sent.
     Close(Leg),
@@ -195,8 +197,8 @@ enum Leaving {
 }
 
 impl Flow {
-    /// Creates a flow that this host opens. With a `key` the flow uses hellos. Otherwise it uses two connections from
-    /// one port, as in the paper. The driver must open both connections.
+    /// Creates a flow that this host opens. With a `key` the flow uses hellos.
+    /// Otherwise it uses two connections from one port, as in the paper. The driver must open both connections.
     pub fn client(now: Time, mode: Mode, key: Option<FlowKey>, limits: FlowLimits) -> Self {
         let mut flow = Self::new(Machine::client(mode), key, limits);
         flow.timers.deadline = Some(now.saturating_add(limits.leg_deadline));
@@ -367,8 +369,8 @@ impl Flow {
             && counts.sent == self.count.written
     }
 
-    /// Returns whether this connection can be closed together with the end of our direction. This is so if the peer has
-    /// ended its own direction, and all bytes of the peer were read.
+    /// Returns whether this connection can be closed together with the end of our direction.
+    /// This is so if the peer has ended its own direction, and all bytes of the peer were read.
     pub fn closes_with_its_end(&self, leg: Leg) -> bool {
         let counts = self.counts(leg);
         counts.ended && counts.received == self.delivered()
@@ -385,8 +387,8 @@ impl Flow {
         needed.unwrap_or(self.count.written)
     }
 
-    /// Returns the number of bytes by which this connection lags behind the data of the application. The driver may
-    /// read these bytes even if the application accepts no more.
+    /// Returns the number of bytes by which this connection lags behind the data of the application.
+    /// The driver may read these bytes even if the application accepts no more.
     pub fn behind(&self, leg: Leg) -> u64 {
         self.delivered().saturating_sub(self.counts(leg).received)
     }
@@ -403,8 +405,8 @@ impl Flow {
         live.map(|leg| self.to_send(leg).1).min().unwrap_or(0)
     }
 
-    /// Returns whether the driver must stop reading from the application. A server never drops a slow connection, so it
-    /// must slow down its application.
+    /// Returns whether the driver must stop reading from the application.
+    /// A server never drops a slow connection, so it must slow down its application.
     pub fn is_held_back(&self) -> bool {
         self.role() == Role::Server
             && Leg::ALL

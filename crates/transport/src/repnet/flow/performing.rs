@@ -110,8 +110,8 @@ impl Flow {
         self.commands.push_back(Command::Promote { leg, paired });
     }
 
-    /// Closes the connections for the application. If a connection has sent less than the other, it is reset, so that
-    /// the peer does not receive two different ends.
+    /// Closes the connections for the application.
+    /// If a connection has sent less than the other, it is reset, so that the peer does not receive two different ends.
     fn close_legs(&mut self, reason: Reason) {
         let resetting = self.leaving == Leaving::Resetting;
         let best = Leg::ALL
@@ -128,8 +128,9 @@ impl Flow {
         }
     }
 
-    /// Drops a connection. A loser of RepSYN that has sent its hello is not reset: it waits for the end from the
-    /// server. A reset would cause an error at the server for every flow.
+    /// Drops a connection.
+    /// A loser of RepSYN that has sent its hello is not reset: it waits for the end from the server.
+    /// A reset would cause an error at the server for every flow.
     fn drop_leg(&mut self, leg: Leg, reason: Reason) {
         // A flow at the server is RepSYN only if its hello requested this mode.
         let by_hello = self.is_by_hello() || self.role() == Role::Server;
@@ -203,11 +204,11 @@ impl Flow {
         }
     }
 
-    /// Returns the lag of a connection behind the other, in bytes. In the direction from the peer, the lag is the
-    /// number of bytes that only the other connection has delivered. In our direction, it is the number of bytes that
-    /// wait for this connection, if fewer bytes wait for the other. A connection that is ahead in the direction from
-    /// the peer has no lag, because without it the application would wait for the other. So at most one connection
-    /// lags.
+    /// Returns the lag of a connection behind the other, in bytes.
+    /// In the direction from the peer, the lag is the number of bytes that only the other connection has delivered.
+    /// In our direction, it is the number of bytes that wait for this connection, if fewer bytes wait for the other.
+    /// A connection that is ahead in the direction from the peer has no lag,
+    /// because without it the application would wait for the other. So at most one connection lags.
     fn lag(&self, leg: Leg) -> u64 {
         let both = Leg::ALL.iter().all(|leg| self.leg(*leg) == LegState::Live);
         let (own, other) = (self.counts(leg), self.counts(leg.other()));

@@ -10,8 +10,8 @@ use tailcut_units::Time;
 pub(crate) enum State {
     /// The block needs more symbols.
     Receiving,
-    /// A codec decodes the block. The result is available at `until`. If `until` is `Time::MAX`, the driver will report
-    /// the result.
+    /// A codec decodes the block. The result is available at `until`.
+    /// If `until` is `Time::MAX`, the driver will report the result.
     Decoding { until: Time, decoded: bool },
     /// The block is complete: all K source symbols were received or decoded.
     Whole,

@@ -6,8 +6,8 @@ use crate::Share;
 /// Largest number of source symbols in a block (K'max of RFC 6330, section 5.1.2).
 const MAX_BLOCK: u64 = 56_403;
 
-/// Object that consists of source blocks of nearly equal size. Its source symbols also have an index in the
-/// whole object, in the order of the blocks.
+/// Object that consists of source blocks of nearly equal size.
+/// Its source symbols also have an index in the whole object, in the order of the blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Object {
     length: u64,
@@ -125,8 +125,9 @@ impl Object {
             0
         }
     }
-    /// Returns the number of symbols that a sender with a window of `most` pushes. These are the source symbols that it
-    /// sends, but at least 1 and at most `most`. The loop has at most `most` steps.
+    /// Returns the number of symbols that a sender with a window of `most` pushes.
+    /// These are the source symbols that it sends, but at least 1 and at most `most`.
+    /// The loop has at most `most` steps.
     pub(crate) fn window(&self, share: Share, most: u32) -> u32 {
         let mut own = 0u32;
         for block in 0..self.blocks_with(share) {
@@ -138,9 +139,10 @@ impl Object {
         // In paper mode a pushed symbol opens the session, so every sender pushes at least one symbol.
         own.max(1)
     }
-    /// Returns the symbols that a sender pushes, as pairs of block and count. These are its source symbols, in
-    /// ascending order. If it has too few source symbols, it also pushes repair symbols of the first block. The
-    /// iterator has at most `window` steps, for any size of the object.
+    /// Returns the symbols that a sender pushes, as pairs of block and count.
+    /// These are its source symbols, in ascending order.
+    /// If it has too few source symbols, it also pushes repair symbols of the first block.
+    /// The iterator has at most `window` steps, for any size of the object.
     pub(crate) fn pushes(self, share: Share, window: u32) -> impl Iterator<Item = (u32, u32)> {
         let mut left = window;
         let mut block = 0;
@@ -156,8 +158,8 @@ impl Object {
             (rest > 0).then_some((0, rest))
         })
     }
-    /// Returns the payload bytes of a symbol. Only the last source symbol of the object may be shorter than the other
-    /// symbols.
+    /// Returns the payload bytes of a symbol.
+    /// Only the last source symbol of the object may be shorter than the other symbols.
     pub fn payload(&self, block: u32, esi: u32) -> u32 {
         if esi >= self.source_symbols(block) {
             return self.symbol;

@@ -1,5 +1,6 @@
-//! Receivers of the symbols of one sender. For each receiver, this module counts the symbols that it has requested and
-//! not yet received. Every symbol is sent to all receivers and uses one pull, or one credit, of each receiver.
+//! Receivers of the symbols of one sender.
+//! For each receiver, this module counts the symbols that it has requested and not yet received.
+//! Every symbol is sent to all receivers and uses one pull, or one credit, of each receiver.
 
 use super::limits::{ALL, MAX_AHEAD};
 use alloc::collections::VecDeque;
@@ -22,8 +23,8 @@ struct Receiver {
     granted: u32,
     /// Total number of symbols requested of each block, starting with block `first` of [`Receivers`].
     wanted: VecDeque<u32>,
-    /// Number of leading entries of `wanted` for which enough symbols were sent. A search can start after these
-    /// entries.
+    /// Number of leading entries of `wanted` for which enough symbols were sent.
+    /// A search can start after these entries.
     served: usize,
     /// Number of blocks, counted from the first, that this receiver has completely or no longer needs.
     whole: u32,
@@ -103,8 +104,8 @@ impl Receivers {
         self.all[receiver].granted
     }
 
-    /// Sets the total number of symbols that the receiver has granted. A smaller number comes from an older pull and is
-    /// ignored.
+    /// Sets the total number of symbols that the receiver has granted.
+    /// A smaller number comes from an older pull and is ignored.
     pub(crate) fn grant(&mut self, receiver: usize, granted: u32) {
         let receiver = &mut self.all[receiver];
         receiver.granted = granted.max(receiver.granted);
@@ -115,8 +116,8 @@ impl Receivers {
         self.all[receiver].whole
     }
 
-    /// Records that the receiver has the first `whole` blocks. A smaller number comes from an older pull and is
-    /// ignored.
+    /// Records that the receiver has the first `whole` blocks.
+    /// A smaller number comes from an older pull and is ignored.
     pub(crate) fn set_whole(&mut self, receiver: usize, whole: u32) {
         let receiver = &mut self.all[receiver];
         if whole > receiver.whole {
@@ -166,8 +167,8 @@ impl Receivers {
         all.filter(|(_, one)| !one.is_done()).map(|(at, _)| at)
     }
 
-    /// Returns the first block of which a receiver has requested more symbols than were sent. The search covers only
-    /// the blocks that the receiver has open.
+    /// Returns the first block of which a receiver has requested more symbols than were sent.
+    /// The search covers only the blocks that the receiver has open.
     pub(crate) fn first_wanted(&self, receiver: usize) -> Option<u32> {
         let receiver = &self.all[receiver];
         let from = receiver.whole.saturating_sub(self.first) as usize;

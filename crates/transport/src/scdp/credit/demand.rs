@@ -1,5 +1,5 @@
-//! Demand of receivers that give credits. A symbol uses one credit of every receiver, and contains the number of this
-//! credit.
+//! Demand of receivers that give credits.
+//! A symbol uses one credit of every receiver, and contains the number of this credit.
 //!
 //! A receiver requests a number of symbols of a block for the credits after a given number. Only the sender can count
 //! the lost symbols of each block, because only the sender stores the block of each credit number.
@@ -112,8 +112,8 @@ impl CreditDemand {
                 continue;
             }
             let all = self.sent_before(header.next, block) + u32::from(want.symbols);
-            // The receiver is too far ahead of the other receivers. The credits stay valid, because later pulls repeat
-            // the requests in turn.
+            // The receiver is too far ahead of the other receivers.
+            // The credits stay valid, because later pulls repeat the requests in turn.
             let Some(wanted) = self.receivers.wanted(receiver, block) else {
                 return false;
             };
@@ -183,8 +183,8 @@ mod tests {
         let mut demand = CreditDemand::new(1, 0);
         assert!(demand.pull(0, &pull(4, 0, 0, &[(0, 2), (1, 9)]), 5));
         assert_eq!(answers(&mut demand), [0, 0, 1, 1]);
-        // The second symbol of block 0 and the first symbol of block 1 are lost. The pull that reports this
-        // replaces all earlier pulls.
+        // The second symbol of block 0 and the first symbol of block 1 are lost.
+        // The pull that reports this replaces all earlier pulls.
         assert!(demand.pull(0, &pull(7, 4, 0, &[(0, 1), (1, 8)]), 5));
         assert_eq!(answers(&mut demand), [0, 1, 1]);
         // An older pull arrives late.

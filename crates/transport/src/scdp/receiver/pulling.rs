@@ -39,8 +39,8 @@ impl Receiver {
         self.in_group && self.sources[0].lacks_pull()
     }
 
-    /// Returns the source whose turn it is. A silent source is skipped while other sources answer. When a packet
-    /// arrives from a silent source, it gets its turns again.
+    /// Returns the source whose turn it is. A silent source is skipped while other sources answer.
+    /// When a packet arrives from a silent source, it gets its turns again.
     #[inline]
     fn next_source(&self) -> Option<usize> {
         if let [only] = &*self.sources {
@@ -62,8 +62,8 @@ impl Receiver {
             })
     }
 
-    /// Returns the source for a symbol of the block at `place`, if a source has window left. Sources that have source
-    /// symbols of this block come first, because source symbols need no decoding.
+    /// Returns the source for a symbol of the block at `place`, if a source has window left.
+    /// Sources that have source symbols of this block come first, because source symbols need no decoding.
     #[inline]
     fn next_source_for(&self, place: usize) -> Option<usize> {
         if self.sources.len() > 1 {
@@ -85,8 +85,8 @@ impl Receiver {
         Some(Judge { now, patience })
     }
 
-    /// Returns the block and the source for a request that replaces a late symbol. Such a request needs several
-    /// sources, and all needed symbols must be requested already.
+    /// Returns the block and the source for a request that replaces a late symbol.
+    /// Such a request needs several sources, and all needed symbols must be requested already.
     #[inline(never)]
     fn find_overdue(&self, now: Time) -> Option<(usize, usize)> {
         let judge = self.judge(now)?;
@@ -161,8 +161,8 @@ impl Receiver {
         self.pull_of(now, at, number, pull)
     }
 
-    /// Returns the pull that was just counted at a source. `pull` is the number of symbols of the block that were
-    /// requested from this source.
+    /// Returns the pull that was just counted at a source.
+    /// `pull` is the number of symbols of the block that were requested from this source.
     pub(super) fn pull_of(&self, now: Time, source: usize, block: u32, pull: u32) -> Segment {
         let is_last = !self.has_unopened() && !self.lacks_symbols();
         let header = ScdpHeader {

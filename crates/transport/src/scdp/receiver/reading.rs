@@ -23,8 +23,8 @@ pub(super) struct Reader {
     consumed: u64,
     /// Complete blocks whose reports wait.
     news: VecDeque<BlockRange>,
-    /// Number of symbols of each block that arrived for a group while the window did not admit the block. The sender
-    /// counts these symbols as sent.
+    /// Number of symbols of each block that arrived for a group while the window did not admit the block.
+    /// The sender counts these symbols as sent.
     missed: BTreeMap<u32, u32>,
     /// Position of the source that sent an unrequested symbol, so it waits for an answer.
     asks: Option<usize>,
@@ -142,9 +142,9 @@ impl Receiver {
         true
     }
 
-    /// Records that a source sent a symbol of a block that needs none. This receiver may expect no other symbols,
-    /// because the application reads slowly or decoding takes long. The source may then have had a timeout and need an
-    /// answer.
+    /// Records that a source sent a symbol of a block that needs none.
+    /// This receiver may expect no other symbols, because the application reads slowly or decoding takes long.
+    /// The source may then have had a timeout and need an answer.
     #[inline]
     pub(super) fn note_question(&mut self, from: usize, to_group: bool) {
         if self.has_reader() && !to_group {
@@ -167,8 +167,8 @@ impl Receiver {
         }
     }
 
-    /// Returns a pull for a source that had a timeout. The pull shows that the session continues, and which blocks are
-    /// complete. It requests nothing new.
+    /// Returns a pull for a source that had a timeout.
+    /// The pull shows that the session continues, and which blocks are complete. It requests nothing new.
     pub(crate) fn still_here(&mut self, now: Time) -> Option<Segment> {
         let source = self
             .reader

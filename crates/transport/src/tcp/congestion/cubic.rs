@@ -5,8 +5,8 @@
 //! - A spurious reduction of the window is not undone (4.9).
 //! - If the window is not the limit for some time, the epoch ends, and the next epoch starts with the current window.
 //!   The RFC (5.8) only requires that such a time does not count.
-//! - After a timeout the window grows towards the old `w_max`. The RFC (4.8) starts with K = 0 and the
-//!   current window instead.
+//! - After a timeout the window grows towards the old `w_max`.
+//!   The RFC (4.8) starts with K = 0 and the current window instead.
 
 use super::control::{Ack, Congested, CongestionControl, Window};
 use tailcut_units::Time;
@@ -136,19 +136,19 @@ impl CongestionControl for Cubic {
         };
         self.w_est += reno * acked / cwnd;
         let grown = if self.w_cubic(seconds) < self.w_est {
-            // Reno-friendly region (4.3): here the cubic function would give a smaller window than Reno. The window
-            // never shrinks on an ACK.
+            // Reno-friendly region (4.3): here the cubic function would give a smaller window than Reno.
+            // The window never shrinks on an ACK.
             self.w_est.max(cwnd)
         } else {
-            // The target is the window one round trip later (4.4). It is at most 1.5 windows, so that a window grows no
-            // faster than in slow start.
+            // The target is the window one round trip later (4.4).
+            // It is at most 1.5 windows, so that a window grows no faster than in slow start.
             let target = self.w_cubic(seconds + ack.srtt.as_secs_f64());
             cwnd + (target.clamp(cwnd, 1.5 * cwnd) - cwnd) / cwnd * acked
         };
         let bytes = grown * mss;
         window.cwnd = bytes as u64;
-        // `cwnd` is an integer. A large window grows by less than a byte per ACK, so the fraction of a byte must be
-        // kept.
+        // `cwnd` is an integer.
+        // A large window grows by less than a byte per ACK, so the fraction of a byte must be kept.
         self.fraction = bytes - window.cwnd as f64;
     }
 

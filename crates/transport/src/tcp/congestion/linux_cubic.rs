@@ -1,6 +1,7 @@
-//! CUBIC in whole segments, with the integer arithmetic of Linux 6.18 (`net/ipv4/tcp_cubic.c`). [`Cubic`](super::Cubic)
-//! computes with real numbers, as RFC 9438 does. The difference matters for windows of a few segments: Linux rounds the
-//! distance to the last maximum down, so a window of 7 segments grows to 8 in the first round trip after a loss.
+//! CUBIC in whole segments, with the integer arithmetic of Linux 6.18 (`net/ipv4/tcp_cubic.c`).
+//! [`Cubic`](super::Cubic) computes with real numbers, as RFC 9438 does.
+//! The difference matters for windows of a few segments: Linux rounds the distance to the last maximum down,
+//! so a window of 7 segments grows to 8 in the first round trip after a loss.
 //!
 //! Deviation: the cube root is exact. Linux approximates it within 0.2 %.
 

@@ -19,8 +19,7 @@ impl NewReno {
     }
 }
 
-/// Returns the new `ssthresh` in bytes: half of the bytes in flight, at least two segments (RFC 5681,
-/// equation 4).
+/// Returns the new `ssthresh` in bytes: half of the bytes in flight, at least two segments (RFC 5681, equation 4).
 fn half(congested: &Congested) -> u64 {
     (congested.in_flight / 2).max(2 * congested.mss)
 }
@@ -38,8 +37,8 @@ impl CongestionControl for NewReno {
                 return;
             }
         }
-        // Byte counting (RFC 3465, 2.1): one segment per window of acknowledged bytes. RFC 5681 adds a
-        // fraction of a segment per ACK instead, so a receiver that delays ACKs would halve the growth.
+        // Byte counting (RFC 3465, 2.1): one segment per window of acknowledged bytes.
+        // RFC 5681 adds a fraction of a segment per ACK instead, so a receiver that delays ACKs would halve the growth.
         self.credit += acked;
         if self.credit >= window.cwnd {
             // The remaining bytes count towards the next segment, so that no bytes of large ACKs are lost.
@@ -57,8 +56,7 @@ impl CongestionControl for NewReno {
 
     fn on_timeout(&mut self, window: &mut Window, congested: &Congested) {
         window.ssthresh = half(congested);
-        // The next growth needs a full window of new ACKs. Bytes acknowledged under the old window do not
-        // count.
+        // The next growth needs a full window of new ACKs. Bytes acknowledged under the old window do not count.
         self.credit = 0;
     }
 }

@@ -1,7 +1,7 @@
 //! Segments that a connection sends: data, ACKs, SYNs and resets.
 //!
-//! Without `control_ect` only data is ECN-capable, also under DCTCP (RFC 3168, 6.1.1 and 6.1.4). Resets are never
-//! ECN-capable.
+//! Without `control_ect` only data is ECN-capable, also under DCTCP (RFC 3168, 6.1.1 and 6.1.4).
+//! Resets are never ECN-capable.
 
 use super::{Connection, Negotiated, Role, State};
 use crate::tcp::config::TcpConfig;

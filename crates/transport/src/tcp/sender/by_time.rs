@@ -1,11 +1,11 @@
-//! Loss recovery of Linux: RACK and TLP (RFC 8985), proportional rate reduction (RFC 6937), F-RTO (RFC 5682, with
-//! SACK). Needless reductions are undone by DSACK (RFC 3708) and by time stamps (RFC 3522). The steps have the order of
-//! `tcp_ack` and `tcp_fastretrans_alert` of Linux 6.18.
+//! Loss recovery of Linux: RACK and TLP (RFC 8985), proportional rate reduction (RFC 6937), F-RTO (RFC 5682,
+//! with SACK). Needless reductions are undone by DSACK (RFC 3708) and by time stamps (RFC 3522).
+//! The steps have the order of `tcp_ack` and `tcp_fastretrans_alert` of Linux 6.18.
 //!
 //! Deviations
 //! - All counters are in bytes, where Linux counts segments. The difference is less than one segment.
-//! - Without losses, SACK blocks and marks, the sender takes one sample per round trip, as RFC 6298 demands. Linux
-//!   takes a sample from each ACK.
+//! - Without losses, SACK blocks and marks, the sender takes one sample per round trip, as RFC 6298 demands.
+//!   Linux takes a sample from each ACK.
 //! - The variation of the round-trip time is computed as in RFC 6298. Linux uses the largest variation of a round trip.
 //! - The sender does not check for reneging (RFC 2018, 8), because receivers here never discard data that they have
 //!   reported.
@@ -257,8 +257,8 @@ impl Sender {
         flight.probe_timeout = self.rtt.probe_timeout(config);
     }
 
-    /// Passes an ACK to the controller. The ACK reports `arrived` new bytes. `before` was the first unacknowledged
-    /// offset.
+    /// Passes an ACK to the controller. The ACK reports `arrived` new bytes.
+    /// `before` was the first unacknowledged offset.
     #[inline]
     fn grow_by_time(
         &mut self,

@@ -1,6 +1,6 @@
-//! State of loss recovery of one connection. It contains those counters of Linux's `tcp_sock` that only a connection
-//! with losses needs. The sources are RFC 8985 (RACK and TLP), RFC 6937 (PRR), RFC 5682 (F-RTO) and RFC 3708 (undo by
-//! DSACK).
+//! State of loss recovery of one connection.
+//! It contains those counters of Linux's `tcp_sock` that only a connection with losses needs.
+//! The sources are RFC 8985 (RACK and TLP), RFC 6937 (PRR), RFC 5682 (F-RTO) and RFC 3708 (undo by DSACK).
 
 use super::flight::{Mark, Sent};
 use crate::tcp::Stamp;
@@ -154,8 +154,8 @@ impl Episode {
         matches!(self.phase, Phase::Reduced | Phase::Recovery)
     }
 
-    /// Returns the time by which a segment may arrive late without counting as lost (RFC 8985, 6.2, step 4). `least` is
-    /// the minimum round-trip time, and `smoothed` is the smoothed round-trip time.
+    /// Returns the time by which a segment may arrive late without counting as lost (RFC 8985, 6.2, step 4).
+    /// `least` is the minimum round-trip time, and `smoothed` is the smoothed round-trip time.
     pub(super) fn reordering_window(&self, least: Duration, smoothed: Duration) -> Duration {
         // If the network has not reordered packets so far, enough reports above a hole show a loss, as three duplicate
         // ACKs do.
@@ -177,8 +177,8 @@ impl Episode {
         least: Duration,
     ) {
         let rtt = now.since(at);
-        // The answer to the first transmission may arrive just after the second transmission. An answer to the second
-        // cannot arrive before the minimum round-trip time has passed.
+        // The answer to the first transmission may arrive just after the second transmission.
+        // An answer to the second cannot arrive before the minimum round-trip time has passed.
         if repeated && rtt < least {
             return;
         }
@@ -244,8 +244,8 @@ impl Episode {
         self.undo.from.is_some() && self.undo.resent == Some(0)
     }
 
-    /// Returns whether the reduction was needless. Either DSACKs show it, or the ACK answers a segment that left before
-    /// the first retransmission (`tcp_may_undo`).
+    /// Returns whether the reduction was needless.
+    /// Either DSACKs show it, or the ACK answers a segment that left before the first retransmission (`tcp_may_undo`).
     pub(super) fn may_undo(&self, answers_original: bool) -> bool {
         self.all_repeated() || self.undo.from.is_some() && answers_original
     }

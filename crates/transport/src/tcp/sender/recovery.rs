@@ -1,5 +1,5 @@
-//! Fast retransmit and fast recovery, for losses that duplicate ACKs and SACK blocks show. The sources are RFC 5681
-//! (3.2), RFC 6582, RFC 6675 and RFC 3042.
+//! Fast retransmit and fast recovery, for losses that duplicate ACKs and SACK blocks show.
+//! The sources are RFC 5681 (3.2), RFC 6582, RFC 6675 and RFC 3042.
 
 use super::{AckInput, Sender};
 use crate::tcp::config::TcpConfig;
@@ -7,8 +7,8 @@ use crate::tcp::congestion::{CongestionControl, EcnUse};
 use tailcut_units::Time;
 
 impl Sender {
-    /// Handles an ACK during recovery (RFC 6582, 3.2, steps 3 to 5, or RFC 6675). Returns whether the timer must
-    /// restart.
+    /// Handles an ACK during recovery (RFC 6582, 3.2, steps 3 to 5, or RFC 6675).
+    /// Returns whether the timer must restart.
     #[cold]
     pub(super) fn on_ack_in_recovery(&mut self, acked: u64, config: &TcpConfig) -> bool {
         let mss = u64::from(config.mss);
@@ -47,8 +47,8 @@ impl Sender {
         // Limited transmit decides which segments leave now. The rest of a burst must fit into the window again.
         self.burst_left = 0;
         if self.recovering {
-            // Each duplicate ACK shows that a segment has left the network (RFC 5681, 3.2, step 4). With SACK, `pipe`
-            // already includes this.
+            // Each duplicate ACK shows that a segment has left the network (RFC 5681, 3.2, step 4).
+            // With SACK, `pipe` already includes this.
             if !config.sack {
                 self.window.cwnd += u64::from(config.mss);
             }
@@ -62,17 +62,18 @@ impl Sender {
         if self.duplicate_acks < threshold && !reported_lost {
             return;
         }
-        // After a timeout, duplicate ACKs for segments that were sent again show no new loss. An ACK of exactly
-        // `recover` may still be such an ACK, unless SACK blocks show otherwise (RFC 6582, 3.2; RFC 6675, 5). Before
-        // the first loss `recover` is 0, and `una` may be 0 too.
+        // After a timeout, duplicate ACKs for segments that were sent again show no new loss.
+        // An ACK of exactly `recover` may still be such an ACK, unless SACK blocks show otherwise (RFC 6582, 3.2;
+        // RFC 6675, 5). Before the first loss `recover` is 0, and `una` may be 0 too.
         let past = self.una > self.recover || (config.sack && self.una == self.recover);
         if past || self.recover == 0 {
             self.start_recovery(now, config);
         }
     }
 
-    /// Returns whether a mark has already reduced the window that contained the first unacknowledged segment. A window
-    /// is reduced once (RFC 3168, 6.1.2). DCTCP is an exception: a mark may reduce its window by less than a loss.
+    /// Returns whether a mark has already reduced the window that contained the first unacknowledged segment.
+    /// A window is reduced once (RFC 3168, 6.1.2).
+    /// DCTCP is an exception: a mark may reduce its window by less than a loss.
     pub(super) fn mark_has_reduced(&self) -> bool {
         self.una < self.mark_answered && self.controller.ecn_use() == EcnUse::Classic
     }

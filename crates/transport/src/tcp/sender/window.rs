@@ -42,9 +42,10 @@ impl Sender {
         }
     }
 
-    /// Returns the congestion event for the controller. `in_flight` is the FlightSize of RFC 5681, limited to the
-    /// window. Without this limit a loss could raise the window: bytes that SACK blocks report still count as sent and
-    /// not acknowledged, and a recovery ends with more bytes in flight than the window.
+    /// Returns the congestion event for the controller.
+    /// `in_flight` is the FlightSize of RFC 5681, limited to the window.
+    /// Without this limit a loss could raise the window: bytes that SACK blocks report still count as sent
+    /// and not acknowledged, and a recovery ends with more bytes in flight than the window.
     pub(super) fn congested(&self, now: Time, config: &TcpConfig) -> Congested {
         let flight = (self.nxt - self.una).saturating_sub(u64::from(self.limited_bytes));
         let flight = if config.reduces_window {
@@ -69,8 +70,8 @@ impl Sender {
             self.window.ssthresh = self.window.ssthresh.min(most);
         } else if self.timeouts_in_row == 1 && !self.mark_has_reduced() {
             let congested = self.congested(now, config);
-            // Only the first timeout in a row sets `ssthresh`. Further timeouts of the same segment do not change it
-            // (RFC 5681, 3.1).
+            // Only the first timeout in a row sets `ssthresh`.
+            // Further timeouts of the same segment do not change it (RFC 5681, 3.1).
             self.controller.on_timeout(&mut self.window, &congested);
         }
         // RFC 5681, 3.1: the loss window is one segment, for any initial window.

@@ -30,8 +30,8 @@ fn a_sender_that_never_speaks_or_dies_midway_does_not_stall_a_read() {
         read(&mut hub, OBJECT);
         hub.run_until(Time::from_ns(100_000_000));
         let end = hub.completed(0, 0).expect("the other hosts have all data");
-        // The other senders replace the missing symbols of a failed sender. No symbols are missing if a sender never
-        // sent.
+        // The other senders replace the missing symbols of a failed sender.
+        // No symbols are missing if a sender never sent.
         assert!(end < Time::from_ns(2_500_000), "dies at {dies_at}: {end:?}");
         assert!(
             receipt(&hub, 0).decoded > 0,
@@ -40,8 +40,8 @@ fn a_sender_that_never_speaks_or_dies_midway_does_not_stall_a_read() {
     }
 }
 
-/// Time after which a silent peer counts as failed. With the defaults, the timeout is 20 ms, doubles up to 1 s, and
-/// expires 16 times.
+/// Time after which a silent peer counts as failed.
+/// With the defaults, the timeout is 20 ms, doubles up to 1 s, and expires 16 times.
 const PATIENCE: Time = Time::from_ns(11_260_000_000);
 
 #[test]
@@ -114,8 +114,8 @@ fn a_read_that_was_answered_is_not_given_up_when_the_wait_for_answers_would_end(
     );
 }
 
-/// Creates four hosts with links of 1 Gb/s. Decoding takes no time, so the duration of a read is the time for which the
-/// reader waits for symbols.
+/// Creates four hosts with links of 1 Gb/s.
+/// Decoding takes no time, so the duration of a read is the time for which the reader waits for symbols.
 fn gigabit() -> Hub<Host<ModelCodec>> {
     let config = ScdpConfig {
         pull_interval: Duration::from_ns(12_304),

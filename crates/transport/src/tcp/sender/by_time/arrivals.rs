@@ -34,8 +34,8 @@ impl Sender {
         }
     }
 
-    /// Handles the report that the offsets from `start` to `end` arrived twice (`tcp_check_dsack`). Returns whether the
-    /// report is plausible.
+    /// Handles the report that the offsets from `start` to `end` arrived twice (`tcp_check_dsack`).
+    /// Returns whether the report is plausible.
     fn on_twice(
         &mut self,
         (start, end): (u64, u64),
@@ -45,8 +45,8 @@ impl Sender {
     ) -> bool {
         let segments = (end - start).div_ceil(u64::from(config.mss)) as u32;
         episode.undo.dsacked = episode.undo.dsacked.saturating_add(segments);
-        // The network may duplicate packets too. If there are more reports than retransmissions, they do not show that
-        // losses were spurious.
+        // The network may duplicate packets too.
+        // If there are more reports than retransmissions, they do not show that losses were spurious.
         if episode.undo.dsacked > self.retransmissions {
             return false;
         }
@@ -208,8 +208,8 @@ impl Sender {
         if let Some(rtt) = news.rtt {
             self.on_round_trip(rtt, flight, config);
         }
-        // A block for data that was sent after the first segment does not restart the timer. Otherwise the timer would
-        // never expire while blocks arrive.
+        // A block for data that was sent after the first segment does not restart the timer.
+        // Otherwise the timer would never expire while blocks arrive.
         let first = flight.segments.front();
         let older = |at: Time| first.is_some_and(|first| at < first.at);
         news.sets_timer = news.advances || news.first_sacked.is_some_and(older);
@@ -238,8 +238,8 @@ impl Sender {
     }
 }
 
-/// Returns the offsets of a SACK block of an ACK with the number `ack`. Returns `None` if the block is unused or
-/// impossible.
+/// Returns the offsets of a SACK block of an ACK with the number `ack`.
+/// Returns `None` if the block is unused or impossible.
 fn range_of(block: SackBlock, ack: u64) -> Option<(u64, u64)> {
     let (start, end) = block.offsets(ack)?;
     (start < end).then_some((start, end))

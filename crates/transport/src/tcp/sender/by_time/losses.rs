@@ -4,8 +4,8 @@ use super::{Duration, Episode, Flight, Mark, News, Phase, Sender, Time, Timer};
 use crate::tcp::config::TcpConfig;
 
 impl Sender {
-    /// Marks lost segments after an ACK (`tcp_identify_packet_loss`). Sets the reordering timer if a later search may
-    /// find more losses.
+    /// Marks lost segments after an ACK (`tcp_identify_packet_loss`).
+    /// Sets the reordering timer if a later search may find more losses.
     pub(super) fn find_losses(
         &mut self,
         now: Time,
@@ -41,8 +41,8 @@ impl Sender {
             let waits = sent.has(Mark::LOST) && !sent.has(Mark::RESENT);
             let newer = (sent.at, end) >= episode.rack.newest;
             if newer && !sent.has(Mark::EVER_RESENT) {
-                // Later segments were first sent after this segment. So they are newer too, even if they were sent
-                // again.
+                // Later segments were first sent after this segment.
+                // So they are newer too, even if they were sent again.
                 break;
             }
             if newer || waits || sent.has(Mark::SACKED) {
