@@ -6,8 +6,8 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use tailcut_units::{FiveTuple, FlowId, Rate, Time};
 
-/// Transport of one host. Its methods belong to three groups: the application (`submit`, `poll_event`), the network
-/// (`on_segment`, `poll_transmit`) and the clock (`on_timeout`, `next_timeout`).
+/// Transport of one host. Its methods belong to three groups. The application calls `submit` and `poll_event`.
+/// The network calls `on_segment` and `poll_transmit`. The clock calls `on_timeout` and `next_timeout`.
 ///
 /// After each input the driver calls `poll_transmit` while the NIC accepts segments.
 /// Then it calls `poll_event` until the result is `None`, and reads `next_timeout` again. `now` never decreases.
@@ -122,8 +122,9 @@ pub enum Event {
     Completed(FlowId),
     /// At the sender: every connection of the flow has ended. No more data of the flow is sent.
     Closed(FlowId, FlowStats),
-    /// At the sender: the flow has failed, because a handshake or data was retransmitted too often, or because the peer
-    /// reset every connection. A receiver reports this event too if it collects from several senders or reports blocks.
+    /// At the sender: the flow has failed.
+    /// A handshake or data was retransmitted too often, or the peer reset every connection.
+    /// A receiver reports this event too if it collects from several senders or reports blocks.
     Failed(FlowId, FlowStats),
     /// At a receiver that reports arrivals: number of bytes of the flow that have arrived in order.
     Arrived(FlowId, u64),

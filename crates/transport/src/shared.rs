@@ -37,8 +37,8 @@ pub enum Part<'a> {
     },
 }
 
-/// Symbols of each block that one of several senders may send: their identifiers divided by `of` leave the remainder
-/// `index`.
+/// Symbols of each block that one of several senders may send.
+/// Their identifiers divided by `of` leave the remainder `index`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Share {
     /// Remainder that selects the symbols of this sender, less than `of`.
@@ -107,13 +107,13 @@ pub struct Straggler {
 pub struct Receipt {
     /// Number of symbols that arrived, whole or trimmed.
     pub symbols: u32,
-    /// Number of wasted symbols among `symbols`: duplicates, and symbols of a block for which the receiver had enough
-    /// symbols.
+    /// Number of wasted symbols among `symbols`.
+    /// These are duplicates, and symbols of a block for which the receiver had enough symbols.
     pub in_vain: u32,
     /// Number of blocks that had to be decoded, because source symbols were missing.
     pub decoded: u32,
-    /// Bytes delivered to the application, counted from the start of the object: all bytes, unless the
-    /// transfer has failed.
+    /// Bytes delivered to the application, counted from the start of the object.
+    /// These are all bytes, unless the transfer has failed.
     pub bytes: u64,
 }
 

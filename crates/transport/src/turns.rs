@@ -1,6 +1,7 @@
 //! Order of transmission within a host: strict priority between classes, and round robin within a class.
-//! A host thus treats its own packets like a switch with priorities. The classes follow the SCDP paper (section IV-A:
-//! symbols move to lower classes as bytes are sent) and PIAS (NSDI 2015, section 4).
+//! A host thus treats its own packets like a switch with priorities.
+//! In the SCDP paper, symbols move to lower classes as bytes are sent (section IV-A).
+//! The classes also follow PIAS (NSDI 2015, section 4).
 
 use crate::receiver_driven::MAX_THRESHOLDS;
 use alloc::collections::VecDeque;

@@ -22,8 +22,8 @@ pub struct Carried {
     pub id: ConnectionId,
 }
 
-/// Transport for requests over TCP. Each copy of a request uses one connection:
-/// the client opens the connection and sends the request, and the server answers on it.
+/// Transport for requests over TCP. Each copy of a request uses one connection.
+/// The client opens the connection and sends the request, and the server answers on it.
 /// A client that cancels a copy resets the connection, and switches purge the queued segments.
 /// As a [`Transport`] the carrier also sends flows that are not requests.
 ///
@@ -71,8 +71,8 @@ impl Carrier {
         })
     }
 
-    /// Turns on reports of windows. When segments leave and arrive, the application of a server then receives its
-    /// window and the amount that it may write ([`CopyChange::Room`]).
+    /// Turns on reports of windows. The application of a server then gets a report when segments leave and arrive.
+    /// The report contains its window and the amount that it may write ([`CopyChange::Room`]).
     pub const fn tell_windows(&mut self) {
         self.tells_windows = true;
     }
@@ -103,8 +103,9 @@ impl Carrier {
         }
     }
 
-    /// Reports how much may be written on the connection that sends with `tuple`, after one of its segments has left or
-    /// arrived in `class`. Only the server of a copy gets this report, and only if it may write at least one byte.
+    /// Reports how many bytes may be written on the connection that sends with `tuple`.
+    /// One of its segments has left or arrived in `class`.
+    /// Only the server of a copy gets this report, and only if it may write at least one byte.
     fn tell_room(&mut self, class: u8, tuple: &FiveTuple) {
         if !self.tells_windows {
             return;

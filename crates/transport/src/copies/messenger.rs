@@ -114,8 +114,8 @@ impl<T: Streams> Messenger<T> {
                 Some(number) => self.at_server(number, event),
             }
         }
-        // These copies are removed only after the loop, because the same batch may contain a later event that the
-        // answer is complete.
+        // These copies are removed after the loop,
+        // because the batch may contain a later event that the answer is complete.
         for number in refused {
             self.dropped.remove(&number);
         }

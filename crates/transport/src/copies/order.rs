@@ -148,8 +148,8 @@ pub enum CopyNews {
     },
 }
 
-/// Error of a host that cannot transfer a copy: its design does not support copies of requests, or the host cannot
-/// accept this copy.
+/// Error of a host that cannot transfer a copy.
+/// Its design does not support copies of requests, or the host cannot accept this copy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("the host cannot carry this copy of a request")]
 pub struct NotCarried;

@@ -120,8 +120,9 @@ impl Host {
             return;
         };
         // Every pull is charged for a full packet, and a short packet gives the unused time back.
-        // A trimmed packet gives nothing back: it met a full queue, and earlier pulls would bring more packets to
-        // that queue. Packets after the end of a flow give nothing back, so the next pulls may leave late.
+        // A trimmed packet gives nothing back.
+        // It met a full queue, and earlier pulls would bring more packets to that queue.
+        // Packets after the end of a flow give nothing back, so the next pulls may leave late.
         let short_by = self.config.mss.saturating_sub(segment.payload);
         let is_short = short_by > 0 && !trimmed && !was_complete;
         // No pull was charged for the packets of the first window.

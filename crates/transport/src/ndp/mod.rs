@@ -17,8 +17,8 @@
 //! - The sender uses each path for one packet, in random order, and then chooses a new random order.
 //!   For a limited time it excludes paths that lose much more than the other paths.
 //! - Both ends keep the addresses of a session reserved for a time-wait after its end.
-//! - NDP+ (SCDP paper, section V) is NDP with priority classes: a flow moves to a lower class when it has sent more
-//!   bytes ([`crate::ndp::NdpConfig::demotion`]).
+//! - NDP+ (SCDP paper, section V) is NDP with priority classes.
+//!   A flow moves to a lower class when it has sent more bytes ([`crate::ndp::NdpConfig::demotion`]).
 //!
 //! Deviations
 //! - If a pull arrives and the sender has nothing to send, the sender saves the pull and uses it at the next NACK.

@@ -106,8 +106,9 @@ impl Paths {
         }
     }
 
-    /// Excludes, until the next judgement, each path whose ratio of losses to ACKs is above 30 % and above 1.25 times
-    /// the ratio of all paths. If this would exclude all paths, no path is excluded. Clears all counts.
+    /// Excludes lossy paths until the next judgement.
+    /// These are paths whose ratio of losses to ACKs is above 30 % and above 1.25 times the ratio of all paths.
+    /// If this would exclude all paths, no path is excluded. Clears all counts.
     fn judge(&mut self) {
         self.answers = 0;
         let sum = |of: fn(&Score) -> u32| -> u64 {

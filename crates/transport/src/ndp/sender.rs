@@ -66,8 +66,8 @@ pub(crate) struct Sender {
     back_off: u32,
     /// Number of the lowest packet in flight.
     oldest: Option<u64>,
-    /// Start of the timer of the packet `oldest`: its departure, or the time at which it became the lowest packet in
-    /// flight.
+    /// Start of the timer of the packet `oldest`: its departure,
+    /// or the time when it became the lowest packet in flight.
     oldest_since: Time,
     heard_at: Time,
     pub(crate) stats: FlowStats,
@@ -247,8 +247,8 @@ impl Sender {
             return;
         }
         let mut news = header.cumulative > self.window.base();
-        // `set_done` must come before `set_done_below`. If packets arrive in order, `cumulative` includes this packet,
-        // and its first ACK would look like a repeated ACK. Only a first ACK gives a round-trip sample.
+        // `set_done` must come before `set_done_below`. If packets arrive in order, `cumulative` includes this packet.
+        // Its first ACK would then look like a repeated ACK. Only a first ACK gives a round-trip sample.
         let is_first_ack = header.kind == NdpKind::Ack && self.window.set_done(header.index);
         let done = self.window.done();
         self.window.set_done_below(header.cumulative);
@@ -283,8 +283,7 @@ impl Sender {
             self.credit = self.credit.saturating_add(header.pull - self.pulled);
             self.pulled = header.pull;
         }
-        // Pulls without a packet to send are saved for the next NACK, up to a window (see the deviations in the module
-        // `ndp`).
+        // Pulls without a packet to send are saved for the next NACK, up to a window (deviations in the module `ndp`).
         if self.again.is_empty() && self.next >= self.packets {
             self.credit = self.credit.min(u64::from(config.initial_window));
         }

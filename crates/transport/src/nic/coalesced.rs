@@ -2,8 +2,8 @@
 //! The NIC raises an interrupt after a number of frames, or at a fixed time after the first of these frames.
 //! The host then handles all of them at once (HULL paper, section 2; `rx-frames` and `rx-usecs` of ethtool).
 //!
-//! With generic receive offload, the network stack merges frames of the same interrupt and the same TCP connection into
-//! segments of up to 64 KB, before TCP receives them (Linux, since 2.6.29). So TCP acknowledges them together.
+//! With generic receive offload, the network stack merges frames of the same interrupt and the same TCP connection.
+//! TCP then receives segments of up to 64 KB (Linux, since 2.6.29), and acknowledges the frames together.
 //! The stack merges consecutive data segments with equal headers, including the ECN field.
 //! A merged segment ends with a FIN, or with a segment that is shorter than its first segment.
 //!

@@ -1,8 +1,8 @@
 //! Random departures of a host.
 //! In a real host, interrupts, memory and the scheduler delay each packet by a random time.
 //! Without this delay, hosts with equal rates send with exact periods.
-//! Packets of two hosts can then meet at a port in the same order for ever (the phase effects of Floyd and Jacobson,
-//! "On Traffic Phase Effects in Packet-Switched Gateways", 1991).
+//! Packets of two hosts can then meet at a port in the same order for ever.
+//! These are the phase effects of Floyd and Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", 1991.
 //!
 //! Each packet of a host is delayed by up to [`Departures::jitter`], uniformly distributed.
 //! No packet leaves before an earlier packet of its host.
@@ -64,8 +64,8 @@ pub struct Jittered<T> {
     inner: T,
     departures: Departures,
     waiting: VecDeque<(Time, Segment)>,
-    /// Departure of the first packet, if it is in the future. No wake-up is needed for a packet that is due: it waits
-    /// only for the link, and the driver polls when the link is free.
+    /// Departure of the first packet, if it is in the future. A packet that is due needs no wake-up.
+    /// It waits only for the link, and the driver polls when the link is free.
     wake: Option<Time>,
 }
 

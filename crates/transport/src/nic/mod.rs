@@ -8,8 +8,8 @@
 //! - [`Queued`]: the FIFO queue of the host.
 //! - [`Jittered`]: random departure times of packets.
 //!
-//! Large-send offload, the other source of bursts, is a parameter of the TCP endpoint
-//! ([`TcpConfig::lso_bytes`](crate::tcp::TcpConfig::lso_bytes)).
+//! Large-send offload is the other source of bursts.
+//! It is a parameter of the TCP endpoint ([`TcpConfig::lso_bytes`](crate::tcp::TcpConfig::lso_bytes)).
 
 mod association;
 mod coalesced;

@@ -3,16 +3,17 @@
 //! Switches have strict priority and one ECN threshold per port.
 //! So short flows finish in the high classes, although no host knows flow sizes in advance.
 //!
-//! [`Tags`] are a part of TCP's parameters ([`TcpConfig::tags`](crate::tcp::TcpConfig::tags)),
-//! so that replicated flows are tagged too.
+//! [`Tags`] are a part of TCP's parameters ([`TcpConfig::tags`](crate::tcp::TcpConfig::tags)).
+//! So replicated flows are tagged too.
 //! Each connection sets the class of a segment when the segment leaves, by the stream offset of its first byte.
 //! Segments without data (SYN, RST, pure ACKs of a receiver) have offset 0, and so the highest class.
 //! A host serves its own connections in the order of their classes.
 //!
 //! Deviations
 //! - A retransmission keeps its first class, because the class depends on the offset.
-//!   So bytes that are sent again do not count twice. The authors' simulation code does the same. Their kernel module
-//!   also counts new bytes only, but it tags a retransmission by all bytes that the flow has sent so far.
+//!   So bytes that are sent again do not count twice. The authors' simulation code does the same.
+//!   Their kernel module also counts new bytes only.
+//!   But it tags a retransmission by all bytes that the flow has sent so far.
 //! - A flow that starves in a low class stays there, as in the authors' simulation code.
 //!   Their kernel module counts from zero again after several timeouts in a row ([`Tags::relief_after`]).
 //! - Each connection of a replicated flow counts separately.
@@ -29,8 +30,8 @@ pub struct Tags {
     pub resends_count: bool,
     /// Whether the host serves its connections in strict order of class. Otherwise the connections take turns.
     pub in_order: bool,
-    /// Number of timeouts in a row after which the count of sent bytes starts from zero again, so that the flow returns
-    /// to the highest class. `None`: never.
+    /// Number of timeouts in a row after which the flow returns to the highest class.
+    /// The count of sent bytes then starts from zero again. `None`: never.
     pub relief_after: Option<NonZeroU32>,
 }
 

@@ -116,8 +116,8 @@ impl PullQueue {
         self.next_at = Time::from_ps(charged.as_ps().saturating_sub(self.interval.as_ps()));
     }
 
-    /// Gives unused time back. The time of the requested packet was shorter, by `less`, than the time of the full
-    /// packet for which the pull was charged.
+    /// Gives unused time back. The pull was charged for the time of a full packet.
+    /// The time of the requested packet was shorter by `less`.
     #[inline]
     pub(crate) fn refund(&mut self, less: Duration) {
         self.saved = (self.saved + less).min(self.interval * MOST_SAVED);

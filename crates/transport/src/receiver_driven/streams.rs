@@ -12,8 +12,9 @@ pub trait Streams: Transport {
     /// A message can then be cancelled by the number of its flow.
     fn report_arrivals(&mut self);
 
-    /// Sends `message`. The application has its first `ready` bytes so far. With `below`, the message has a class below
-    /// all other classes: at this host, in switches, and in the pulls of its receiver.
+    /// Sends `message`. The application has its first `ready` bytes so far.
+    /// With `below`, the message has a class below all other classes.
+    /// This applies at this host, in switches, and in the pulls of its receiver.
     fn open(&mut self, now: Time, message: Message, ready: u64, below: bool);
 
     /// Extends a message that this host sends. The application now has the first `bytes` bytes of the message.

@@ -1,9 +1,10 @@
 //! All RepNet flows of one host. Each flow uses one or two connections of the TCP endpoint of the host.
 //!
-//! The methods belong to four groups, as in [`tcp::Endpoint`](crate::tcp::Endpoint): the layer above (`connect`,
-//! `write`, `finish`, `abort`, `poll_event`), the network (`on_segment`, `poll_transmit`, `has_transmit`), the clock
-//! (`on_timeout`, `next_timeout`), and getters. After each input, call `poll_event` until it returns `None`, and then
-//! `poll_transmit` while the NIC accepts segments. The time never decreases.
+//! The methods belong to four groups, as in [`tcp::Endpoint`](crate::tcp::Endpoint).
+//! The layer above calls `connect`, `write`, `finish`, `abort` and `poll_event`.
+//! The network calls `on_segment`, `poll_transmit` and `has_transmit`. The clock calls `on_timeout` and `next_timeout`.
+//! All other methods are getters. After each input, call `poll_event` until it returns `None`.
+//! Then call `poll_transmit` while the NIC accepts segments. The time never decreases.
 
 use super::config::RepNetConfig;
 use super::delivery::Diverged;
@@ -82,8 +83,9 @@ impl Endpoint {
     // The layer above.
 
     /// Opens a flow to the same service on `dst`.
-    /// The flow uses two connections that differ only in the destination port,
-    /// or one connection if `replicated` is `None`. All connections use `path`. Returns `None` if every port is in use.
+    /// The flow uses two connections that differ only in the destination port.
+    /// If `replicated` is `None`, it uses one connection. All connections use `path`.
+    /// Returns `None` if every port is in use.
     pub fn connect(
         &mut self,
         now: Time,
@@ -246,8 +248,7 @@ impl Endpoint {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// Returns the number of ended flows that the endpoint remembers, because one of their connections may still
-    /// arrive.
+    /// Returns the number of ended flows that are remembered, because one of their connections may still arrive.
     pub fn tombstones(&self) -> usize {
         self.waiting.tombstones()
     }
@@ -344,8 +345,8 @@ impl Endpoint {
         };
         match self.waiting.arrival(now, client, leg) {
             Arrival::First => {
-                // A SYN does not show whether the mode is RepSYN or RepFlow, so a server handles both modes in the same
-                // way (III-E).
+                // A SYN does not show whether the mode is RepSYN or RepFlow.
+                // So a server handles both modes in the same way (III-E).
                 let machine = Machine::server(Mode::RepFlow, leg);
                 let socket = self.sockets.insert(Socket::new(machine, flow));
                 self.sockets.attach(socket, leg, id);
@@ -461,8 +462,8 @@ impl Endpoint {
         }
     }
 
-    /// Returns whether the connection of a deadline is still pending. The deadline remains even if the first connection
-    /// has failed, because the server may have seen the flow and may end it.
+    /// Returns whether the connection of a deadline is still pending.
+    /// The deadline remains even if the first connection has failed. The server may have seen the flow, and may end it.
     fn awaits(&self, deadline: &Deadline) -> bool {
         let socket = self.sockets.get(deadline.socket);
         socket.is_some_and(|socket| socket.machine.leg(deadline.leg) == LegState::Pending)
@@ -558,8 +559,8 @@ impl Endpoint {
             Action::SurfaceError => socket.failed = true,
             // `connect` and `on_accepted` execute these actions when they create the flow.
             Action::AttachLeg | Action::EnterWaitingList | Action::StartArchive => {}
-            // These actions need no work. The error of a connection contains nothing to keep, and there is no confirm
-            // timeout, so each connection ends in its own time.
+            // These actions need no work. The error of a connection contains nothing to keep.
+            // There is no confirm timeout, so each connection ends in its own time.
             Action::HoldError | Action::AwaitOtherLeg | Action::ReleaseLeg => {}
         }
     }

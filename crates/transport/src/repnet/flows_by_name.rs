@@ -1,5 +1,6 @@
-//! Flows of a server by identifier: live flows, and *tombstones* of ended flows whose second connection may still
-//! arrive. A connection that meets a tombstone is rejected. If it counted as a new flow, the request would run twice.
+//! Flows of a server by identifier.
+//! The table contains live flows, and *tombstones* of ended flows whose second connection may still arrive.
+//! A connection that meets a tombstone is rejected. If it counted as a new flow, the request would run twice.
 //!
 //! Two servers use this table.
 //! The simulated server uses it in its [`WaitingList`](super::WaitingList), where a client's address identifies a flow.
@@ -133,8 +134,8 @@ impl<K: Ord + Copy, F> FlowsByName<K, F> {
         };
         self.tombstones.insert(name, stone);
         self.by_time.push_back((until, name));
-        // A connection that arrives again and again leaves old times in the queue, so the queue is cleaned when most
-        // entries are old. The constant 64 avoids frequent cleaning of a short queue.
+        // A connection that arrives again and again leaves old times in the queue.
+        // So the queue is cleaned when most entries are old. The constant 64 avoids frequent cleaning of a short queue.
         if self.by_time.len() > 2 * self.tombstones.len() + 64 {
             let stones = &self.tombstones;
             let stands = |(at, name): &(Time, K)| stones.get(name).is_some_and(|s| s.until == *at);

@@ -175,8 +175,8 @@ pub const SERVER_START: Step = Step {
 };
 
 /// Returns the reaction of a flow in `state` to `event`.
-/// `other` is the state of the connection that the event does not concern,
-/// and `on_waiting_list` shows whether the flow is on the waiting list. Returns `None` if the event has no effect.
+/// `other` is the state of the connection that the event does not concern.
+/// `on_waiting_list` shows whether the flow is on the waiting list. Returns `None` if the event has no effect.
 pub const fn transition(
     role: Role,
     mode: Mode,

@@ -7,8 +7,8 @@
 //! Without a tombstone, a later second connection would count as a new flow, and the request would run twice.
 //!
 //! A tombstone stays for two timeouts after the end of its flow.
-//! In this time the client has sent its last SYN of the flow, because it drops the second connection one timeout
-//! after the first was established (see [`Endpoint`](super::Endpoint)).
+//! In this time the client has sent its last SYN of the flow (see [`Endpoint`](super::Endpoint)).
+//! The client drops the second connection one timeout after the first was established.
 //! A SYN may have arrived earlier, while its handshake is still unfinished when the tombstone is removed.
 //! Such a connection must be reset then, so the list returns it.
 //! The number of live flows and a fixed number of tombstones limit the memory. The oldest tombstones are removed first.
@@ -110,8 +110,8 @@ impl<T: Copy> WaitingList<T> {
                 let again = live.seen.has(leg);
                 live.seen = live.seen.with(leg);
                 match live.flow.standing {
-                    // The address and port belong to the flow until it ends, so a repeated connection is not a new
-                    // flow.
+                    // The address and port belong to the flow until it ends.
+                    // So a repeated connection is not a new flow.
                     Standing::Waiting if !again => Arrival::Second(live.flow.flow),
                     _ => Arrival::Late(live.flow.flow),
                 }
@@ -166,8 +166,8 @@ impl<T: Copy> WaitingList<T> {
         let live = self.flows.end(&client, ticket)?;
         self.skip_stale_timeouts();
         let unseen = unseen(client, live.seen)?;
-        // The flow lived longer than a tombstone, so the client has already sent the last SYN of the missing
-        // connection.
+        // The flow lived longer than a tombstone.
+        // So the client has already sent the last SYN of the missing connection.
         if live.entered.saturating_add(lifetime) <= now {
             return Some(unseen);
         }
@@ -192,8 +192,7 @@ impl<T: Copy> WaitingList<T> {
         Some(flow)
     }
 
-    /// Returns the time at which [`pop_timed_out`](Self::pop_timed_out) will return a flow, if the flow does not change
-    /// before.
+    /// Returns the time at which [`pop_timed_out`](Self::pop_timed_out) will return a flow, if no flow changes before.
     pub fn next_timeout(&self) -> Option<Time> {
         self.timeouts.front().map(|(at, _)| *at)
     }

@@ -21,8 +21,9 @@ pub enum Delivery {
     Blocks {
         /// Order of the reports.
         order: BlockOrder,
-        /// Window of the application in bytes: the largest amount of data that one session may request before the
-        /// application [consumes](super::Host::consume) it. The receiver does not pull blocks beyond this window.
+        /// Window of the application in bytes: largest amount of data that one session may request in advance.
+        /// The application frees a part of the window when it [consumes](super::Host::consume) data.
+        /// The receiver does not pull blocks beyond this window.
         /// It rejects an object if one block is larger than the window. `u64::MAX` means no limit.
         window: u64,
     },
@@ -58,8 +59,9 @@ pub struct ScdpConfig {
     /// Default 12 (SCDP paper, section V, at 1 Gb/s; 24 at 5 Gb/s and 32 at 10 Gb/s).
     /// A window below the bandwidth-delay product reduces throughput.
     pub initial_window: u32,
-    /// Number of symbols that each of several senders pushes, 1 to 4,096. Together the senders should push more symbols
-    /// than a single sender, so that some of them can fill the receiver's link without the others.
+    /// Number of symbols that each of several senders pushes, 1 to 4,096.
+    /// Together the senders should push more symbols than a single sender.
+    /// Then some of them can fill the receiver's link without the others.
     /// The paper leaves the value to the application.
     /// Default 8: three senders together push twice the symbols of a single sender.
     pub shared_window: u32,

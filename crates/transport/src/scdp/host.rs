@@ -184,8 +184,8 @@ impl<C: Codec> Host<C> {
             self.census.half_open -= 1;
         }
         // Every pull is charged for a full symbol, and a short symbol gives the unused time back.
-        // Pushed symbols had no pull, so they give nothing back. A trimmed symbol gives nothing back either:
-        // it met a full queue, and earlier pulls would bring more symbols to that queue.
+        // Pushed symbols had no pull, so they give nothing back. A trimmed symbol gives nothing back either.
+        // It met a full queue, and earlier pulls would bring more symbols to that queue.
         // Symbols after the end of a session give nothing back, so the next pulls may leave late.
         let short_by = self.config.symbol.saturating_sub(segment.payload);
         let is_whole = segment.condition == Condition::Whole;
@@ -241,8 +241,8 @@ impl<C: Codec> Host<C> {
             self.table.complete(now, key, flow);
             return;
         }
-        // Other sources have replaced late symbols, so symbols may be pending at a late source that are no longer
-        // needed.
+        // Other sources have replaced late symbols.
+        // So symbols that are no longer needed may be pending at a late source.
         if receiver.has_several_sources() {
             self.table.control.extend(receiver.enough());
         }

@@ -19,8 +19,8 @@
 //! - An application that receives single blocks ([`Delivery::Blocks`]) may read slowly.
 //!   The receiver does not request blocks beyond the application's window.
 //!   Symbols of later blocks may still arrive, because they were pushed or sent to a group.
-//!   The receiver drops these symbols and requests them again later. If the sender requests an answer in this time,
-//!   the receiver repeats its last pull, to show that the session continues.
+//!   The receiver drops these symbols and requests them again later. The sender may request an answer in this time.
+//!   The receiver then repeats its last pull, to show that the session continues.
 //!
 //! Deviations of both modes:
 //! - The receiver reports the end of the session with one more packet of header size, instead of a pull.
@@ -28,8 +28,8 @@
 //!   Here the sender keeps the session until the report, and keeps the addresses for a time-wait after the report.
 //! - The block number has 32 bits. The 8 bits of RFC 6330 would limit an object to 256 blocks.
 //! - The last source symbol is sent without its padding.
-//! - The timeout that the paper calls "a simple timeout" (section IV-B) is [`ScdpConfig::timeout`] at both ends, with
-//!   exponential backoff.
+//! - The paper has "a simple timeout" (section IV-B).
+//!   Here it is [`ScdpConfig::timeout`] at both ends, with exponential backoff.
 
 mod common;
 mod config;

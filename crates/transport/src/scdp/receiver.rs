@@ -184,8 +184,8 @@ impl Receiver {
         true
     }
 
-    /// Sets the key of the session, the number of the flow for the application, and whether the application collects
-    /// the object from several senders.
+    /// Sets the key of the session, and the number of the flow for the application.
+    /// `is_collected` is true if the application collects the object from several senders.
     pub(crate) fn set_names(&mut self, key: SessionKey, flow: FlowId, is_collected: bool) {
         self.key = key;
         self.flow = flow;

@@ -299,8 +299,8 @@ impl Sender {
     /// This sender assumes that every sender has sent the same number of bytes.
     #[inline]
     pub(crate) fn class(&self, config: &ScdpConfig) -> u8 {
-        // The answer to a pull with FIN has the highest class, like pushed symbols, because the answer ends the
-        // session. While symbols remain to be pushed, the next symbol is usually a pushed symbol.
+        // The answer to a pull with FIN ends the session, so it has the highest class, like pushed symbols.
+        // While symbols remain to be pushed, the next symbol is usually a pushed symbol.
         if self.below || self.fin || self.pushed < self.window {
             return self.class_of_push(config);
         }
@@ -583,8 +583,8 @@ impl Sender {
         self.waits_since.saturating_add(span)
     }
 
-    /// Processes an expired timer. If no receiver has answered in time, all symbols or all pulls may be lost,
-    /// so each receiver that is not done gets one more symbol. Returns `false` if the session has failed.
+    /// Processes an expired timer. If no receiver has answered in time, all symbols or all pulls may be lost.
+    /// So each receiver that is not done gets one more symbol. Returns `false` if the session has failed.
     pub(crate) fn on_timeout(&mut self, now: Time, config: &ScdpConfig) -> bool {
         if self.can_send() || self.is_starved() || self.overdue_at(config) > now {
             return true;

@@ -33,40 +33,43 @@ pub struct TcpConfig {
     /// Default 1 ms (a 1,000 Hz tick, as in ns-3). Linux uses `min_rto` in this place.
     /// Small values cause spurious timeouts if the round-trip time is steady and above `min_rto`.
     pub clock_granularity: Duration,
-    /// Whether the timeout exceeds the smoothed round-trip time by at least `min_rto`, as in Linux
-    /// (`tcp_rtt_estimator`). In RFC 6298 it exceeds the smoothed round-trip time by at least `clock_granularity`, and
-    /// is itself at least `min_rto`. Default off.
+    /// Whether the timeout exceeds the smoothed round-trip time by at least `min_rto` (`tcp_rtt_estimator` of Linux).
+    /// In RFC 6298 it exceeds the smoothed round-trip time by at least `clock_granularity`.
+    /// The timeout itself is then at least `min_rto`. Default off.
     pub min_rto_above_srtt: bool,
-    /// Period of the clock that drives the timers. As in Linux, a probe waits for two round trips plus two periods, and
-    /// a reordering timer for its window plus two periods. Default 1 ms.
+    /// Period of the clock that drives the timers. As in Linux, a probe waits for two round trips plus two periods.
+    /// A reordering timer waits for its window plus two periods. Default 1 ms.
     pub tick: Duration,
-    /// Number of quick ACKs: ACKs that leave without delay. A connection starts with this number. It starts again
-    /// with this number after a gap longer than the retransmission timeout, and after a segment that arrived twice.
+    /// Number of quick ACKs: ACKs that leave without delay. A connection starts with this number.
+    /// It starts again with this number after a gap longer than the retransmission timeout.
+    /// It also does so after a segment that arrived twice.
     /// If an end answers data with data within the delay of ACKs, its ACKs wait for these answers instead.
     /// Default 0; 16 in Linux (`TCP_MAX_QUICKACKS`).
     pub quick_acks: u8,
-    /// Limits for delayed ACKs. `None`: every segment is acknowledged at once. By default every second segment is
-    /// acknowledged, and a single segment after 40 ms (RFC 5681, 4.2 allows 500 ms; Linux uses 40 ms).
+    /// Limits for delayed ACKs. `None`: every segment is acknowledged at once.
+    /// By default every second segment is acknowledged.
+    /// A single segment is acknowledged after 40 ms, as in Linux (RFC 5681, 4.2 allows 500 ms).
     pub delayed_ack: Option<DelayedAck>,
     /// Whether the first two duplicate ACKs release new data (RFC 3042). Default on.
     pub limited_transmit: bool,
     /// Loss detection of connections with SACK. Default [`LossRecovery::Rfc6675`].
     pub loss_recovery: LossRecovery,
-    /// Whether a sender with [`LossRecovery::Rack`] probes the end of a flight after two round trips without an ACK
-    /// (TLP, RFC 8985, 7). Default off.
+    /// Whether a sender with [`LossRecovery::Rack`] sends tail loss probes (TLP, RFC 8985, 7).
+    /// A probe leaves after two round trips without an ACK, at the end of a flight. Default off.
     pub tail_loss_probe: bool,
-    /// Whether a sender with [`LossRecovery::Rack`] spreads the reduction of its window over a round trip (PRR, RFC
-    /// 6937). Otherwise the window falls to `ssthresh` at once. Default off.
+    /// Whether a sender with [`LossRecovery::Rack`] spreads the reduction of its window over a round trip.
+    /// This is PRR (RFC 6937). Otherwise the window falls to `ssthresh` at once. Default off.
     pub rate_reduction: bool,
-    /// Whether a sender with [`LossRecovery::Rack`] undoes a reduction of its window when DSACKs show that nothing was
-    /// lost (RFC 3708). Default off.
+    /// Whether a sender with [`LossRecovery::Rack`] undoes a needless reduction of its window.
+    /// DSACKs then show that nothing was lost (RFC 3708). Default off.
     pub undo: bool,
-    /// Whether a sender with [`LossRecovery::Rack`] sends new data after a timeout to find out whether the timeout was
-    /// spurious. If so, it undoes the reduction of its window (F-RTO, RFC 5682). Default off.
-    pub frto: bool,
-    /// Whether segments contain time stamps. An ACK then shows which transmission it answers. With `undo` a sender with
-    /// [`LossRecovery::Rack`] undoes a reduction if the ACK answers the original transmission (Eifel, RFC 3522).
+    /// Whether a sender with [`LossRecovery::Rack`] detects spurious timeouts (F-RTO, RFC 5682).
+    /// It sends new data after a timeout. If the timeout was spurious, it undoes the reduction of its window.
     /// Default off.
+    pub frto: bool,
+    /// Whether segments contain time stamps. An ACK then shows which transmission it answers.
+    /// With `undo`, a sender with [`LossRecovery::Rack`] may undo a reduction.
+    /// It does so if the ACK answers the original transmission (Eifel, RFC 3522). Default off.
     pub timestamps: bool,
     /// Whether a loss reduces the window itself, as in Linux.
     /// Otherwise the new window derives from the bytes in flight (FlightSize of RFC 5681). Default off.
@@ -74,8 +77,9 @@ pub struct TcpConfig {
     /// Whether the receiver reports SACK blocks and the sender uses them for recovery (RFC 2018, 6675).
     /// Default off, which means the recovery of NewReno (RFC 6582). Both hosts need the same value.
     pub sack: bool,
-    /// Large-send offload: payload bytes per burst; 0 (the default) is off. A connection waits
-    /// until the window admits a burst of `min(lso_bytes, cwnd / 3)` (a third as in Linux's `tcp_tso_win_divisor`).
+    /// Large-send offload: payload bytes per burst; 0 (the default) is off.
+    /// A connection waits until the window admits a burst of `min(lso_bytes, cwnd / 3)`.
+    /// The third is as in Linux's `tcp_tso_win_divisor`.
     /// It does not wait if the window admits all remaining data, or if nothing is in flight.
     /// Then it sends as much as the window admits, up to `lso_bytes`, as segments of one MSS back to back.
     /// No other connection of the host sends data between these segments.
@@ -93,17 +97,18 @@ pub struct TcpConfig {
     pub slow_start_limit: Option<u32>,
     /// Condition under which the sender uses its window enough to let it grow. Default [`WindowUse::Full`].
     pub window_use: WindowUse,
-    /// Whether the window shrinks after an idle time longer than a retransmission timeout: by half for each timeout,
-    /// down to the initial window (RFC 2861; `tcp_slow_start_after_idle` of Linux). Needs [`LossRecovery::Rack`].
-    /// Default off.
+    /// Whether the window shrinks after an idle time longer than a retransmission timeout.
+    /// It halves for each timeout, down to the initial window (RFC 2861; `tcp_slow_start_after_idle` of Linux).
+    /// Needs [`LossRecovery::Rack`]. Default off.
     pub restart_after_idle: bool,
     /// Whether all segments of DCTCP are ECN-capable, including SYNs and pure ACKs, as in Linux.
     /// Default off: only data segments are ECN-capable (RFC 8257).
     pub control_ect: bool,
     /// Upper bound of the congestion window in bytes. Default unlimited.
     pub max_cwnd: u64,
-    /// Window at which the first slow start ends, in bytes, at least 1. Default unlimited: slow start ends at
-    /// the first congestion (RFC 5681, 3.1 recommends an arbitrarily high value). ns-3 long used 65,535.
+    /// Window at which the first slow start ends, in bytes, at least 1.
+    /// Default unlimited: slow start ends at the first congestion.
+    /// RFC 5681, 3.1 recommends an arbitrarily high value. ns-3 long used 65,535.
     pub initial_ssthresh: u64,
     /// Clock with which CUBIC's HyStart ends slow start.
     /// `None` (the default): slow start ends at the first loss or at `initial_ssthresh`.

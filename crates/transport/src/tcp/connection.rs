@@ -372,8 +372,8 @@ impl Connection {
             if flags.has(TcpFlags::CWR) {
                 self.receiver.echo = false;
             }
-            // Classic ECN echoes a mark on every ACK until CWR arrives (RFC 3168, 6.1.3), so a change of the mark needs
-            // no immediate ACK.
+            // Classic ECN echoes a mark on every ACK until CWR arrives (RFC 3168, 6.1.3).
+            // So a change of the mark needs no immediate ACK.
             if marked {
                 self.receiver.on_classic_mark(&shared.config);
             }

@@ -1,9 +1,9 @@
 //! All TCP connections of one host. This is the interface for the layers above TCP.
 //!
-//! The methods belong to four groups: the layer above (`connect`, `write`, `finish`, `reset`, `poll_event`), the
-//! network (`on_segment`, `poll_transmit`, `has_transmit`), the clock (`on_timeout`, `next_timeout`), and getters.
-//! After each input, call `poll_event` until it returns `None`, and then `poll_transmit` while the NIC accepts
-//! segments. The time never decreases.
+//! The methods belong to four groups. The layer above calls `connect`, `write`, `finish`, `reset` and `poll_event`.
+//! The network calls `on_segment`, `poll_transmit` and `has_transmit`. The clock calls `on_timeout` and `next_timeout`.
+//! All other methods are getters. After each input, call `poll_event` until it returns `None`.
+//! Then call `poll_transmit` while the NIC accepts segments. The time never decreases.
 
 use super::config::TcpConfig;
 use super::congestion::{Controller, Window};
@@ -246,8 +246,8 @@ impl Endpoint {
 
     /// Moves a connection to another endpoint of this host, where it continues under another identifier.
     /// The caller must poll all events first. ACKs that are already queued leave from this endpoint.
-    /// Returns `None`, and changes nothing, if there is no such connection,
-    /// or if `to` has a connection with the same addresses and ports.
+    /// Returns `None`, and changes nothing, if there is no such connection.
+    /// The same applies if `to` has a connection with the same addresses and ports.
     pub fn hand_over(&mut self, id: ConnectionId, to: &mut Self) -> Option<ConnectionId> {
         let tuple = self.get(id)?.tuple;
         if to.find(&tuple).is_some() {
@@ -480,8 +480,8 @@ impl Endpoint {
         self.get(id)
             .map(|connection| connection.sender.acknowledged())
     }
-    /// Returns the number of written bytes that have never left; `None` before the end of the handshake and
-    /// after [`finish`](Self::finish).
+    /// Returns the number of written bytes that have never left.
+    /// Returns `None` before the end of the handshake and after [`finish`](Self::finish).
     pub fn unsent(&self, id: ConnectionId) -> Option<u64> {
         let connection = self.get(id)?;
         let is_open = connection.state == State::Established;

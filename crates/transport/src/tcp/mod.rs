@@ -1,5 +1,6 @@
-//! TCP: connections (RFC 9293), NewReno (RFC 5681 and 6582), CUBIC (RFC 9438), DCTCP (RFC 8257), timers (RFC
-//! 6298), limited transmit (RFC 3042), SACK (RFC 2018 and 6675) and classic ECN (RFC 3168).
+//! TCP: connections (RFC 9293), timers (RFC 6298), limited transmit (RFC 3042) and SACK (RFC 2018 and 6675).
+//! The congestion controls are NewReno (RFC 5681 and 6582), CUBIC (RFC 9438) and DCTCP (RFC 8257).
+//! Classic ECN follows RFC 3168.
 //!
 //! [`Endpoint`] holds the connections of one host.
 //! [`Host`] implements [`Transport`](crate::Transport) with an endpoint: each message uses one connection.
@@ -10,8 +11,8 @@
 //!   So *both* ends keep a closed connection for two RTOs (in TCP one end does, for two maximum segment lifetimes).
 //! - The receive window is unlimited: the receiving application always reads at once.
 //! - There is no Nagle algorithm (RFC 896): written data leaves when the window allows it.
-//! - Without `restart_after_idle` the window does not change while the connection is idle (RFC 5681, 4.1 would reset
-//!   it).
+//! - Without `restart_after_idle` the window does not change while the connection is idle.
+//!   RFC 5681, 4.1 would reset it.
 //! - Time stamps (RFC 7323) have 24 bits and are not used for samples of the round-trip time.
 //! - There is no simultaneous open, no urgent data, and no keep-alive.
 //! - The endpoint reports a passive connection after its handshake, as `accept` does.

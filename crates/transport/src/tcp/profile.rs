@@ -31,8 +31,8 @@ pub enum TimerSet {
 }
 
 impl TcpConfig {
-    /// Returns the defaults with timers for a data centre: `min_rto` and `initial_rto` of 10 ms, and ACKs delayed by at
-    /// most 5 ms. Data centres use 1 to 10 ms.
+    /// Returns the defaults with timers for a data centre.
+    /// `min_rto` and `initial_rto` are 10 ms, and ACKs are delayed by at most 5 ms. Data centres use 1 to 10 ms.
     pub fn data_centre() -> Self {
         Self::of(Profile::Rfc, TimerSet::DataCentre)
     }

@@ -1,5 +1,5 @@
-//! Receiving half of a connection: reassembly, delayed ACKs (RFC 5681, 4.2), SACK blocks (RFC 2018), and the
-//! echo of ECN marks (RFC 3168; RFC 8257, 3.2).
+//! Receiving half of a connection: reassembly, delayed ACKs (RFC 5681, 4.2), and SACK blocks (RFC 2018).
+//! It also echoes ECN marks (RFC 3168; RFC 8257, 3.2).
 
 use super::config::TcpConfig;
 use super::ranges::{Range, Ranges};
@@ -241,8 +241,9 @@ impl Receiver {
         false
     }
 
-    /// Records that data leaves. If arriving data came within the delay of an ACK before it, this end answers data with
-    /// data, and later ACKs wait for answers.
+    /// Records that data leaves.
+    /// If arriving data came within the delay of an ACK before it, this end answers data with data.
+    /// Later ACKs then wait for answers.
     #[inline]
     pub(crate) fn on_data_sent(&mut self, now: Time, config: &TcpConfig) {
         if self.last_data != Time::MAX && !self.answers {
@@ -251,8 +252,8 @@ impl Receiver {
         }
     }
 
-    /// Echoes a mark of classic ECN. The next two ACKs are not delayed, because the sender must learn of the mark at
-    /// once (Linux: `__tcp_ecn_check_ce`).
+    /// Echoes a mark of classic ECN.
+    /// The next two ACKs are not delayed, because they report the mark (Linux: `__tcp_ecn_check_ce`).
     pub(crate) fn on_classic_mark(&mut self, config: &TcpConfig) {
         if !self.echo && config.quick_acks > 0 {
             self.quick = self.quick.max(2);

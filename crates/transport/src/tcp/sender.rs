@@ -243,8 +243,8 @@ impl Sender {
 
     /// Returns the segment that may leave now, as `plan` does, while bytes or the FIN are not acknowledged.
     fn plan_unacknowledged(&self, config: &TcpConfig) -> Option<Plan> {
-        // The window does not limit a fast retransmission or the retransmission after a partial ACK (RFC 5681, 3.2; RFC
-        // 6582, 3.2).
+        // The window does not limit a fast retransmission (RFC 5681, 3.2).
+        // It does not limit the retransmission after a partial ACK either (RFC 6582, 3.2).
         if self.resend_first {
             return Some(self.piece(self.una, u64::MAX, config));
         }
@@ -455,8 +455,8 @@ impl Sender {
             return self.on_ack_by_time(input, config);
         }
         let advances = input.ack > self.una;
-        // With SACK, an ACK is a duplicate exactly if it reports new blocks, even if it also moves the
-        // cumulative acknowledgment (RFC 6675, 2).
+        // With SACK, an ACK is a duplicate exactly if it reports new blocks (RFC 6675, 2).
+        // It may also move the cumulative acknowledgment.
         let duplicate = if config.sack {
             self.on_blocks(input, config)
         } else {

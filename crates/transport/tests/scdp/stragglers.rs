@@ -14,8 +14,9 @@ const fn us(us: u64) -> Time {
     Time::from_ns(us * 1_000)
 }
 
-/// Returns a host that has pushed the window of an object to hosts 1 to `receivers`, and the first symbol of the
-/// object. A receiver whose missing pulls have stopped the transmission for `patience` is a straggler.
+/// Returns a host that has pushed the window of an object to hosts 1 to `receivers`.
+/// Also returns the first symbol of the object.
+/// A receiver whose missing pulls have stopped the transmission for `patience` is a straggler.
 fn writer(receivers: u32, patience: Duration) -> (Host<ModelCodec>, Segment) {
     let config = ScdpConfig {
         initial_window: 4,

@@ -1,5 +1,5 @@
-//! Tests of loss recovery by time: RACK and TLP (RFC 8985), rate reduction (RFC 6937), F-RTO (RFC 5682), and undo by
-//! DSACK. Expected times are sums of round trips and timer periods.
+//! Tests of loss recovery by time: RACK and TLP (RFC 8985), rate reduction (RFC 6937), and F-RTO (RFC 5682).
+//! They also test the undo by DSACK. Expected times are sums of round trips and timer periods.
 
 use crate::pair::{Fate, Pair, lose_once, plain_config, tcp};
 use tailcut_transport::tcp::{

@@ -1,5 +1,5 @@
-//! Tests of DCTCP (RFC 8257): its estimate against the recurrence, its reduction, its receiver, and its equality with
-//! NewReno without marks.
+//! Tests of DCTCP (RFC 8257): its estimate against the recurrence, its reduction, and its receiver.
+//! Without marks it must equal NewReno.
 
 use crate::pair;
 

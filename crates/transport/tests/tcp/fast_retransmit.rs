@@ -28,8 +28,9 @@ fn the_third_duplicate_ack_brings_back_one_lost_segment() {
     pair.submit(0, 30_000);
     pair.run();
     // The ACKs of segments 0 to 3 open the window to 14, so segments 10 to 17 leave.
-    // Segments 5 to 7 cause three duplicate ACKs: ssthresh = 14 / 2 = 7, cwnd = 7 + 3 = 10,
-    // and segment 4 is sent again. The duplicate ACKs of segments 8 to 17 increase the window to 20.
+    // Segments 5 to 7 cause three duplicate ACKs.
+    // They set ssthresh = 14 / 2 = 7 and cwnd = 7 + 3 = 10, and segment 4 is sent again.
+    // The duplicate ACKs of segments 8 to 17 increase the window to 20.
     // 14 segments are in flight, so the last six duplicate ACKs release segments 18 to 23.
     // The full ACK (18) reduces the window to min(7, 6 + 1) = 7.
     // Then segment 24 leaves, and congestion avoidance continues.

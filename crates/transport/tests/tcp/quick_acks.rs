@@ -1,5 +1,4 @@
-//! Tests of quick ACKs: data that a receiver acknowledges at once in spite of delayed ACKs, as measured with Linux
-//! 6.18.
+//! Tests of quick ACKs. The receiver acknowledges data at once in spite of delayed ACKs, as measured with Linux 6.18.
 
 use crate::pair::{plain_config, tcp};
 use crate::script::Script;

@@ -59,8 +59,8 @@ impl Flow {
             return self.rejoin_failed(now, leg);
         }
         let foreign = matches!(refusal, Refusal::Foreign | Refusal::Silent);
-        // If no connection is left before the flow opened, the target counts as a server without RepNet
-        // (`docs/repnet-wire.md`, rule 4 of the client).
+        // If no connection is left before the flow opened, the target counts as a server without RepNet.
+        // This is rule 4 of the client in `docs/repnet-wire.md`.
         let last = self.leg(leg.other()) == LegState::Gone && !self.opened;
         if self.key.is_some() && (foreign || (last && refusal != Refusal::Local)) {
             self.commands.push_back(Command::Learn(false));
@@ -255,8 +255,9 @@ impl Flow {
     /// If the peer has not ended, the connections are closed when all of them have received all data.
     pub(super) fn close_when_sent(&mut self, now: Time) {
         let live = Leg::ALL.map(|leg| self.leg(leg) == LegState::Live);
-        // Closing a connection can send the end of our direction on it. This needs a connection to which all our data
-        // was passed, and which has delivered all bytes that the application has.
+        // Closing a connection can send the end of our direction on it.
+        // All our data must have been passed to this connection.
+        // The connection must also have delivered all bytes that the application has.
         let given = |leg: Leg| {
             self.counts(leg).finished || (self.to_send(leg).1 == 0 && self.behind(leg) == 0)
         };

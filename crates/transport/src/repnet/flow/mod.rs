@@ -1,11 +1,11 @@
 //! One flow over two byte streams that a driver owns.
 //! This is the logic that a driver over real sockets needs in addition to sockets and buffers.
 //!
-//! A driver reports events of the connections and calls of the application to a [`Flow`],
-//! and then executes [`Command`]s until there are none.
+//! A driver reports events of the connections and calls of the application to a [`Flow`].
+//! Then it executes [`Command`]s until there are none.
 //! The driver keeps the bytes: it needs the written data after position [`Flow::keep_from`].
-//! [`Flow::to_send`] returns the part that a connection has not yet received,
-//! and [`Flow::received`] returns the number of new bytes for the application.
+//! [`Flow::to_send`] returns the part that a connection has not yet received.
+//! [`Flow::received`] returns the number of new bytes for the application.
 //! The simulated [`Endpoint`](super::Endpoint) contains its own TCP and does not need a [`Flow`].
 //!
 //! In addition to the state machine, a flow follows the rules of `docs/repnet-wire.md` and of the npm package.
@@ -30,8 +30,8 @@ use tailcut_units::{Duration, Time};
 /// Limits of one flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FlowLimits {
-    /// Client: number of bytes, sent and received since the flow was last idle, after which the flow continues on one
-    /// connection; `u64::MAX` for no limit.
+    /// Client: number of bytes after which the flow continues on one connection; `u64::MAX` for no limit.
+    /// The bytes are sent and received since the flow was last idle.
     pub max_bytes: u64,
     /// Largest number of bytes that are kept for a connection that has not arrived.
     pub archive_cap: u64,
@@ -43,8 +43,8 @@ pub struct FlowLimits {
     pub confirm_timeout: Duration,
     /// Server: time for which a flow waits for the second connection.
     pub waiting_list_timeout: Duration,
-    /// Client, RepFlow with hellos: time without a byte in either direction, after which the flow counts as idle and
-    /// gets a second connection again; `None`: never.
+    /// Client, RepFlow with hellos: time without a byte in either direction, after which the flow counts as idle.
+    /// An idle flow gets a second connection again. `None`: never.
     pub idle_time: Option<Duration>,
 }
 
@@ -130,8 +130,7 @@ pub enum Command {
     Release(Leg),
     /// A second connection may be opened again. Call [`Flow::rejoin`] if the budget allows it.
     MayRejoin(Leg),
-    /// Count a connection that ended before it had the bytes of the other connection, or that transferred different
-    /// bytes.
+    /// Count a connection that ended before it had the bytes of the other connection, or transferred different bytes.
     NoteDiverged,
     /// Report this failure to the application.
     Fail(Cause),
@@ -341,8 +340,8 @@ impl Flow {
     pub const fn is_finishing(&self) -> bool {
         self.count.ending
     }
-    /// Returns whether both connections may still deliver copies of the same bytes, so that a driver can compare the
-    /// copies.
+    /// Returns whether both connections may still deliver copies of the same bytes.
+    /// A driver can then compare the copies.
     pub fn is_compared(&self) -> bool {
         matches!(self.state(), State::OneConn | State::DupConn)
             || Leg::ALL
@@ -350,8 +349,8 @@ impl Flow {
                 .all(|leg| self.machine.leg(*leg) != LegState::Gone)
     }
 
-    /// Returns the position of the first byte that the driver has not passed to a connection, and the number of bytes
-    /// after it. The number is 0 for a connection that does not transfer bytes.
+    /// Returns the position of the first byte that was not passed to a connection, and the number of bytes after it.
+    /// The number is 0 for a connection that does not transfer bytes.
     pub fn to_send(&self, leg: Leg) -> (u64, u64) {
         let sent = self.counts(leg).sent;
         match self.machine.leg(leg) {

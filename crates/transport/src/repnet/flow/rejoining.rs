@@ -189,15 +189,14 @@ impl Flow {
     /// Both ends must agree on the positions of both directions.
     pub fn stands_at(&self, leg: Leg, rejoin: &Rejoin) -> bool {
         let other = leg.other();
-        // The numbers of attempts increase, so a smaller or equal number belongs to an attempt that the client has
-        // dropped.
+        // The numbers of attempts increase. The client has dropped attempts with a smaller or equal number.
         let stands = rejoin.message > self.rejoining.message
             && rejoin.sent == self.delivered()
             && rejoin.received == self.written();
         let goes_on = !self.peer_finished() && !self.count.ending;
         let carried = self.leg(other) == LegState::Live && self.behind(other) == 0;
-        // The connection may join if the flow has no second connection yet, or if the client has dropped the second
-        // connection and replaces it.
+        // The connection may join if the flow has no second connection yet.
+        // It may also replace a second connection that the client has dropped.
         let has_place = self.state() == State::Chosen || self.leg(leg) != LegState::Gone;
         self.mode() == Mode::RepFlow && stands && goes_on && carried && has_place
     }

@@ -41,8 +41,7 @@ pub struct Limits {
     pub sessions_of_peer: u32,
     /// Largest number of half-open sessions.
     /// In a half-open session no requested symbol has arrived yet, so the address of the sender may be forged.
-    /// The limit does not apply
-    /// if the driver has verified the address in another way ([`Host::on_vouched`](crate::scdp::Host::on_vouched)).
+    /// The limit does not apply to verified addresses ([`Host::on_vouched`](crate::scdp::Host::on_vouched)).
     pub half_open: u32,
 }
 

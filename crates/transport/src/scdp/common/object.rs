@@ -20,9 +20,10 @@ pub struct Object {
 }
 
 impl Object {
-    /// Returns an object of `length` bytes, with symbols of at most `symbol` bytes and blocks of at most
-    /// `block_symbols` symbols. Returns `None` if the object would need more than 2^32 blocks, if a parameter
-    /// is 0, or if a block would be larger than RFC 6330 allows.
+    /// Returns an object of `length` bytes.
+    /// Its symbols have at most `symbol` bytes, and its blocks at most `block_symbols` symbols.
+    /// Returns `None` if a parameter is 0, or if the object would need more than 2^32 blocks.
+    /// Also returns `None` if a block would be larger than RFC 6330 allows.
     pub fn new(length: u64, symbol: u32, block_symbols: u32) -> Option<Self> {
         if block_symbols == 0 || u64::from(block_symbols) > MAX_BLOCK || symbol == 0 {
             return None;
@@ -92,8 +93,8 @@ impl Object {
     }
     /// Returns the number of bytes in all blocks before `block`.
     pub fn bytes_before(&self, block: u32) -> u64 {
-        // The product counts the last symbol as full, so it may exceed the length of the object, and even the range of
-        // 64 bits.
+        // The product counts the last symbol as full.
+        // It may exceed the length of the object, and even the range of 64 bits.
         let bytes = self
             .first_index(block)
             .saturating_mul(u64::from(self.symbol));
@@ -114,8 +115,7 @@ impl Object {
             false => in_long as u32,
         }
     }
-    /// Returns the number of blocks that contain source symbols of the sender `share`: all blocks, the long blocks, or
-    /// none.
+    /// Returns the number of blocks with source symbols of the sender `share`: all blocks, the long blocks, or none.
     const fn blocks_with(&self, share: Share) -> u32 {
         if share.of_first(self.short) > 0 {
             self.blocks

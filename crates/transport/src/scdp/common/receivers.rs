@@ -126,8 +126,9 @@ impl Receivers {
         }
     }
 
-    /// Returns the entry for the number of symbols of a block that a receiver has requested, including symbols already
-    /// sent. Returns `None` if all receivers have the block, or if the block is too far ahead.
+    /// Returns the entry for the number of symbols of a block that a receiver has requested.
+    /// The number includes symbols already sent.
+    /// Returns `None` if all receivers have the block, or if the block is too far ahead.
     pub(crate) fn wanted(&mut self, receiver: usize, block: u32) -> Option<&mut u32> {
         let place = block.checked_sub(self.first)?;
         if place >= MAX_AHEAD {
@@ -151,8 +152,8 @@ impl Receivers {
         };
         let passed = first.saturating_sub(self.first) as usize;
         self.first = self.first.max(first);
-        // The list gets an entry with the first symbol of a block, so it may be shorter than the number of deleted
-        // blocks.
+        // The first symbol of a block adds an entry to the list.
+        // So the list may be shorter than the number of deleted blocks.
         self.sent_of.drain(..passed.min(self.sent_of.len()));
         for receiver in &mut self.all {
             let known = receiver.wanted.len();
@@ -180,8 +181,8 @@ impl Receivers {
         Some(self.first + place as u32)
     }
 
-    /// Returns whether the sender must wait for this receiver: the receiver is not done, and every symbol that it has
-    /// granted was sent.
+    /// Returns whether the sender must wait for this receiver.
+    /// The receiver is then not done, and every symbol that it has granted was sent.
     pub(crate) fn holds_up(&self, receiver: usize) -> bool {
         let receiver = &self.all[receiver];
         !receiver.is_done() && receiver.granted <= self.sent

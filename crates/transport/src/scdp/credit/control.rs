@@ -8,8 +8,8 @@
 //!   So a delay in a host or a single burst does not count as a queue.
 //!   The clocks of two hosts may drift apart by several milliseconds per minute.
 //!   So the queue is at most the round trip minus the smallest round trip.
-//! - The part of the window that fills the path is `empty / (empty + queue)`,
-//!   where `empty` is the round trip without the queue. A loss reduces the window to this part, but not below 0.3.
+//! - The part of the window that fills the path is `empty / (empty + queue)`.
+//!   Here `empty` is the round trip without the queue. A loss reduces the window to this part, but not below 0.3.
 //!   So a random loss costs nothing, and a full queue drains.
 //!   A loss changes nothing if the queue is below an eighth of the empty round trip.
 //!   On paced paths this limit may be higher: up to 500 us, and up to a quarter of the empty round trip.
@@ -17,13 +17,15 @@
 //!   So the average window at a given loss rate is the same as in CUBIC ([`Cubic::on_congestion`]).
 //! - If there is no queue, a limit applies to the fraction of lost symbols ([`CreditConfig::loss_by_chance`]).
 //!   Losses below the limit count as chance. Losses above it reduce the window to 0.7.
-//!   If the smallest window has about the same losses, and almost no symbol waits in a queue, the losses still count
-//!   as chance. Then the window grows again, and up to twice this fraction of losses does not reduce it.
+//!   The smallest window may have about the same losses, while almost no symbol waits in a queue.
+//!   In this case the losses still count as chance.
+//!   Then the window grows again, and up to twice this fraction of losses does not reduce it.
 //! - An ECN mark, or a trimmed symbol, reduces the window to 0.8.
 //! - The window shrinks at most once per round trip.
 //! - Slow start ends when the queue is half of the empty round trip.
-//! - If the round trip is at least 1 ms, credits are paced: 2 windows per round trip in slow start,
-//!   and 1.25 windows after slow start. Without pacing, a window would arrive as one burst and an idle time.
+//! - If the round trip is at least 1 ms, credits are paced.
+//!   The pace is 2 windows per round trip in slow start, and 1.25 windows after slow start.
+//!   Without pacing, a window would arrive as one burst and an idle time.
 //!   The queue that this burst causes would not be the queue of the path.
 //!
 //! `docs/decisions/0007-a-loss-closes-as-far-as-the-path-stays-full.md` contains the reasons.
@@ -67,8 +69,7 @@ const SYMBOL: u64 = 1_000;
 /// The estimated fraction of lost symbols is a moving average. One symbol has the weight 1 / `LOSS_MEMORY`.
 const LOSS_MEMORY: f64 = 400.0;
 /// Margin, in standard deviations, by which the estimated fraction of lost symbols must exceed another fraction.
-// Without this margin, the noise of the estimate would shrink the window at losses below the limit
-// (docs/decisions/0007).
+// Without this margin, noise of the estimate would shrink the window at losses below the limit (docs/decisions/0007).
 const CERTAIN: f64 = 3.0;
 /// Number of symbols in a trial with the smallest window.
 const TRIAL: u32 = 64;
@@ -76,8 +77,9 @@ const TRIAL: u32 = 64;
 /// Above this ratio, the smallest window counts as having the same losses.
 /// At 10 % loss, 64 symbols give the fraction of lost symbols with a standard deviation of 4 %.
 const AS_MANY: f64 = 0.6;
-/// At most one in this number of a trial's symbols may have waited in a queue. If more symbols have waited,
-/// another sender fills the queue, and a larger window would only displace its packets (docs/decisions/0007).
+/// At most one in this number of a trial's symbols may have waited in a queue.
+/// If more symbols have waited, another sender fills the queue.
+/// A larger window would only displace the packets of this sender (docs/decisions/0007).
 const SELDOM: u32 = 8;
 /// Factor of the measured fraction of lost symbols. The product is the fraction that then counts as chance.
 const MARGIN: f64 = 2.0;
@@ -393,9 +395,11 @@ impl Controller {
         self.window() <= LEAST && number >= self.recover
     }
 
-    /// Counts symbols of the trial, and evaluates a complete trial. The smallest window does not overload a path by
-    /// itself, and other senders shrink their windows after the same losses. So if the smallest window has about the
-    /// same losses, and almost no symbol waits in a queue, a small window does not help.
+    /// Counts symbols of the trial, and evaluates a complete trial.
+    /// The smallest window does not overload a path by itself.
+    /// Other senders shrink their windows after the same losses.
+    /// The smallest window may have about the same losses, while almost no symbol waits in a queue.
+    /// Then a small window does not help.
     fn judge_least(&mut self, symbols: u32) {
         self.trial.all += symbols;
         if self.trial.all < TRIAL {

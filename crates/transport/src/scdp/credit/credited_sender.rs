@@ -8,8 +8,8 @@ use crate::scdp::config::ScdpConfig;
 use alloc::collections::VecDeque;
 use tailcut_units::{Duration, Time};
 
-/// Number of pulls that may leave at once after a loss to repeat requests for stale blocks. With many open blocks and
-/// many losses, repeating all requests at once would need more pulls than symbols (docs/decisions/0010).
+/// Number of pulls that may leave at once after a loss to repeat requests for stale blocks.
+/// After many losses in many open blocks, all requests together need more pulls than symbols (docs/decisions/0010).
 const RETELLS: u8 = 2;
 
 /// Symbols of one block that are assigned to a sender.
@@ -346,8 +346,7 @@ impl CreditedSender {
         round_trip.is_some_and(|round_trip| round_trip > patience)
     }
 
-    /// Returns whether the receiver should not wait for the symbols assigned to this sender, because the sender is slow
-    /// or silent.
+    /// Returns whether this sender is slow or silent, so that the receiver should not wait for its assigned symbols.
     pub(crate) fn is_behind(&self, now: Time, patience: Duration) -> bool {
         let silent = self.silent_at(patience).is_some_and(|at| at <= now);
         silent || (self.total > 0 && self.is_slow(patience))

@@ -152,8 +152,9 @@ impl Credits {
         let Some(place) = number.checked_sub(self.next) else {
             return Use::Late;
         };
-        // A number without a credit is valid within this range. In a group, the sender does not wait for a receiver
-        // that has requested all that it needs, but this receiver still gets the symbols of the group.
+        // A number without a credit is valid within this range.
+        // In a group, the sender does not wait for a receiver that has requested all that it needs.
+        // But this receiver still gets the symbols of the group.
         // The second window in the limit is for the numbers of these symbols.
         if place >= MAX_WINDOW * 2 {
             return Use::Nonsense;
@@ -214,8 +215,8 @@ impl Credits {
                 break;
             };
             if credit.state == State::InFlight {
-                // The report cannot cover symbols of this credit and of later credits, because they were given too
-                // late. A credit with `Time::MAX` was given at an unknown time, so it does not end the search.
+                // The report does not cover this credit and later credits, because they were given too late.
+                // A credit with `Time::MAX` was given at an unknown time, so it does not end the search.
                 if credit.given_at >= before && credit.given_at < Time::MAX {
                     break;
                 }

@@ -1,8 +1,8 @@
 //! Demand of receivers that give credits.
 //! A symbol uses one credit of every receiver, and contains the number of this credit.
 //!
-//! A receiver requests a number of symbols of a block for the credits after a given number. Only the sender can count
-//! the lost symbols of each block, because only the sender stores the block of each credit number.
+//! A receiver requests a number of symbols of a block for the credits after a given number.
+//! Only the sender can count the lost symbols of each block. Only the sender stores the block of each credit number.
 
 use crate::scdp::common::header::{CreditHeader, Want};
 use crate::scdp::common::limits::{ALL, MAX_WINDOW};
@@ -133,8 +133,8 @@ impl CreditDemand {
         let mut first: Option<u32> = None;
         for receiver in self.receivers.open() {
             let held = self.receivers.holds_up(receiver);
-            // The sender waits for a receiver without credit, unless the receiver has already requested all that it
-            // needs (FIN).
+            // The sender waits for a receiver without credit.
+            // The exception is a receiver that has requested all that it needs (FIN).
             if held && !self.told[receiver].fin {
                 return None;
             }

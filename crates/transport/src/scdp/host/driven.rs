@@ -27,8 +27,8 @@ impl<C: Codec> Host<C> {
     }
 
     /// Reports the result of a decoding that has [begun](crate::scdp::Decoding::Begun).
-    /// If `decoded` is false, the block needs another symbol. The call has no effect if the result is no longer needed,
-    /// because all source symbols have arrived or the session has ended.
+    /// If `decoded` is false, the block needs another symbol.
+    /// The call has no effect if all source symbols have arrived or the session has ended.
     pub fn decoded(&mut self, now: Time, job: Job, decoded: bool) {
         let Some(receiver) = self.table.receivers.get_mut(job.session) else {
             return;
@@ -38,8 +38,8 @@ impl<C: Codec> Host<C> {
         }
     }
 
-    /// Reports that the application has read `bytes` more bytes of the reported blocks of an object. The host then
-    /// requests blocks that the window did not admit before ([`Delivery::Blocks`](crate::scdp::Delivery::Blocks)).
+    /// Reports that the application has read `bytes` more bytes of the reported blocks of an object.
+    /// The host then requests blocks that the window excluded ([`Delivery::Blocks`](crate::scdp::Delivery::Blocks)).
     pub fn consume(&mut self, now: Time, flow: FlowId, bytes: u64) {
         if let Some(&key) = self.table.register.incoming.get(&flow)
             && let Some(receiver) = self.table.receivers.get_mut(key)
@@ -49,8 +49,9 @@ impl<C: Codec> Host<C> {
         }
     }
 
-    /// Returns the flow of a segment with these addresses, if this host receives the flow, and the number of its open
-    /// or complete blocks, counted from the first. The driver need not keep symbols of other blocks.
+    /// Returns the flow of a segment with these addresses, if this host receives the flow.
+    /// Also returns the number of its open or complete blocks, counted from the first.
+    /// The driver need not keep symbols of other blocks.
     /// The driver calls this function after the segment was processed.
     pub fn receiving(&self, arrived: &FiveTuple) -> Option<(FlowId, u32)> {
         let (side, slot) = self.table.directory.arriving(arrived)?;
@@ -63,8 +64,9 @@ impl<C: Codec> Host<C> {
     }
 
     /// Returns the counts of the symbols that this host has requested from the sender of a segment.
-    /// Returns `None` if this host does not receive from that sender,
-    /// or is not in [`Mode::Credit`](crate::scdp::Mode::Credit). The counts of an ended session are zero.
+    /// Returns `None` if this host does not receive from that sender.
+    /// Also returns `None` outside [`Mode::Credit`](crate::scdp::Mode::Credit).
+    /// The counts of an ended session are zero.
     pub fn balance(&self, segment: &Segment) -> Option<Balance> {
         let (side, slot) = self.table.directory.arriving(&segment.tuple)?;
         let receiver = self
@@ -89,8 +91,9 @@ impl<C: Codec> Host<C> {
     }
 
     /// Turns the delay of pulls on or off.
-    /// While the delay is on, even pulls that could leave at once wait in the queue. A driver turns it on
-    /// while it passes several segments that arrived together, so that one pull gives the credits for all of them.
+    /// While the delay is on, even pulls that could leave at once wait in the queue.
+    /// A driver turns it on while it passes several segments that arrived together.
+    /// Then one pull gives the credits for all of them.
     /// The waiting pulls leave with the next [`on_timeout`](Transport::on_timeout).
     pub fn hold_pulls(&mut self, is_held: bool) {
         self.pulls.hold(is_held);

@@ -64,8 +64,7 @@ mod tests {
     use crate::scdp::common::limits::MAX_AHEAD;
     use alloc::vec::Vec;
 
-    /// Returns a pull with the total of pulls so far, the total of symbols wanted of `block`, and the number
-    /// of complete blocks.
+    /// Returns a pull with three counts: all pulls so far, symbols wanted of `block`, and complete blocks.
     fn pull(pulls: u32, block: u32, pull: u32, whole: u32) -> ScdpHeader {
         ScdpHeader {
             count: pulls,

@@ -124,8 +124,8 @@ impl Source {
         self.to_group.get_or_insert(self.coming);
     }
 
-    /// Returns whether the source still has source symbols of the block at `place` that were neither pushed nor
-    /// requested. The block has `k` source symbols in all.
+    /// Returns whether the source has source symbols of the block at `place` that were not pushed or requested.
+    /// The block has `k` source symbols in all.
     pub(crate) fn has_source_symbols(&self, place: usize, k: u32) -> bool {
         let requests = &self.blocks[place];
         requests.pushed.saturating_add(requests.asked) < self.share.of_first(k)
@@ -240,8 +240,7 @@ impl Source {
         Some(self.heard_at.max(owes_since).saturating_add(patience))
     }
 
-    /// Returns whether the receiver should not wait for the pending symbols of this source, because the source is slow
-    /// or silent.
+    /// Returns whether this source is slow or silent, so that the receiver should not wait for its pending symbols.
     pub(crate) fn is_behind(&self, judge: Judge) -> bool {
         let silent_at = self.silent_at(judge.patience);
         silent_at.is_some_and(|silent_at| self.is_slow(judge) || silent_at <= judge.now)
@@ -282,8 +281,7 @@ impl Source {
         Time::earlier(late_at, Some(silent_at))
     }
 
-    /// Counts `symbols` symbols of the block at `place` as requested, because the sender counts them as sent to this
-    /// receiver.
+    /// Counts `symbols` symbols of the block at `place` as requested. The sender counts them as sent to this receiver.
     pub(crate) fn count_as_asked(&mut self, place: usize, symbols: u32) {
         let requests = &mut self.blocks[place];
         requests.asked = requests.asked.saturating_add(symbols);

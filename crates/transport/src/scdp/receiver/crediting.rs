@@ -98,8 +98,8 @@ impl Receiver {
         true
     }
 
-    /// Returns the position of a block that is not complete. Opens all blocks up to this block, if allowed, because a
-    /// group also gets symbols that other receivers have requested.
+    /// Returns the position of a block that is not complete. Opens all blocks up to this block, if allowed.
+    /// A group also gets symbols that other receivers have requested.
     fn place_of(&mut self, block: u32) -> Option<usize> {
         let place = block.checked_sub(self.first)?;
         // The second limit bounds the number of open blocks for any block number that a packet contains.
@@ -363,8 +363,7 @@ impl Receiver {
         self.control(at, Header::Credit(header))
     }
 
-    /// Returns the earliest time at which a source is overdue, or is so late that another source can replace its
-    /// symbols.
+    /// Returns the earliest time at which a source is overdue, or another source can replace its late symbols.
     pub(super) fn lines_due_at(&self, now: Time, config: &ScdpConfig) -> Option<Time> {
         let due = |line: &CreditedSender| {
             // With several sources, this source may have to replace symbols of another source.

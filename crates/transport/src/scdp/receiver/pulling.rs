@@ -10,8 +10,8 @@ use alloc::vec::Vec;
 use tailcut_units::Time;
 
 impl Receiver {
-    /// Returns whether a pull may be sent. Either symbols are needed and a source has less than its window pending, or
-    /// symbols are late and another source can replace them.
+    /// Returns whether a pull may be sent. Either symbols are needed, and a source has less than its window pending.
+    /// Or symbols are late, and another source can replace them.
     #[inline]
     pub(crate) fn can_pull(&self, now: Time) -> bool {
         if self.complete {
@@ -76,8 +76,8 @@ impl Receiver {
         self.next_source()
     }
 
-    /// Returns the criteria for late sources, if there are several: each may take twice the answer time of the fastest
-    /// source.
+    /// Returns the criteria for late sources, if there are several.
+    /// Each may take twice the answer time of the fastest source.
     fn judge(&self, now: Time) -> Option<Judge> {
         let answers_in = self.sources.iter().filter_map(Source::answers_in);
         let fastest = answers_in.min()?;
@@ -190,8 +190,8 @@ impl Receiver {
         self.sources.len() > 1
     }
 
-    /// Returns a pull for each source with pending symbols, when all blocks have enough symbols and only decoding
-    /// remains. The pulls report that these symbols are not needed.
+    /// Returns a pull for each source with pending symbols, when all blocks have enough symbols. Only decoding remains.
+    /// The pulls report that these symbols are not needed.
     pub(crate) fn enough(&mut self) -> Vec<Segment> {
         let receives = |block: &Block| block.state == State::Receiving;
         if self.has_unopened() || self.blocks.iter().any(receives) {

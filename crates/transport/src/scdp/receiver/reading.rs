@@ -108,8 +108,8 @@ impl Receiver {
         }
     }
 
-    /// Processes a symbol or a trimmed header of a block that is not open, because the window may not admit the block
-    /// yet. The symbol is dropped, and requested again later. Returns `false` if the symbol is invalid.
+    /// Processes a symbol or a trimmed header of a block that is not open. The window may not admit the block yet.
+    /// The symbol is dropped, and requested again later. Returns `false` if the symbol is invalid.
     #[cold]
     pub(super) fn on_beyond(
         &mut self,
@@ -155,8 +155,8 @@ impl Receiver {
         }
     }
 
-    /// Counts the symbols of the newly opened block at `place` that were sent to the group while the window did not
-    /// admit the block.
+    /// Counts symbols of the newly opened block at `place`.
+    /// They were sent to the group while the window did not admit the block.
     pub(super) fn count_missed(&mut self, place: usize) {
         let number = self.first + place as u32;
         let missed = self.reader.as_mut().map(|reader| &mut reader.missed);

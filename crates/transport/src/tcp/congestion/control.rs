@@ -35,12 +35,12 @@ pub struct Ack {
     pub nxt: u64,
     /// Payload bytes of a full segment.
     pub mss: u64,
-    /// Whether the window may grow. It may not grow during recovery or on a marked ACK (RFC 3168). It may not grow
-    /// either if the application or the NIC limited the sender, and not the window (RFC 9438, 5.8; RFC 7661).
+    /// Whether the window may grow. It may not grow during recovery or on a marked ACK (RFC 3168).
+    /// The window must also be the limit of the sender, and not the application or the NIC (RFC 9438, 5.8; RFC 7661).
     pub may_grow: bool,
-    /// Largest number of bytes that one ACK adds in slow start (the limit L of RFC 3465): two segments, or one segment
-    /// after a timeout. With `u64::MAX` all acknowledged bytes count, and bytes above `ssthresh` count for congestion
-    /// avoidance, as in Linux.
+    /// Largest number of bytes that one ACK adds in slow start (the limit L of RFC 3465).
+    /// It is two segments, or one segment after a timeout. With `u64::MAX` all acknowledged bytes count, as in Linux.
+    /// Bytes above `ssthresh` then count for congestion avoidance.
     pub slow_start_limit: u64,
     /// Smoothed round-trip time; zero before the first sample.
     pub srtt: Duration,

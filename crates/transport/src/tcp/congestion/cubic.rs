@@ -29,8 +29,8 @@ pub struct Cubic {
     cwnd_prior: f64,
     /// Fraction of a byte by which the exact window exceeds the integer window.
     fraction: f64,
-    /// Fraction of the window that remained after the last congestion: [`BETA`], unless another controller passes
-    /// another fraction to `on_congestion`.
+    /// Fraction of the window that remained after the last congestion.
+    /// It is [`BETA`], unless another controller passes another fraction to `on_congestion`.
     kept: f64,
     /// Start of the current stage of congestion avoidance; `Time::MAX` outside such a stage.
     epoch: Time,
@@ -84,8 +84,8 @@ impl Cubic {
     /// Updates `ssthresh` and the state that every congestion event changes (4.6 and 4.7).
     fn back_off(&mut self, window: &mut Window, congested: &Congested, kept: f64) {
         let cwnd = window.cwnd as f64 / congested.mss as f64;
-        // Fast convergence (4.7): a flow that backs off before it reaches its old maximum probably has a new
-        // competitor. So its new maximum is lower than its current window.
+        // Fast convergence (4.7): a flow that backs off below its old maximum probably has a new competitor.
+        // So its new maximum is lower than its current window.
         self.w_max = if cwnd < self.w_max {
             cwnd * (1.0 + kept) / 2.0
         } else {

@@ -1,7 +1,7 @@
 //! CUBIC in whole segments, with the integer arithmetic of Linux 6.18 (`net/ipv4/tcp_cubic.c`).
 //! [`Cubic`](super::Cubic) computes with real numbers, as RFC 9438 does.
-//! The difference matters for windows of a few segments: Linux rounds the distance to the last maximum down,
-//! so a window of 7 segments grows to 8 in the first round trip after a loss.
+//! The difference matters for windows of a few segments. Linux rounds the distance to the last maximum down.
+//! So a window of 7 segments grows to 8 in the first round trip after a loss.
 //!
 //! Deviation: the cube root is exact. Linux approximates it within 0.2 %.
 
@@ -197,8 +197,8 @@ impl CongestionControl for LinuxCubic {
         window.cwnd += self.credit(segments) * ack.mss;
     }
 
-    /// Shifts the epoch by the time in which nothing was in flight (`CA_EVENT_TX_START`), so that the window does not
-    /// grow for this time.
+    /// Shifts the epoch by the time in which nothing was in flight (`CA_EVENT_TX_START`).
+    /// So the window does not grow for this time.
     fn on_sent(&mut self, now: Time, end: u64, _again: bool) {
         if self.una >= self.high
             && let Some(epoch) = self.epoch

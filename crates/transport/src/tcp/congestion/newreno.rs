@@ -1,7 +1,7 @@
 //! NewReno: the window of RFC 5681 with slow start, congestion avoidance, and halving after a loss.
 //!
-//! Deviation: the window grows by acknowledged bytes, not by ACKs (RFC 3465 with L = 2 segments), so that
-//! delayed ACKs do not slow the growth.
+//! Deviation: the window grows by acknowledged bytes, not by ACKs (RFC 3465 with L = 2 segments).
+//! So delayed ACKs do not slow the growth.
 
 use super::control::{Ack, Congested, CongestionControl, Window};
 
@@ -48,8 +48,8 @@ impl CongestionControl for NewReno {
     }
 
     fn on_loss(&mut self, window: &mut Window, congested: &Congested) {
-        // A loss and a timeout set the same `ssthresh` (RFC 5681, 3.1 and 3.2). They differ only in `cwnd`: a
-        // loss continues at `ssthresh`, and after a timeout the sender itself sets `cwnd` to one segment.
+        // A loss and a timeout set the same `ssthresh` (RFC 5681, 3.1 and 3.2). They differ only in `cwnd`.
+        // A loss continues at `ssthresh`. After a timeout the sender itself sets `cwnd` to one segment.
         self.on_timeout(window, congested);
         window.cwnd = window.ssthresh;
     }

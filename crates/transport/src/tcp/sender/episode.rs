@@ -157,8 +157,7 @@ impl Episode {
     /// Returns the time by which a segment may arrive late without counting as lost (RFC 8985, 6.2, step 4).
     /// `least` is the minimum round-trip time, and `smoothed` is the smoothed round-trip time.
     pub(super) fn reordering_window(&self, least: Duration, smoothed: Duration) -> Duration {
-        // If the network has not reordered packets so far, enough reports above a hole show a loss, as three duplicate
-        // ACKs do.
+        // Without reordering so far, enough reports above a hole show a loss, as three duplicate ACKs do.
         let enough = self.counts.sacked_segments >= u32::from(self.rack.reordering);
         if !self.rack.reordering_seen && (self.phase >= Phase::Recovery || enough) {
             return Duration::ZERO;
@@ -250,8 +249,9 @@ impl Episode {
         self.all_repeated() || self.undo.from.is_some() && answers_original
     }
 
-    /// Returns the number of bytes that may leave now, by proportional rate reduction (RFC 6937, with its reduction
-    /// bound PRR-SSRB). `arrived` is the number of bytes that the ACK reports as arrived.
+    /// Returns the number of bytes that may leave now, by proportional rate reduction.
+    /// The rule is RFC 6937 with its reduction bound PRR-SSRB.
+    /// `arrived` is the number of bytes that the ACK reports as arrived.
     pub(super) fn allowance(
         &mut self,
         arrived: u64,

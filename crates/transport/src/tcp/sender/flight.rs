@@ -1,5 +1,5 @@
-//! Segments that were sent and not acknowledged, with the time of the last transmission of each (the retransmission
-//! queue of Linux). RACK (RFC 8985) uses these times to decide which segments are lost.
+//! Segments that were sent and not acknowledged, with the time of the last transmission of each.
+//! Linux calls this list the retransmission queue. RACK (RFC 8985) uses these times to decide which segments are lost.
 //!
 //! Deviation: a SACK block that covers only a part of a segment does not report the segment.
 //! Receivers here report whole segments.
@@ -145,8 +145,8 @@ impl Flight {
         }
     }
 
-    /// Returns whether the next new segment sets the timer. It does so if nothing is in flight. It also does so
-    /// if one segment is in flight and the probe timer runs, because that timer includes the delay of an ACK.
+    /// Returns whether the next new segment sets the timer. It does so if nothing is in flight.
+    /// It also does so if one segment is in flight and the probe timer runs. That timer includes the delay of an ACK.
     /// With more segments in flight a transmission only moves the probe to a later time.
     /// `on_other_timer` computes this time when the timer expires.
     #[inline]

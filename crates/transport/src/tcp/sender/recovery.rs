@@ -17,8 +17,9 @@ impl Sender {
             self.resend_first = false;
             self.duplicate_acks = 0;
             self.limited_bytes = 0;
-            // RFC 6582, 3.2, step 3, option 1: after a full ACK little may be in flight, and a window of `ssthresh`
-            // would release a burst. With SACK, `pipe` has kept the bytes in flight near `ssthresh`.
+            // RFC 6582, 3.2, step 3, option 1: after a full ACK little may be in flight.
+            // A window of `ssthresh` would then release a burst.
+            // With SACK, `pipe` has kept the bytes in flight near `ssthresh`.
             self.window.cwnd = if config.sack {
                 self.window.ssthresh
             } else {
@@ -31,8 +32,8 @@ impl Sender {
         if config.sack {
             return true;
         }
-        // This is a partial ACK, so the next segment is lost too. The window shrinks by the acknowledged bytes, and
-        // grows by one segment for the retransmission (RFC 6582, 3.2, step 3).
+        // This is a partial ACK, so the next segment is lost too. The window shrinks by the acknowledged bytes.
+        // It grows by one segment for the retransmission (RFC 6582, 3.2, step 3).
         self.resend_first = true;
         self.window.cwnd = self.window.cwnd.saturating_sub(acked);
         if acked >= mss {
@@ -63,8 +64,8 @@ impl Sender {
             return;
         }
         // After a timeout, duplicate ACKs for segments that were sent again show no new loss.
-        // An ACK of exactly `recover` may still be such an ACK, unless SACK blocks show otherwise (RFC 6582, 3.2;
-        // RFC 6675, 5). Before the first loss `recover` is 0, and `una` may be 0 too.
+        // An ACK of `recover` may be one of them, unless SACK blocks show otherwise (RFC 6582, 3.2; RFC 6675, 5).
+        // Before the first loss `recover` is 0, and `una` may be 0 too.
         let past = self.una > self.recover || (config.sack && self.una == self.recover);
         if past || self.recover == 0 {
             self.start_recovery(now, config);

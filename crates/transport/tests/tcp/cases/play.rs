@@ -39,8 +39,7 @@ pub struct State {
     pub capable: Option<bool>,
 }
 
-/// Fraction by which a retransmission timeout may differ, because the kernel's timeout is rounded to the ticks of its
-/// clock.
+/// Fraction by which a retransmission timeout may differ. The kernel rounds its timeout to the ticks of its clock.
 const TIMEOUT_TOLERANCE: f64 = 0.06;
 
 /// Plays a case. Returns the differences, one per line of text.

@@ -1,5 +1,5 @@
-//! Segments that an ACK reports as arrived, by its SACK blocks and by its number (`tcp_sacktag_write_queue` and
-//! `tcp_clean_rtx_queue` of Linux).
+//! Segments that an ACK reports as arrived, by its SACK blocks and by its number.
+//! The functions of Linux are `tcp_sacktag_write_queue` and `tcp_clean_rtx_queue`.
 
 use super::{AckInput, Episode, Flight, Mark, News, Sender, Time, UNTIMED};
 use crate::tcp::SackBlock;
@@ -21,8 +21,8 @@ impl Sender {
             if end > self.high {
                 continue;
             }
-            // If the ACK number or the second block covers the first block, the first block reports data that arrived
-            // twice (RFC 2883, 4).
+            // The ACK number or the second block may cover the first block.
+            // The first block then reports data that arrived twice (RFC 2883, 4).
             let covered = |(from, to): (u64, u64)| from <= start && end <= to;
             let twice = place == 0 && (end <= input.ack || ranges[1].is_some_and(covered));
             if twice && !self.on_twice((start, end), news, episode, config) {
@@ -200,8 +200,8 @@ impl Sender {
         }
     }
 
-    /// Takes a sample of the round-trip time from segments that were sent once (Karn's algorithm), and decides whether
-    /// the timer restarts.
+    /// Takes a sample of the round-trip time from segments that were sent once (Karn's algorithm).
+    /// Decides whether the timer restarts.
     fn measure(&mut self, now: Time, news: &mut News, flight: &mut Flight, config: &TcpConfig) {
         let acked = news.first_acked.filter(|_| !news.resent);
         news.rtt = acked.or(news.first_sacked).map(|at| now.since(at));

@@ -28,8 +28,9 @@ impl Sender {
         }
     }
 
-    /// Marks a segment as lost if a segment that was sent later has arrived, and the reordering window has passed
-    /// (`tcp_rack_detect_loss`). Returns the longest time until another segment counts as lost; zero if there is none.
+    /// Marks lost segments (`tcp_rack_detect_loss`).
+    /// For each of them, a later segment has arrived and the reordering window has passed.
+    /// Returns the longest time until another segment counts as lost; zero if there is none.
     fn mark_losses(&self, now: Time, flight: &mut Flight, episode: &mut Episode) -> Duration {
         let window = episode.reordering_window(flight.least_rtt, self.rtt.smoothed());
         let limit = episode.rack.newest_rtt + window;
