@@ -10,7 +10,8 @@ use tailcut_units::{FiveTuple, FlowId, Rate, Time};
 /// The network calls `on_segment` and `poll_transmit`. The clock calls `on_timeout` and `next_timeout`.
 ///
 /// After each input the driver calls `poll_transmit` while the NIC accepts segments.
-/// Then it calls `poll_event` until the result is `None`, and reads `next_timeout` again. `now` never decreases.
+/// Then the driver calls `poll_event` until the result is `None`, and reads `next_timeout` again.
+/// `now` never decreases.
 pub trait Transport {
     /// Sends `message` as one flow.
     fn submit(&mut self, now: Time, message: Message);

@@ -23,7 +23,7 @@ pub enum Part<'a> {
         /// Number of the transfer in the events of the receiver.
         flow: FlowId,
         /// Port for this transfer only, at least 1,024.
-        /// It differs from the port for incoming flows, and is below the ports of outgoing flows.
+        /// This port differs from the port for incoming flows, and is below the ports of outgoing flows.
         port: u16,
     },
     /// Sends some of the symbols of an object. Other senders send the other symbols.
@@ -38,7 +38,7 @@ pub enum Part<'a> {
 }
 
 /// Symbols of each block that one of several senders may send.
-/// Their identifiers divided by `of` leave the remainder `index`.
+/// The identifiers of these symbols divided by `of` leave the remainder `index`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Share {
     /// Remainder that selects the symbols of this sender, less than `of`.
@@ -108,12 +108,12 @@ pub struct Receipt {
     /// Number of symbols that arrived, whole or trimmed.
     pub symbols: u32,
     /// Number of wasted symbols among `symbols`.
-    /// These are duplicates, and symbols of a block for which the receiver had enough symbols.
+    /// Wasted symbols are duplicates, and symbols of a block for which the receiver had enough symbols.
     pub in_vain: u32,
     /// Number of blocks that had to be decoded, because source symbols were missing.
     pub decoded: u32,
     /// Bytes delivered to the application, counted from the start of the object.
-    /// These are all bytes, unless the transfer has failed.
+    /// All bytes are delivered, unless the transfer has failed.
     pub bytes: u64,
 }
 

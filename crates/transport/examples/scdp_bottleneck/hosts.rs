@@ -70,7 +70,7 @@ pub fn bdp(mbit: u64, round_trip: Duration) -> f64 {
 }
 
 /// Returns the buffer sizes of the sweep in packets.
-/// They are 0.5 to 4 times the bandwidth-delay product, and the buffers of home and office switches.
+/// The sizes are 0.5 to 4 times the bandwidth-delay product, and the buffers of home and office switches.
 pub fn packets_of(mbit: u64, round_trip: Duration) -> Vec<usize> {
     let bdp = bdp(mbit, round_trip);
     let of_path = [0.5, 1.0, 2.0, 4.0].map(|times| (bdp * times).ceil() as usize);

@@ -86,7 +86,7 @@ fn head() {
         "SCDP starts first or second. Own, Cubic: rate of the second divided by rate of the first transfer of one kind."
     );
     println!(
-        "Geometric mean (range) over seeds; share of the link in use. * marks links whose ratios must be within 0.5 to 2."
+        "Geometric mean (range) over seeds; share of the link in use. Links with * must have ratios from 0.5 to 2."
     );
 }
 

@@ -17,7 +17,7 @@ pub fn purge_key(segment: &Segment) -> u64 {
 }
 
 /// Returns the key of the segments that a cancelling segment purges along its path.
-/// They belong to the same copy in the opposite direction. Returns 0 for a segment that cancels nothing.
+/// The purged segments belong to the same copy in the opposite direction. Returns 0 for a segment that cancels nothing.
 pub fn purges(segment: &Segment) -> u64 {
     let Some(number) = copy_of_flow(segment.flow) else {
         return 0;

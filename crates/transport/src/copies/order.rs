@@ -149,7 +149,7 @@ pub enum CopyNews {
 }
 
 /// Error of a host that cannot transfer a copy.
-/// Its design does not support copies of requests, or the host cannot accept this copy.
+/// The design of the host does not support copies of requests, or the host cannot accept this copy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("the host cannot carry this copy of a request")]
 pub struct NotCarried;

@@ -15,7 +15,7 @@ pub struct NdpConfig {
     /// A window below the bandwidth-delay product reduces throughput.
     pub initial_window: u32,
     /// Time between two pulls of this host, more than 0.
-    /// It is the time of a full packet on the host's link, with headers, preamble and gap.
+    /// The interval is the time of a full packet on the host's link, with headers, preamble and gap.
     /// Default 1,230.4 ns: 1,538 B at 10 Gb/s.
     pub pull_interval: Duration,
     /// Number of paths over which a sender spreads its packets. With 0 or 1, the switches choose the path. Default 1.
@@ -39,7 +39,7 @@ pub struct NdpConfig {
     pub max_timeouts: u32,
     /// Time for which a receiver remembers a finished flow, counted from the last packet that arrives.
     /// The sender keeps the addresses for twice this time. The time must be longer than packets stay in the network.
-    /// It must also be longer than the retransmissions after a lost last ACK take. Default 100 ms.
+    /// The time must also be longer than the sender's retransmissions after a lost last ACK. Default 100 ms.
     pub time_wait: Duration,
     /// Port of the service on every host, 1 to 32,765. Default 80.
     pub port: u16,

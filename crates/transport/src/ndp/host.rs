@@ -121,7 +121,7 @@ impl Host {
         };
         // Every pull is charged for a full packet, and a short packet gives the unused time back.
         // A trimmed packet gives nothing back.
-        // It met a full queue, and earlier pulls would bring more packets to that queue.
+        // The trimmed packet met a full queue, and earlier pulls would bring more packets to that queue.
         // Packets after the end of a flow give nothing back, so the next pulls may leave late.
         let short_by = self.config.mss.saturating_sub(segment.payload);
         let is_short = short_by > 0 && !trimmed && !was_complete;
@@ -224,7 +224,7 @@ impl Host {
         if !sender.queued && sender.can_send() {
             sender.queued = true;
             // A flow changes its class only when it sends, so the class of a waiting flow is correct.
-            // The exception is a change by the application (`set_below`).
+            // Only the application may change the class of a waiting flow (`set_below`).
             // The flow may then get one turn in its old class.
             let class = sender.class(&self.config);
             let turn = if self.config.in_order { class } else { 0 };

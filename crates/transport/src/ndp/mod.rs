@@ -22,7 +22,8 @@
 //!
 //! Deviations
 //! - If a pull arrives and the sender has nothing to send, the sender saves the pull and uses it at the next NACK.
-//!   It saves at most a window of pulls. On several paths, the pull for a trimmed header may arrive before its NACK.
+//!   The sender saves at most a window of pulls.
+//!   On several paths, the pull for a trimmed header may arrive before its NACK.
 //!   If the sender dropped such a pull, the packet would wait for a timeout.
 //! - If the pull queue is idle, the ACK or NACK contains the pull, as in the authors' public simulator.
 //!   ACKs, NACKs and pulls all contain the count of pulls and the number of the first missing packet.
@@ -30,7 +31,7 @@
 //!   The timer starts when this packet is sent or becomes the oldest.
 //!   Packets that wait for pulls have no timer, as in the authors' public simulator.
 //!   But if no packet is in flight, a timer with backoff detects lost pulls.
-//!   Its time is twelve times the longest wait for a pull of this flow, but at least the initial timeout.
+//!   The time of this timer is twelve times the longest wait for a pull of this flow, but at least the initial timeout.
 //!   Before the first pull it is the longest timeout. If the receiver has no pull to send, it is the initial timeout.
 //! - The paper gives no thresholds for the scoreboard of paths. Here they come from the authors' public simulator.
 //!   All paths are judged together, each time they have had 100 answers on average.

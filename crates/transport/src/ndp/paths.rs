@@ -107,7 +107,7 @@ impl Paths {
     }
 
     /// Excludes lossy paths until the next judgement.
-    /// These are paths whose ratio of losses to ACKs is above 30 % and above 1.25 times the ratio of all paths.
+    /// A lossy path is a path whose ratio of losses to ACKs is above 30 % and above 1.25 times the ratio of all paths.
     /// If this would exclude all paths, no path is excluded. Clears all counts.
     fn judge(&mut self) {
         self.answers = 0;
@@ -119,8 +119,8 @@ impl Paths {
         for score in &mut self.scores {
             let (a, l) = (u64::from(score.acks), u64::from(score.losses));
             // The comparison uses products and not ratios.
-            // So it is exact in integers, and correct for a path without ACKs. The paper gives no thresholds.
-            // These are from the authors' public simulator.
+            // So the comparison is exact in integers, and correct for a path without ACKs.
+            // The paper gives no thresholds. The thresholds are from the authors' public simulator.
             let left_out = 10 * l > 3 * a && 4 * l * acks > 5 * losses * a;
             *score = Score {
                 left_out,

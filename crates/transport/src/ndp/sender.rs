@@ -248,7 +248,7 @@ impl Sender {
         }
         let mut news = header.cumulative > self.window.base();
         // `set_done` must come before `set_done_below`. If packets arrive in order, `cumulative` includes this packet.
-        // Its first ACK would then look like a repeated ACK. Only a first ACK gives a round-trip sample.
+        // The first ACK of the packet would then look like a repeated ACK. Only a first ACK gives a round-trip sample.
         let is_first_ack = header.kind == NdpKind::Ack && self.window.set_done(header.index);
         let done = self.window.done();
         self.window.set_done_below(header.cumulative);

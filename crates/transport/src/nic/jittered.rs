@@ -65,7 +65,7 @@ pub struct Jittered<T> {
     departures: Departures,
     waiting: VecDeque<(Time, Segment)>,
     /// Departure of the first packet, if it is in the future. A packet that is due needs no wake-up.
-    /// It waits only for the link, and the driver polls when the link is free.
+    /// Such a packet waits only for the link, and the driver polls when the link is free.
     wake: Option<Time>,
 }
 

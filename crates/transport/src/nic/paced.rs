@@ -2,11 +2,11 @@
 //!
 //! Deviations
 //! - In the original hardware, the NIC feeds the pacer at the line rate. This layer does the same.
-//!   It takes a segment from the transport only when the previous segment would have left the NIC.
+//!   The layer takes a segment from the transport only when the previous segment would have left the NIC.
 //! - If a paced and an unpaced segment can both leave, the unpaced segment leaves first.
 //!   The sources only state that unpaced segments bypass the pacer.
 //! - A flow that is associated again stays associated for another T_i.
-//!   It also stays associated while its packets wait, so that no packet of the flow overtakes another.
+//!   A flow also stays associated while its packets wait, so that no packet of the flow overtakes another.
 
 use super::association::Associations;
 use super::pacer::{Pacer, PacerConfig};

@@ -12,7 +12,7 @@ pub struct PFabricConfig {
     /// Default 12 (pFabric paper, at 10 Gb/s and 14.6 us; public code has up to 70).
     pub initial_window: u32,
     /// Largest window in packets, at least 1.
-    /// It must be less than the capacity of a switch's queue, so that a single flow loses no packets.
+    /// This window must be less than the capacity of a switch's queue, so that a single flow loses no packets.
     /// Default 22: one less than the number of packets that fit into 36 KB.
     pub max_window: u32,
     /// Retransmission timeout, fixed, more than 0. It is about three round trips.
@@ -23,7 +23,7 @@ pub struct PFabricConfig {
     pub probe_after: u8,
     /// Time for which a receiver remembers a finished flow, counted from the last packet that arrives.
     /// The sender keeps the addresses for twice this time. The time must be longer than packets stay in the network.
-    /// It must also be longer than the retransmissions after a lost last ACK take. Default 10 ms.
+    /// The time must also be longer than the sender's retransmissions after a lost last ACK. Default 10 ms.
     pub time_wait: Duration,
     /// Port of the service on every host, 1 to 32,765. Default 80.
     pub port: u16,

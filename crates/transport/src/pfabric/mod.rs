@@ -14,7 +14,7 @@
 //!
 //! Deviations
 //! - Bytes in flight are all bytes that were sent since the last timeout and are not acknowledged.
-//!   They include bytes before and after a hole.
+//!   Bytes in flight include bytes before and after a hole.
 //!   The paper's code is TCP with SACK, whose window stops at the first hole.
 //! - A probe has no payload. The paper's probe has one byte.
 //! - There is no FIN: each packet contains the number of packets of its flow. A sender never gives up.

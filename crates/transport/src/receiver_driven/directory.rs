@@ -1,5 +1,5 @@
 //! Table that finds the session of a segment by its addresses.
-//! It also keeps the addresses of ended sessions until their last segments have left the network.
+//! The table also keeps the addresses of ended sessions until their last segments have left the network.
 
 use super::SessionKey;
 use crate::tcp::demux::{Demux, Key};

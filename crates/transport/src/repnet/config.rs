@@ -13,10 +13,10 @@ pub struct RepNetConfig {
     /// Messages of fewer bytes are replicated (100 KB in the paper). With 0, no message is replicated.
     pub limit: u64,
     /// Number of written bytes after which a server does not wait for a missing second connection any more.
-    /// It then continues on the first. The paper gives no value.
+    /// The server then continues on the first connection. The paper gives no value.
     pub archive_limit: u64,
     /// Time for which a server waits for the second connection of a flow.
-    /// It is also the time for which a client tries to open that connection after the first is established.
+    /// For the same time a client tries to open that connection after the first is established.
     /// More than 0; 0.8 to 1 s in the released code.
     pub waiting_list_timeout: Duration,
 }

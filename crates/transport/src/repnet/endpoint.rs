@@ -313,7 +313,7 @@ impl Endpoint {
                 match self.sockets.owner(id) {
                     Some((socket, leg)) => self.on_peer_finished(now, socket, leg, total),
                     // The flow ended before its second connection arrived. The connection has now delivered its copy.
-                    // It is reset and not closed, because the flow's answer was not sent on it.
+                    // The connection is reset and not closed, because the flow's answer was not sent on it.
                     None => {
                         self.tcp.reset(now, id);
                     }
@@ -428,7 +428,8 @@ impl Endpoint {
 
     /// Handles the clean end of a connection.
     /// If the other connection of a client is still pending, the state machine gets the event later.
-    /// Otherwise it would drop the pending connection, although the load of the second copy is a cost of replication.
+    /// Otherwise the machine would drop the pending connection.
+    /// But the load of the second copy is a cost of replication.
     fn on_closed(&mut self, now: Time, id: SocketId, leg: Leg) {
         let Some(socket) = self.sockets.get_mut(id) else {
             return;
@@ -472,7 +473,7 @@ impl Endpoint {
     fn refresh_timeout(&mut self) {
         while let Some(deadline) = self.deadlines.front() {
             // The deadline stays in the queue after its connection was established or dropped.
-            // Such a deadline must not wake the endpoint.
+            // A deadline without a pending connection must not wake the endpoint.
             if self.awaits(deadline) {
                 break;
             }

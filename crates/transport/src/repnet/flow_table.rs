@@ -34,7 +34,7 @@ pub struct FlowTable<K, F> {
 
 impl<K: Ord + Copy, F: Clone> FlowTable<K, F> {
     /// Creates a table that remembers ended flows for `lifetime`.
-    /// It holds at most `limit` flows, including flows that have not ended.
+    /// The table holds at most `limit` flows, including flows that have not ended.
     /// `reusable` means that keys are addresses of clients, not random numbers.
     pub const fn new(reusable: bool, lifetime: Duration, limit: usize) -> Self {
         Self {

@@ -16,7 +16,7 @@ impl FlowKey {
 }
 
 /// Identifier of a listening server on the wire: 128 random bits, never all zeros.
-/// It distinguishes two servers with the same address.
+/// The identifier distinguishes two servers with the same address.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct InstanceId(pub u128);
 

@@ -13,9 +13,9 @@
 //! Names in the code call a connection of a flow a *leg*.
 //!
 //! Deviations from the paper:
-//! - The state machine has more rows than the paper.
-//!   They are tombstones, and errors that are not reported while another connection may transfer the flow.
-//!   The other rows without a paper number are in `packages/repnet/spec/state-machine.json`.
+//! - The state machine has more rows than the paper. Some rows are for tombstones.
+//!   Others are for errors that are not reported while another connection may transfer the flow.
+//!   Other rows without a paper number are in `packages/repnet/spec/state-machine.json`.
 //!   This layer raises all events of that table except four.
 //!   No connection lags, because bytes are virtual and TCP is part of the simulation (`lag_over_cap`).
 //!   The size is known in advance (`bytes_over_limit`).
@@ -27,11 +27,11 @@
 //!   After that time the server rejects the second connection. The paper's client never drops it.
 //! - A connection may open after its flow has ended over the other connection.
 //!   The table of the state machine resets such a connection at once.
-//!   Here it transfers its copy to the end, if the flow would still have waited for it.
+//!   In this layer the connection transfers its copy to the end, if the flow would still have waited for it.
 //!   This load is a part of the cost of the paper's flows. (The paper's server even treats it as a new flow.)
 //!   The server's answer is not sent on it.
 //! - The server pairs connections at the end of their handshakes, when `accept` reports them.
-//!   It does not pair them when their SYNs arrive.
+//!   The server does not pair connections when their SYNs arrive.
 
 mod archive;
 mod config;

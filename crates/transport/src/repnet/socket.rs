@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use tailcut_units::FlowId;
 
 /// Identifier of a socket of one endpoint.
-/// It stays invalid after the flow has ended, even when another flow uses the same slot.
+/// An identifier stays invalid after the flow has ended, even when another flow uses the same slot.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct SocketId {
     slot: u32,

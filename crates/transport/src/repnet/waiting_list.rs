@@ -10,7 +10,7 @@
 //! In this time the client has sent its last SYN of the flow (see [`Endpoint`](super::Endpoint)).
 //! The client drops the second connection one timeout after the first was established.
 //! A SYN may have arrived earlier, while its handshake is still unfinished when the tombstone is removed.
-//! Such a connection must be reset then, so the list returns it.
+//! The connection of such a SYN must be reset then, so the list returns it.
 //! The number of live flows and a fixed number of tombstones limit the memory. The oldest tombstones are removed first.
 
 use super::flows_by_name::{FlowsByName, Holder, LegSet, Ticket};

@@ -24,7 +24,7 @@ pub enum Delivery {
         /// Window of the application in bytes: largest amount of data that one session may request in advance.
         /// The application frees a part of the window when it [consumes](super::Host::consume) data.
         /// The receiver does not pull blocks beyond this window.
-        /// It rejects an object if one block is larger than the window. `u64::MAX` means no limit.
+        /// The receiver rejects an object if one block is larger than the window. `u64::MAX` means no limit.
         window: u64,
     },
 }
@@ -77,7 +77,7 @@ pub struct ScdpConfig {
     /// Default true.
     pub in_order: bool,
     /// Time between two pulls of this host, more than 0.
-    /// It is the time of a full symbol on the host's link, with headers, preamble and gap.
+    /// The interval is the time of a full symbol on the host's link, with headers, preamble and gap.
     /// Default 1,230.4 ns: 1,538 B at 10 Gb/s.
     pub pull_interval: Duration,
     /// Time of one payload byte on the host's link. It applies to pulls for short symbols. Default 0.8 ns: 10 Gb/s.

@@ -185,7 +185,7 @@ impl<C: Codec> Host<C> {
         }
         // Every pull is charged for a full symbol, and a short symbol gives the unused time back.
         // Pushed symbols had no pull, so they give nothing back. A trimmed symbol gives nothing back either.
-        // It met a full queue, and earlier pulls would bring more symbols to that queue.
+        // The trimmed symbol met a full queue, and earlier pulls would bring more symbols to that queue.
         // Symbols after the end of a session give nothing back, so the next pulls may leave late.
         let short_by = self.config.symbol.saturating_sub(segment.payload);
         let is_whole = segment.condition == Condition::Whole;
@@ -204,7 +204,7 @@ impl<C: Codec> Host<C> {
     }
 
     /// Updates a receiver that was not complete: its end, its entry in the pull queue, and its timer.
-    /// It must be called after each input to the receiver.
+    /// This function must be called after each input to the receiver.
     fn settle_receiver(&mut self, now: Time, key: SessionKey) {
         let Some(receiver) = self.table.receivers.get_mut(key) else {
             return;

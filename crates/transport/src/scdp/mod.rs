@@ -29,7 +29,7 @@
 //! - The block number has 32 bits. The 8 bits of RFC 6330 would limit an object to 256 blocks.
 //! - The last source symbol is sent without its padding.
 //! - The paper has "a simple timeout" (section IV-B).
-//!   Here it is [`ScdpConfig::timeout`] at both ends, with exponential backoff.
+//!   Here the timeout is [`ScdpConfig::timeout`] at both ends, with exponential backoff.
 
 mod common;
 mod config;

@@ -163,7 +163,7 @@ impl Receiver {
                 continue;
             };
             // Blocks beyond the application's window are not open.
-            // Their pushed symbols are dropped and requested later.
+            // Pushed symbols of these blocks are dropped and requested later.
             if block >= self.openable {
                 break;
             }

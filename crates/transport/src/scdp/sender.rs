@@ -75,7 +75,7 @@ pub(crate) struct Sender {
     /// Credit mode: receivers that get a status or a new offer.
     /// Paper mode: receivers that get a symbol without a pull after a timeout.
     /// Each of these packets is sent to one receiver by unicast.
-    /// So it also reaches a receiver that has left the group and whose last packet was lost.
+    /// So a packet also reaches a receiver that has left the group and whose last packet was lost.
     probes: VecDeque<Probe>,
     /// Whether every receiver that is not done has sent FIN.
     fin: bool,
@@ -269,7 +269,7 @@ impl Sender {
         let Some(peer) = self.peer(host) else {
             return false;
         };
-        // These credits left before the receiver was done. They are valid, but request nothing.
+        // These credits left before the receiver was done. The credits are valid, but request nothing.
         if self.demand.is_done(peer) {
             return true;
         }

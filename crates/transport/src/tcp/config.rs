@@ -41,8 +41,8 @@ pub struct TcpConfig {
     /// A reordering timer waits for its window plus two periods. Default 1 ms.
     pub tick: Duration,
     /// Number of quick ACKs: ACKs that leave without delay. A connection starts with this number.
-    /// It starts again with this number after a gap longer than the retransmission timeout.
-    /// It also does so after a segment that arrived twice.
+    /// A connection starts again with this number after a gap longer than the retransmission timeout.
+    /// A segment that arrived twice has the same effect.
     /// If an end answers data with data within the delay of ACKs, its ACKs wait for these answers instead.
     /// Default 0; 16 in Linux (`TCP_MAX_QUICKACKS`).
     pub quick_acks: u8,
@@ -64,12 +64,12 @@ pub struct TcpConfig {
     /// DSACKs then show that nothing was lost (RFC 3708). Default off.
     pub undo: bool,
     /// Whether a sender with [`LossRecovery::Rack`] detects spurious timeouts (F-RTO, RFC 5682).
-    /// It sends new data after a timeout. If the timeout was spurious, it undoes the reduction of its window.
-    /// Default off.
+    /// Such a sender sends new data after a timeout.
+    /// If the timeout was spurious, it undoes the reduction of its window. Default off.
     pub frto: bool,
     /// Whether segments contain time stamps. An ACK then shows which transmission it answers.
     /// With `undo`, a sender with [`LossRecovery::Rack`] may undo a reduction.
-    /// It does so if the ACK answers the original transmission (Eifel, RFC 3522). Default off.
+    /// The ACK must then answer the original transmission (Eifel, RFC 3522). Default off.
     pub timestamps: bool,
     /// Whether a loss reduces the window itself, as in Linux.
     /// Otherwise the new window derives from the bytes in flight (FlightSize of RFC 5681). Default off.
@@ -80,13 +80,13 @@ pub struct TcpConfig {
     /// Large-send offload: payload bytes per burst; 0 (the default) is off.
     /// A connection waits until the window admits a burst of `min(lso_bytes, cwnd / 3)`.
     /// The third is as in Linux's `tcp_tso_win_divisor`.
-    /// It does not wait if the window admits all remaining data, or if nothing is in flight.
-    /// Then it sends as much as the window admits, up to `lso_bytes`, as segments of one MSS back to back.
+    /// A connection does not wait if the window admits all remaining data, or if nothing is in flight.
+    /// Then the connection sends as much as the window admits, up to `lso_bytes`, as segments of one MSS back to back.
     /// No other connection of the host sends data between these segments.
     /// Retransmissions and limited transmit do not wait.
     pub lso_bytes: u32,
     /// Whether a connection keeps its initial window after one lost SYN or SYN-ACK (`tcp_init_transfer` of Linux).
-    /// It then starts with one segment only after two losses.
+    /// The connection then starts with one segment only after two losses.
     /// Default off: it starts with one segment after one loss (RFC 5681, 3.1).
     pub lost_syn_keeps_window: bool,
     /// Number of timeouts of a SYN that do not double the timeout.
@@ -98,7 +98,7 @@ pub struct TcpConfig {
     /// Condition under which the sender uses its window enough to let it grow. Default [`WindowUse::Full`].
     pub window_use: WindowUse,
     /// Whether the window shrinks after an idle time longer than a retransmission timeout.
-    /// It halves for each timeout, down to the initial window (RFC 2861; `tcp_slow_start_after_idle` of Linux).
+    /// The window halves for each timeout, down to the initial window (RFC 2861; `tcp_slow_start_after_idle` of Linux).
     /// Needs [`LossRecovery::Rack`]. Default off.
     pub restart_after_idle: bool,
     /// Whether all segments of DCTCP are ECN-capable, including SYNs and pure ACKs, as in Linux.
@@ -131,7 +131,7 @@ pub struct TcpConfig {
     /// Congestion control. Default NewReno.
     pub congestion: Congestion,
     /// Whether NewReno and CUBIC negotiate ECN (RFC 3168, 6.1.2).
-    /// They then react to a mark as to a loss, once per window. Default off. DCTCP always negotiates ECN.
+    /// With ECN they react to a mark as to a loss, once per window. Default off. DCTCP always negotiates ECN.
     pub classic_ecn: bool,
     /// Tags of PIAS. Default none: all segments are in the highest class.
     pub tags: Option<Tags>,

@@ -13,7 +13,7 @@ use crate::{Ecn, FlowStats, PathPin, Segment};
 use tailcut_units::{FiveTuple, FlowId, Time};
 
 /// Identifier of a connection of one endpoint.
-/// It stays invalid after the connection has ended, even when another connection uses the same slot.
+/// An identifier stays invalid after the connection has ended, even when another connection uses the same slot.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ConnectionId {
     pub(crate) slot: u32,

@@ -61,7 +61,7 @@ impl Demux {
 
     /// Returns the preferred index of a key by Fibonacci hashing: the top bits of the product with the golden ratio.
     /// The hash costs one multiplication.
-    /// It spreads keys evenly, even if they differ only in a few low bits of hosts and ports.
+    /// The hash spreads keys evenly, even if they differ only in a few low bits of hosts and ports.
     #[inline]
     fn home(&self, key: u64) -> usize {
         (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize

@@ -247,7 +247,7 @@ impl Endpoint {
     /// Moves a connection to another endpoint of this host, where it continues under another identifier.
     /// The caller must poll all events first. ACKs that are already queued leave from this endpoint.
     /// Returns `None`, and changes nothing, if there is no such connection.
-    /// The same applies if `to` has a connection with the same addresses and ports.
+    /// Also returns `None` if `to` has a connection with the same addresses and ports.
     pub fn hand_over(&mut self, id: ConnectionId, to: &mut Self) -> Option<ConnectionId> {
         let tuple = self.get(id)?.tuple;
         if to.find(&tuple).is_some() {

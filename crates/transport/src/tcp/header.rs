@@ -94,7 +94,7 @@ pub enum TcpKind {
 }
 
 /// SACK block, relative to the `ack` of its segment. A block below `ack` reports data that arrived twice (RFC 2883).
-/// Its numbers are negative, as two's complement.
+/// The numbers of such a block are negative, as two's complement.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct SackBlock {
     /// Number of bytes from `ack` to the first byte of the block.

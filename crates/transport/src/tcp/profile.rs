@@ -45,7 +45,7 @@ impl TcpConfig {
             Profile::Linux => config.set_linux(),
             Profile::Ns2 => {
                 // ns-2 starts with a window of two segments (`windowInit_`).
-                // Each ACK opens the window by one segment in slow start.
+                // In ns-2 each ACK opens the window by one segment in slow start.
                 config.initial_window = InitialWindow::Segments(2);
                 config.slow_start_limit = Some(1);
                 config.delayed_ack = None;

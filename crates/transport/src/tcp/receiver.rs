@@ -1,5 +1,5 @@
 //! Receiving half of a connection: reassembly, delayed ACKs (RFC 5681, 4.2), and SACK blocks (RFC 2018).
-//! It also echoes ECN marks (RFC 3168; RFC 8257, 3.2).
+//! The receiver also echoes ECN marks (RFC 3168; RFC 8257, 3.2).
 
 use super::config::TcpConfig;
 use super::ranges::{Range, Ranges};
@@ -42,7 +42,7 @@ pub(crate) struct Receiver {
     /// Whether this end has answered data with data, so that its ACKs can wait for answers (`pingpong` of Linux).
     answers: bool,
     /// Time stamp that outgoing segments echo.
-    /// It comes from the last segment that began at or before `acknowledged` (RFC 7323, 4.3).
+    /// The time stamp comes from the last segment that began at or before `acknowledged` (RFC 7323, 4.3).
     stamp: Stamp,
     /// Acknowledgment number of the last ACK that left.
     acknowledged: u64,

@@ -1,6 +1,6 @@
 //! SACK reports: ranges above the cumulative ACK that the peer reported as received (RFC 6675).
 //! The scoreboard also contains the retransmissions that these reports cause.
-//! It exists only while there are such reports.
+//! A scoreboard exists only while there are SACK reports.
 //!
 //! Deviation: the sender keeps the reports after a timeout and skips the reported ranges.
 //! RFC 6675, 5.1 allows this, because receivers here never discard data that they have reported.

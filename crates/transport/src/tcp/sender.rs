@@ -244,7 +244,7 @@ impl Sender {
     /// Returns the segment that may leave now, as `plan` does, while bytes or the FIN are not acknowledged.
     fn plan_unacknowledged(&self, config: &TcpConfig) -> Option<Plan> {
         // The window does not limit a fast retransmission (RFC 5681, 3.2).
-        // It does not limit the retransmission after a partial ACK either (RFC 6582, 3.2).
+        // The window does not limit the retransmission after a partial ACK either (RFC 6582, 3.2).
         if self.resend_first {
             return Some(self.piece(self.una, u64::MAX, config));
         }
@@ -328,7 +328,7 @@ impl Sender {
     }
 
     /// Returns the next segment. During recovery, NextSeg of RFC 6675 chooses it.
-    /// Otherwise it contains the next bytes that no SACK block reports.
+    /// Otherwise the segment contains the next bytes that no SACK block reports.
     #[cold]
     fn plan_by_scoreboard(&self, config: &TcpConfig) -> Option<Plan> {
         let board = self.scoreboard.as_ref()?;
@@ -456,7 +456,7 @@ impl Sender {
         }
         let advances = input.ack > self.una;
         // With SACK, an ACK is a duplicate exactly if it reports new blocks (RFC 6675, 2).
-        // It may also move the cumulative acknowledgment.
+        // Such an ACK may also move the cumulative acknowledgment.
         let duplicate = if config.sack {
             self.on_blocks(input, config)
         } else {

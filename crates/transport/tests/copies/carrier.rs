@@ -162,7 +162,7 @@ fn hand_over(pair: &mut Pair<Carrier>, copy: Carried, end: &mut ServerEnd) -> Ve
 }
 
 /// A client sends a request, and its server answers. The server reports windows if the flag is set.
-/// Otherwise it uses parts of the same size. Returns the network and the headers of the answer.
+/// Otherwise the server uses parts of the same size. Returns the network and the headers of the answer.
 fn answered(mut pair: Pair<Carrier>, tells: bool) -> (Pair<Carrier>, Vec<AnswerHeader>) {
     if tells {
         pair.act(B, |server, _| server.tell_windows());

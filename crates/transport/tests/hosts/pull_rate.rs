@@ -12,7 +12,7 @@ const T: u64 = 1_460;
 /// Bytes of a packet on the link in addition to its payload.
 const OVERHEAD: u32 = 78;
 /// Tolerance for a gap between pulls.
-/// It is the time of a few answers that leave before a pull, on the fast link of the pulling host.
+/// The tolerance is the time of a few answers that leave before a pull, on the fast link of the pulling host.
 const JITTER: Duration = Duration::from_ps(20);
 /// Number of full packets that each of two senders sends.
 const PACKETS: u64 = 150;

@@ -160,7 +160,7 @@ tcp_subject!(
 );
 
 /// Defines an NDP host with one configuration. Its timeouts exceed the lifetime of segments in the network.
-/// It remembers finished flows longer than a long series of lost ACKs takes.
+/// The host remembers finished flows longer than a long series of lost ACKs takes.
 macro_rules! ndp_subject {
     ($name:ident, $config:expr) => {
         subject!($name, ndp::Host);
@@ -284,7 +284,7 @@ scdp_subject!(
 );
 
 /// Defines a pFabric host with one configuration. Its timeout exceeds the lifetime of segments in the network.
-/// It remembers finished flows longer than a long series of lost ACKs takes.
+/// The host remembers finished flows longer than a long series of lost ACKs takes.
 macro_rules! pfabric_subject {
     ($name:ident, $config:expr) => {
         subject!($name, pfabric::Host);

@@ -1,5 +1,5 @@
 //! Tests of RepFlow and RepSYN between two hosts. The tests check the segments on each connection.
-//! They also check that one connection is used when the other is slow, lossy, dead or late.
+//! The tests also check that one connection is used when the other is slow, lossy, dead or late.
 
 use crate::pair;
 

@@ -323,7 +323,7 @@ impl World {
 
     /// Checks the counts after the arrival of a symbol with credit `number`.
     /// Every requested symbol has arrived, is lost, or is in flight. The symbol counts as arrived once.
-    /// The exception is a symbol that counted as lost long ago, so that its credit was removed.
+    /// But a symbol that counted as lost long ago may have no credit any more.
     fn check_balance(&mut self, to: usize, symbol: &Segment, before: Balance, number: u32) {
         let Some(after) = self.balance(to, symbol) else {
             return;

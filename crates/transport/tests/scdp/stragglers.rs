@@ -92,7 +92,7 @@ fn a_receiver_is_a_straggler_when_nothing_could_be_sent_for_as_long_since_the_la
         "both receivers have a pull pending"
     );
     // The timeout of 1 ms counts from the latest symbol, which left at 900 us.
-    // It does not count from the pushed window.
+    // The timeout does not count from the pushed window.
     host.on_timeout(us(1_000));
     assert_eq!(host.poll_event(), None);
     assert_eq!(host.next_timeout(), Some(us(1_900)));

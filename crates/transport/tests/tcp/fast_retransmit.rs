@@ -29,7 +29,7 @@ fn the_third_duplicate_ack_brings_back_one_lost_segment() {
     pair.run();
     // The ACKs of segments 0 to 3 open the window to 14, so segments 10 to 17 leave.
     // Segments 5 to 7 cause three duplicate ACKs.
-    // They set ssthresh = 14 / 2 = 7 and cwnd = 7 + 3 = 10, and segment 4 is sent again.
+    // The duplicate ACKs set ssthresh = 14 / 2 = 7 and cwnd = 7 + 3 = 10, and segment 4 is sent again.
     // The duplicate ACKs of segments 8 to 17 increase the window to 20.
     // 14 segments are in flight, so the last six duplicate ACKs release segments 18 to 23.
     // The full ACK (18) reduces the window to min(7, 6 + 1) = 7.

@@ -1,5 +1,5 @@
 //! Tests of an endpoint with arbitrary input from the network.
-//! It never panics or loops: it counts and drops invalid input.
+//! The endpoint never panics or loops: it counts and drops invalid input.
 
 use proptest::prelude::*;
 use tailcut_transport::tcp::{

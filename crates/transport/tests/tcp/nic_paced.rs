@@ -38,7 +38,7 @@ fn hull(pacer: PacerConfig) -> Pair<Paced<Host>> {
 }
 
 /// Returns a pacer that paces every flow after its first mark.
-/// Its gain is smaller than the gain of the paper, in proportion to the longer round trip of 4 ms.
+/// The gain of the pacer is smaller than the gain of the paper, in proportion to the longer round trip of 4 ms.
 /// With the paper's gain, a burst of 64 KB would leave the pacer long before the next burst.
 fn always() -> PacerConfig {
     PacerConfig {

@@ -72,7 +72,7 @@ fn only_what_was_lost_is_sent_again_even_after_a_timeout() {
     // The retransmission of segment 4 is lost too. No ACK can show this, so the timer must expire.
     // The sender skips ranges that the peer has reported.
     // The third retransmission is the rescue (RFC 6675, NextSeg, rule 4).
-    // It repeats the last segment, which was still in flight.
+    // The rescue repeats the last segment, which was still in flight.
     let mut pair = pair(true, &[4, 4]);
     pair.submit(0, 30_000);
     pair.run();

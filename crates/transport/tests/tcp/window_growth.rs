@@ -1,6 +1,6 @@
 //! Tests of the growth of the window.
-//! They cover the bytes that an ACK counts in slow start, and the use of the window that growth requires.
-//! They also cover the restart after an idle time. Public packetdrill scripts contain the same figures for Linux.
+//! The tests cover the bytes that an ACK counts in slow start, and the use of the window that growth requires.
+//! The tests also cover the restart after an idle time. Public packetdrill scripts contain the same figures for Linux.
 
 use crate::pair::plain_config;
 use crate::script::{MSS, Script};

@@ -268,7 +268,7 @@ impl Flow {
                 self.counts_mut(leg).finished |= given[leg as usize];
             }
             // `Abort` closes the connections to which all data was passed.
-            // It resets them only in the state `Resetting`.
+            // `Abort` resets connections only in the state `Resetting`.
             self.dispatch(now, Event::Abort, Leg::First);
         } else if finished.contains(&true) {
             self.await_confirmation(now);

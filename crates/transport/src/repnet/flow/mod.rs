@@ -2,16 +2,16 @@
 //! This is the logic that a driver over real sockets needs in addition to sockets and buffers.
 //!
 //! A driver reports events of the connections and calls of the application to a [`Flow`].
-//! Then it executes [`Command`]s until there are none.
+//! Then the driver executes [`Command`]s until there are none.
 //! The driver keeps the bytes: it needs the written data after position [`Flow::keep_from`].
 //! [`Flow::to_send`] returns the part that a connection has not yet received.
 //! [`Flow::received`] returns the number of new bytes for the application.
 //! The simulated [`Endpoint`](super::Endpoint) contains its own TCP and does not need a [`Flow`].
 //!
 //! In addition to the state machine, a flow follows the rules of `docs/repnet-wire.md` and of the npm package.
-//! It checks that both banners come from the same server.
-//! It opens a second connection again for an idle kept-alive flow.
-//! It drops a connection if the flow is too large or the connection lags too far.
+//! The flow checks that both banners come from the same server.
+//! The flow opens a second connection again for an idle kept-alive flow.
+//! The flow drops a connection if the flow is too large or the connection lags too far.
 
 mod events;
 mod leg;
@@ -197,7 +197,7 @@ enum Leaving {
 
 impl Flow {
     /// Creates a flow that this host opens. With a `key` the flow uses hellos.
-    /// Otherwise it uses two connections from one port, as in the paper. The driver must open both connections.
+    /// Otherwise the flow uses two connections from one port, as in the paper. The driver must open both connections.
     pub fn client(now: Time, mode: Mode, key: Option<FlowKey>, limits: FlowLimits) -> Self {
         let mut flow = Self::new(Machine::client(mode), key, limits);
         flow.timers.deadline = Some(now.saturating_add(limits.leg_deadline));

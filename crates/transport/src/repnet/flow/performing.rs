@@ -168,7 +168,7 @@ impl Flow {
             }
         }
         // A server never drops a slow connection.
-        // It slows down its application until the slower connection accepts bytes.
+        // The server slows down its application until the slower connection accepts bytes.
         // The client may also drop that connection.
         if self.state() != State::DupConn || self.role() == Role::Server {
             return;
@@ -210,7 +210,7 @@ impl Flow {
     /// In the direction from the peer, the lag is the number of bytes that only the other connection has delivered.
     /// In our direction, it is the number of bytes that wait for this connection, if fewer bytes wait for the other.
     /// A connection that is ahead in the direction from the peer has no lag.
-    /// Without it the application would wait for the other. So at most one connection lags.
+    /// Without this connection the application would wait for the other. So at most one connection lags.
     fn lag(&self, leg: Leg) -> u64 {
         let both = Leg::ALL.iter().all(|leg| self.leg(*leg) == LegState::Live);
         let (own, other) = (self.counts(leg), self.counts(leg.other()));

@@ -196,7 +196,7 @@ impl Flow {
         let goes_on = !self.peer_finished() && !self.count.ending;
         let carried = self.leg(other) == LegState::Live && self.behind(other) == 0;
         // The connection may join if the flow has no second connection yet.
-        // It may also replace a second connection that the client has dropped.
+        // A connection may also replace a second connection that the client has dropped.
         let has_place = self.state() == State::Chosen || self.leg(leg) != LegState::Gone;
         self.mode() == Mode::RepFlow && stands && goes_on && carried && has_place
     }

@@ -59,7 +59,7 @@ pub struct ScdpHeader {
     /// With SYN and in an offer: number of hosts that send symbols of the object.
     pub senders: u16,
     /// With SYN and in an offer: number of this sender among the senders.
-    /// Its symbols have identifiers that are equal to this number modulo `senders`.
+    /// The sender's symbols have identifiers that are equal to this number modulo `senders`.
     pub share: u16,
 }
 

@@ -1,5 +1,5 @@
 //! Limits for values that peers send.
-//! They limit the memory of a host and its work per packet, even if a peer is faulty or hostile.
+//! The limits bound the memory of a host and its work per packet, even if a peer is faulty or hostile.
 
 use crate::config::{ConfigError, check, within};
 use alloc::collections::BTreeMap;
@@ -9,7 +9,7 @@ use tailcut_units::HostId;
 pub(crate) const MAX_WINDOW: u32 = 4_096;
 
 /// Largest distance of a requested block from the receiver's first incomplete block.
-/// It limits the state that a sender keeps for each receiver.
+/// This distance limits the state that a sender keeps for each receiver.
 pub(crate) const MAX_AHEAD: u32 = 65_536;
 
 /// Value that replaces the number of complete blocks, for a receiver that needs no more symbols.
@@ -31,7 +31,7 @@ pub struct Limits {
     /// Largest number of hosts that send symbols of one object.
     pub senders: u16,
     /// Largest number of symbols that a sender pushes, at most 4,096.
-    /// It is also the largest number of open blocks at the start of a session.
+    /// At most this number of blocks is open at the start of a session.
     pub pushed: u32,
     /// Largest number of open sessions in which this host receives. At the limit, the host rejects new sessions.
     pub sessions: u32,

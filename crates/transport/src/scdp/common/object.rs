@@ -7,7 +7,7 @@ use crate::Share;
 const MAX_BLOCK: u64 = 56_403;
 
 /// Object that consists of source blocks of nearly equal size.
-/// Its source symbols also have an index in the whole object, in the order of the blocks.
+/// The source symbols also have an index in the whole object, in the order of the blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Object {
     length: u64,
@@ -21,7 +21,7 @@ pub struct Object {
 
 impl Object {
     /// Returns an object of `length` bytes.
-    /// Its symbols have at most `symbol` bytes, and its blocks at most `block_symbols` symbols.
+    /// The symbols have at most `symbol` bytes, and the blocks at most `block_symbols` symbols.
     /// Returns `None` if a parameter is 0, or if the object would need more than 2^32 blocks.
     /// Also returns `None` if a block would be larger than RFC 6330 allows.
     pub fn new(length: u64, symbol: u32, block_symbols: u32) -> Option<Self> {
@@ -94,7 +94,7 @@ impl Object {
     /// Returns the number of bytes in all blocks before `block`.
     pub fn bytes_before(&self, block: u32) -> u64 {
         // The product counts the last symbol as full.
-        // It may exceed the length of the object, and even the range of 64 bits.
+        // The product may exceed the length of the object, and even the range of 64 bits.
         let bytes = self
             .first_index(block)
             .saturating_mul(u64::from(self.symbol));
@@ -126,7 +126,7 @@ impl Object {
         }
     }
     /// Returns the number of symbols that a sender with a window of `most` pushes.
-    /// These are the source symbols that it sends, but at least 1 and at most `most`.
+    /// The number is the sender's number of source symbols, but at least 1 and at most `most`.
     /// The loop has at most `most` steps.
     pub(crate) fn window(&self, share: Share, most: u32) -> u32 {
         let mut own = 0u32;
@@ -140,7 +140,7 @@ impl Object {
         own.max(1)
     }
     /// Returns the symbols that a sender pushes, as pairs of block and count.
-    /// These are its source symbols, in ascending order.
+    /// The sender pushes its source symbols in ascending order.
     /// If it has too few source symbols, it also pushes repair symbols of the first block.
     /// The iterator has at most `window` steps, for any size of the object.
     pub(crate) fn pushes(self, share: Share, window: u32) -> impl Iterator<Item = (u32, u32)> {

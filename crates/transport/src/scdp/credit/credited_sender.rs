@@ -388,7 +388,7 @@ impl CreditedSender {
     }
 
     /// Returns the requests of a pull.
-    /// They have this order: the first block with assigned symbols, unreported changes, stale blocks, and other blocks.
+    /// Order of requests: the first block with assigned symbols, unreported changes, stale blocks, and other blocks.
     /// Within each group, the blocks take turns.
     fn wants(&mut self, first: u32) -> [Want; WANTS] {
         let mut wants = [Want::NONE; WANTS];

@@ -134,7 +134,7 @@ impl CreditDemand {
         for receiver in self.receivers.open() {
             let held = self.receivers.holds_up(receiver);
             // The sender waits for a receiver without credit.
-            // The exception is a receiver that has requested all that it needs (FIN).
+            // But it does not wait for a receiver that has requested all that it needs (FIN).
             if held && !self.told[receiver].fin {
                 return None;
             }

@@ -50,7 +50,7 @@ impl<C: Codec> Host<C> {
     }
 
     /// Returns the flow of a segment with these addresses, if this host receives the flow.
-    /// Also returns the number of its open or complete blocks, counted from the first.
+    /// Also returns the number of the flow's open or complete blocks, counted from the first.
     /// The driver need not keep symbols of other blocks.
     /// The driver calls this function after the segment was processed.
     pub fn receiving(&self, arrived: &FiveTuple) -> Option<(FlowId, u32)> {

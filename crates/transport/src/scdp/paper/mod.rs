@@ -19,7 +19,7 @@
 //! - The window is also an option of SYN symbols, because the receiver needs the number of pushed symbols.
 //!   If the window is larger than the first block, the remaining symbols belong to the next block.
 //! - The receiver counts requests instead of arrivals.
-//!   It pulls while it needs more symbols and less than a window of requested symbols is pending.
+//!   The receiver pulls while it needs more symbols and less than a window of requested symbols is pending.
 //!   Without loss of headers, the result is the same as in the paper.
 //!   K source symbols, a window w and an overhead o need K - w pulls.
 //!   Each header adds one pull, and the first header adds o more.

@@ -219,7 +219,7 @@ impl Receiver {
     }
 
     /// Returns a block with symbols that are assigned to a late source, and the position of that source.
-    /// It applies when all needed symbols are assigned.
+    /// The search applies when all needed symbols are assigned.
     fn overdue(&self, now: Time) -> Option<(usize, usize)> {
         let patience = self.patience()?;
         let is_behind = |line: &&CreditedSender| line.is_behind(now, patience);
@@ -349,7 +349,7 @@ impl Receiver {
         };
         let room = window.saturating_sub(self.lines[at].credits.in_flight() + credits);
         // The window may grow only while it limits the receiver.
-        // It counts as full if it admits less than a batch, because then no pull leaves (`has_room`).
+        // The window counts as full if it admits less than a batch, because then no pull leaves (`has_room`).
         let limited = is_held && (room < batch || credits >= paced);
         let first = self.first;
         let header = self.lines[at].pull(now, first, (credits, renewed, limited));

@@ -10,8 +10,9 @@ use alloc::vec::Vec;
 use tailcut_units::Time;
 
 impl Receiver {
-    /// Returns whether a pull may be sent. Either symbols are needed, and a source has less than its window pending.
-    /// Or symbols are late, and another source can replace them.
+    /// Returns whether a pull may be sent.
+    /// This is so if symbols are needed, and a source has less than its window pending.
+    /// A pull may also be sent if symbols are late, and another source can replace them.
     #[inline]
     pub(crate) fn can_pull(&self, now: Time) -> bool {
         if self.complete {
@@ -77,7 +78,7 @@ impl Receiver {
     }
 
     /// Returns the criteria for late sources, if there are several.
-    /// Each may take twice the answer time of the fastest source.
+    /// Each source may take twice the answer time of the fastest source.
     fn judge(&self, now: Time) -> Option<Judge> {
         let answers_in = self.sources.iter().filter_map(Source::answers_in);
         let fastest = answers_in.min()?;

@@ -156,7 +156,7 @@ impl Receiver {
     }
 
     /// Counts symbols of the newly opened block at `place`.
-    /// They were sent to the group while the window did not admit the block.
+    /// These symbols were sent to the group while the window did not admit the block.
     pub(super) fn count_missed(&mut self, place: usize) {
         let number = self.first + place as u32;
         let missed = self.reader.as_mut().map(|reader| &mut reader.missed);

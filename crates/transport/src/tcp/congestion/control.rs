@@ -39,7 +39,8 @@ pub struct Ack {
     /// The window must also be the limit of the sender, and not the application or the NIC (RFC 9438, 5.8; RFC 7661).
     pub may_grow: bool,
     /// Largest number of bytes that one ACK adds in slow start (the limit L of RFC 3465).
-    /// It is two segments, or one segment after a timeout. With `u64::MAX` all acknowledged bytes count, as in Linux.
+    /// The limit is two segments, or one segment after a timeout.
+    /// With `u64::MAX` all acknowledged bytes count, as in Linux.
     /// Bytes above `ssthresh` then count for congestion avoidance.
     pub slow_start_limit: u64,
     /// Smoothed round-trip time; zero before the first sample.

@@ -30,7 +30,7 @@ pub struct Cubic {
     /// Fraction of a byte by which the exact window exceeds the integer window.
     fraction: f64,
     /// Fraction of the window that remained after the last congestion.
-    /// It is [`BETA`], unless another controller passes another fraction to `on_congestion`.
+    /// The fraction is [`BETA`], unless another controller passes another fraction to `on_congestion`.
     kept: f64,
     /// Start of the current stage of congestion avoidance; `Time::MAX` outside such a stage.
     epoch: Time,
@@ -85,7 +85,7 @@ impl Cubic {
     fn back_off(&mut self, window: &mut Window, congested: &Congested, kept: f64) {
         let cwnd = window.cwnd as f64 / congested.mss as f64;
         // Fast convergence (4.7): a flow that backs off below its old maximum probably has a new competitor.
-        // So its new maximum is lower than its current window.
+        // So the flow's new maximum is lower than its current window.
         self.w_max = if cwnd < self.w_max {
             cwnd * (1.0 + kept) / 2.0
         } else {
@@ -141,7 +141,7 @@ impl CongestionControl for Cubic {
             self.w_est.max(cwnd)
         } else {
             // The target is the window one round trip later (4.4).
-            // It is at most 1.5 windows, so that a window grows no faster than in slow start.
+            // The target is at most 1.5 windows, so that a window grows no faster than in slow start.
             let target = self.w_cubic(seconds + ack.srtt.as_secs_f64());
             cwnd + (target.clamp(cwnd, 1.5 * cwnd) - cwnd) / cwnd * acked
         };

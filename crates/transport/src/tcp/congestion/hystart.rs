@@ -3,14 +3,14 @@
 //! Since 5.6 it counts microseconds.
 //!
 //! HyStart ends slow start before a loss.
-//! It is active while the window is at least 16 segments, and ends slow start in two cases.
+//! HyStart is active while the window is at least 16 segments, and ends slow start in two cases.
 //! First, the ACKs of a round arrive as a train for at least half of the minimum round-trip time.
 //! Second, the minimum of the first eight round trips of a round exceeds the overall minimum by more than a margin.
 //! The margin is a sixteenth of the overall minimum, at least 2 and at most 16 ticks.
 //!
 //! With the clock in microseconds, the train must last longer than half of a sum.
 //! The sum is the minimum round-trip time plus the time in which the sender sends 256 KB (at most 1 ms).
-//! The reason is that ACKs of large segments arrive in bursts.
+//! The sum contains this time, because ACKs of large segments arrive in bursts.
 //! The margin of the round trips is an eighth of the minimum, at least 4 ms and at most 16 ms.
 //! So the second case ends slow start only if the round trip grows by more than 4 ms.
 //!
@@ -20,7 +20,7 @@
 //!
 //! Deviations
 //! - Linux 2.6.39 to 5.5 use milliseconds, with an eighth of a millisecond for round trips.
-//!   They require more than half of the round trip, and a margin of 4 to 16 ms.
+//!   These versions require more than half of the round trip, and a margin of 4 to 16 ms.
 //!   The nearest setting here is a clock of 1 ms.
 //! - The rate at which the sender sends is twice the window in a round trip.
 //!   This is as in Linux while the window is below half of `ssthresh`.

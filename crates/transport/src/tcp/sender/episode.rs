@@ -1,5 +1,5 @@
 //! State of loss recovery of one connection.
-//! It contains those counters of Linux's `tcp_sock` that only a connection with losses needs.
+//! The state contains those counters of Linux's `tcp_sock` that only a connection with losses needs.
 //! The sources are RFC 8985 (RACK and TLP), RFC 6937 (PRR), RFC 5682 (F-RTO) and RFC 3708 (undo by DSACK).
 
 use super::flight::{Mark, Sent};

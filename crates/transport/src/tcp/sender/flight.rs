@@ -145,8 +145,9 @@ impl Flight {
         }
     }
 
-    /// Returns whether the next new segment sets the timer. It does so if nothing is in flight.
-    /// It also does so if one segment is in flight and the probe timer runs. That timer includes the delay of an ACK.
+    /// Returns whether the next new segment sets the timer. A segment sets the timer if nothing is in flight.
+    /// A segment also sets the timer if one segment is in flight and the probe timer runs.
+    /// That timer includes the delay of an ACK.
     /// With more segments in flight a transmission only moves the probe to a later time.
     /// `on_other_timer` computes this time when the timer expires.
     #[inline]

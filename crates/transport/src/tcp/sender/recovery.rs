@@ -33,7 +33,7 @@ impl Sender {
             return true;
         }
         // This is a partial ACK, so the next segment is lost too. The window shrinks by the acknowledged bytes.
-        // It grows by one segment for the retransmission (RFC 6582, 3.2, step 3).
+        // Then the window grows by one segment for the retransmission (RFC 6582, 3.2, step 3).
         self.resend_first = true;
         self.window.cwnd = self.window.cwnd.saturating_sub(acked);
         if acked >= mss {

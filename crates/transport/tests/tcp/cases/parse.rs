@@ -17,7 +17,7 @@ pub struct Case {
 }
 
 /// Settings of the TCP stack under test. The defaults are as in Linux.
-/// Exceptions are the segment size, the congestion control and the restart after idle times.
+/// Only the following defaults differ: the segment size, the congestion control and the restart after idle times.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// Bytes of a segment.

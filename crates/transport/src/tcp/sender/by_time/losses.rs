@@ -43,7 +43,7 @@ impl Sender {
             let newer = (sent.at, end) >= episode.rack.newest;
             if newer && !sent.has(Mark::EVER_RESENT) {
                 // Later segments were first sent after this segment.
-                // So they are newer too, even if they were sent again.
+                // So the later segments are newer too, even if they were sent again.
                 break;
             }
             if newer || waits || sent.has(Mark::SACKED) {
