@@ -1,5 +1,5 @@
-//! Two classes by flow size:
-//! the "ideal" two-priority QoS scheme with which HULL is compared (slides of the HULL paper, NSDI 2012).
+//! Two classes by flow size.
+//! HULL is compared with this "ideal" two-priority QoS scheme (slides of the paper, NSDI 2012).
 //! Small flows precede large flows at every switch, because the hosts have the flow sizes in advance and set the class.
 //! The transport is unchanged TCP.
 //!

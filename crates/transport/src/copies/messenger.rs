@@ -114,8 +114,7 @@ impl<T: Streams> Messenger<T> {
                 Some(number) => self.at_server(number, event),
             }
         }
-        // These copies are removed after the loop,
-        // because the batch may contain a later event that the answer is complete.
+        // These copies are removed after the loop. The batch may contain a later event that the answer is complete.
         for number in refused {
             self.dropped.remove(&number);
         }

@@ -1,5 +1,6 @@
-//! NDP (Handley et al., "Re-architecting datacenter networks and stacks for low latency and high performance",
-//! SIGCOMM 2017). A sender pushes its first window at line rate, without a handshake.
+//! NDP (Handley et al., SIGCOMM 2017).
+//! The paper is "Re-architecting datacenter networks and stacks for low latency and high performance".
+//! A sender pushes its first window at line rate, without a handshake.
 //! Switches trim packets that do not fit into their queues.
 //! After the first window, the receiver pulls packets at the rate of its link.
 //!

@@ -66,8 +66,8 @@ pub(crate) struct Sender {
     back_off: u32,
     /// Number of the lowest packet in flight.
     oldest: Option<u64>,
-    /// Start of the timer of the packet `oldest`: its departure,
-    /// or the time when it became the lowest packet in flight.
+    /// Start of the timer of the packet `oldest`.
+    /// The timer starts when the packet leaves, or when it becomes the lowest packet in flight.
     oldest_since: Time,
     heard_at: Time,
     pub(crate) stats: FlowStats,

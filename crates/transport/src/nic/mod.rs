@@ -1,7 +1,7 @@
 //! Functions of a NIC between a host's transport and its link, as layers over any [`Transport`](crate::Transport).
 //!
-//! - [`Paced`]: HULL's pacer (Alizadeh et al., "Less is more:
-//!   trading a little bandwidth for ultra-low latency in the data center", NSDI 2012, section 4).
+//! - [`Paced`]: HULL's pacer (Alizadeh et al., NSDI 2012, section 4).
+//!   The paper is "Less is more: trading a little bandwidth for ultra-low latency in the data center".
 //!   Large flows that meet congestion pass through one token bucket per host. All other flows bypass the token bucket.
 //! - [`Coalesced`]: receive interrupt coalescing. The host receives segments in batches.
 //!   The network stack may merge the segments of a batch before TCP receives them (GRO).

@@ -1,5 +1,5 @@
-//! Endpoint of pFabric (Alizadeh et al., "pFabric: minimal near-optimal datacenter transport",
-//! SIGCOMM 2013, section 4.2).
+//! Endpoint of pFabric (Alizadeh et al., SIGCOMM 2013, section 4.2).
+//! The paper is "pFabric: minimal near-optimal datacenter transport".
 //! The rate control is simple, because the switches schedule and drop packets by the remaining size of their flows.
 //!
 //! - A flow starts without a handshake, with a window of about the bandwidth-delay product.

@@ -1,5 +1,5 @@
-//! PIAS (Bai et al., "Information-agnostic flow scheduling for commodity data centers", NSDI 2015):
-//! DCTCP whose packets have a priority class. The class depends on the number of bytes that the flow has sent.
+//! PIAS (Bai et al., "Information-agnostic flow scheduling for commodity data centers", NSDI 2015).
+//! PIAS is DCTCP whose packets have a priority class. The class depends on the number of bytes that the flow has sent.
 //! Switches have strict priority and one ECN threshold per port.
 //! So short flows finish in the high classes, although no host knows flow sizes in advance.
 //!

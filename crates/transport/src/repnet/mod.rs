@@ -1,5 +1,6 @@
-//! RepNet: RepFlow and RepSYN as a layer above TCP ("RepNet: Cutting Tail Latency in Data Center Networks
-//! with Flow Replication", sections II-C and III; RepFlow: INFOCOM 2014).
+//! RepNet: RepFlow and RepSYN as a layer above TCP.
+//! The paper is "RepNet: Cutting Tail Latency in Data Center Networks with Flow Replication" (sections II-C and III).
+//! RepFlow is from INFOCOM 2014.
 //!
 //! A short flow opens two connections that differ only in the destination port.
 //! So ECMP may send them along different paths.

@@ -1,7 +1,8 @@
-//! SCDP: transfer of objects with a rateless code ("SCDP:
-//! Systematic Rateless Coding for Efficient Data Transport in Data Centres", section IV).
-//! An object is divided into blocks, and each block is encoded into symbols with a systematic rateless code (RaptorQ,
-//! RFC 6330). Every symbol of a block helps to decode the block, so no symbol is retransmitted.
+//! SCDP: transfer of objects with a rateless code.
+//! The paper is "SCDP: Systematic Rateless Coding for Efficient Data Transport in Data Centres" (section IV).
+//! An object is divided into blocks.
+//! Each block is encoded into symbols with a systematic rateless code (RaptorQ, RFC 6330).
+//! Every symbol of a block helps to decode the block, so no symbol is retransmitted.
 //!
 //! Two modes share objects, blocks, codecs and hosts:
 //!

@@ -1,5 +1,6 @@
-//! Tests of every transport with arbitrary sequences of submit, deliver, drop, duplicate, reorder, mark, trim, return
-//! and timeout. Every flow completes exactly once with all its bytes, no timer is in the past, and no state remains.
+//! Tests of every transport with arbitrary sequences of operations.
+//! The operations are submit, deliver, drop, duplicate, reorder, mark, trim, return and timeout.
+//! Every flow completes exactly once with all its bytes, no timer is in the past, and no state remains.
 
 use crate::operations::{Cargo, Flow, Subject, check, operations, subject};
 use crate::watched::watched;

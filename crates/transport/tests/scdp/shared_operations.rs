@@ -1,7 +1,9 @@
-//! Tests of SCDP's transfers with several ends, with arbitrary sequences of submit, deliver, drop, duplicate, reorder,
-//! trim and timeout. Every receiver completes exactly once, with enough different symbols of every block.
-//! No two senders of an object send the same symbol, and no state remains. In credit mode, at every arrival,
-//! every symbol that a receiver has requested from a sender has arrived, is lost, or is in flight.
+//! Tests of SCDP's transfers with several ends, with arbitrary sequences of operations.
+//! The operations are submit, deliver, drop, duplicate, reorder, trim and timeout.
+//! Every receiver completes exactly once, with enough different symbols of every block.
+//! No two senders of an object send the same symbol, and no state remains.
+//! In credit mode, every symbol that a receiver has requested from a sender has arrived, is lost, or is in flight.
+//! This holds at every arrival.
 
 use crate::passing::{self, Passing, World as _};
 use proptest::prelude::*;

@@ -88,8 +88,8 @@ impl Flow {
                     self.commands.push_back(Command::Fail(cause));
                 }
                 Action::Bury => self.commands.push_back(Command::Bury),
-                // The count of the connection starts where the archive begins,
-                // so the driver sends it the archived data.
+                // The count of the connection starts where the archive begins.
+                // So the driver sends it the archived data.
                 Action::ReplayArchive => {}
             }
         }

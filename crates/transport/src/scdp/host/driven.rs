@@ -20,8 +20,8 @@ impl<C: Codec> Host<C> {
         self.is_vouched = false;
     }
 
-    /// Returns the number of sessions in which no requested symbol has arrived yet. When this number reaches
-    /// [`Limits::half_open`](crate::scdp::Limits::half_open), only [`on_vouched`](Self::on_vouched) opens new sessions.
+    /// Returns the number of sessions in which no requested symbol has arrived yet.
+    /// At [`Limits::half_open`](crate::scdp::Limits::half_open), only [`on_vouched`](Self::on_vouched) opens sessions.
     pub fn half_open(&self) -> usize {
         self.census.half_open as usize
     }
@@ -77,8 +77,8 @@ impl<C: Codec> Host<C> {
         receiver?.balance(segment)
     }
 
-    /// Sets the first number for flows that this host receives after this call. The host numbers these flows itself,
-    /// and [`Event::Opened`](crate::Event::Opened) reports each number with the origin of the flow.
+    /// Sets the first number for flows that this host receives after this call. The host numbers these flows itself.
+    /// [`Event::Opened`](crate::Event::Opened) reports each number with the origin of the flow.
     /// Without this call, a flow keeps the number from its sender, and independent senders may use the same number.
     pub fn name_incoming(&mut self, first: FlowId) {
         self.table.directory.name_incoming(first);
