@@ -328,7 +328,7 @@ impl Connection {
                 self.receiver.on_twice_reported();
             }
             Arrival::FilledHole => self.ack_in_order(now, shared),
-            // Each out-of-order or duplicate segment gets an ACK at once, because the sender counts duplicate ACKs (RFC 5681, 4.2).
+            // Segments that are out of order or repeated get an ACK at once, for the duplicate ACKs of RFC 5681, 4.2.
             Arrival::OutOfOrder | Arrival::Duplicate => {
                 self.push_ack(now, shared);
                 self.receiver.on_twice_reported();
