@@ -1,5 +1,5 @@
-//! Cost of TCP between two hosts without loss: CPU time per data segment. The time includes sending and receiving the
-//! segment, and a part of an ACK.
+//! Cost of TCP between two hosts without loss: CPU time per data segment.
+//! The time includes sending and receiving the segment, and a part of an ACK.
 //!
 //! `cargo run --release -p tailcut-transport --example tcp_pair -- 10000000`
 
@@ -9,7 +9,7 @@ use tailcut_transport::tcp::{Congestion, Host, TcpConfig};
 use tailcut_transport::{Message, PathPin, Replication, Segment, Transport};
 use tailcut_units::{Duration, FlowId, HostId, Time};
 
-/// Number of segments in all windows together. This number fills the pipe.
+/// Number of segments in all windows together, enough to fill the pipe.
 const WINDOW: u64 = 192;
 /// Duration of a full segment at 10 Gb/s.
 const STEP: Duration = Duration::from_ns(1_230);
@@ -67,7 +67,7 @@ fn measure(name: &str, congestion: &Congestion, connections: u32, segments: u64)
     );
 }
 
-/// Passes segments until no segment is left: one per step in each direction, in order.
+/// Passes segments in order, one per step in each direction, until no segment is left.
 fn run(hosts: &mut [Host; 2]) -> (u64, u64) {
     let mut pipes: [VecDeque<(Time, Segment)>; 2] = [VecDeque::new(), VecDeque::new()];
     let mut counts = [0, 0];

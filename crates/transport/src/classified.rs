@@ -1,5 +1,5 @@
-//! Classes of flows. The size of a flow or the application chooses the class. [`Classified`] is a layer over any
-//! transport: it sets the class of each segment when the segment leaves.
+//! Classes of flows. The size of a flow or the application chooses the class.
+//! [`Classified`] is a layer over any transport: it sets the class of each segment when the segment leaves.
 
 use crate::copies::{CopyOrder, NotCarried};
 use crate::{Event, FlowStats, Message, NotShared, Part, Segment, Transport};
@@ -14,16 +14,14 @@ const LOW: u8 = 1;
 #[derive(Debug)]
 pub struct Classified<T> {
     inner: T,
-    /// Size limit in bytes: flows below it keep their class, other flows start in the lower class. `None`:
-    /// all flows keep their class.
+    /// Size limit in bytes. Smaller flows keep their class, and other flows start in the lower class. `None`: no limit.
     small_below: Option<u64>,
     /// Classes that the application has set, for flows of this host that have not ended.
     classes: BTreeMap<FlowId, u8>,
 }
 
 impl<T> Classified<T> {
-    /// Wraps `inner`: flows of fewer than `small_below` bytes keep their class, and other flows start in the lower
-    /// class.
+    /// Wraps `inner`. Flows of fewer than `small_below` bytes keep their class. Other flows start in the lower class.
     pub const fn new(inner: T, small_below: u64) -> Self {
         Self {
             inner,

@@ -77,8 +77,8 @@ pub(crate) fn no_shorter(
     check(key, found, found >= least, format!("at least {other}"))
 }
 
-/// Returns an error unless `port` is valid as the port of a host: the port and the next two ports must be below the
-/// ports of `outgoing` flows or connections.
+/// Returns an error unless `port` is valid as the port of a host.
+/// The port and the next two ports must be below the ports of `outgoing` flows or connections.
 pub(crate) fn service_port(port: u16, outgoing: &str) -> Checked {
     let below = format!(", below the ports of outgoing {outgoing}");
     within("port", port, 1..=32_765, &below)

@@ -6,19 +6,20 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use tailcut_units::{FiveTuple, FlowId, Rate, Time};
 
-/// Transport of one host. Its methods belong to three groups: the application (`submit`, `poll_event`), the network
-/// (`on_segment`, `poll_transmit`) and the clock (`on_timeout`, `next_timeout`).
+/// Transport of one host. Its methods belong to three groups. The application calls `submit` and `poll_event`.
+/// The network calls `on_segment` and `poll_transmit`. The clock calls `on_timeout` and `next_timeout`.
 ///
-/// After each input the driver calls `poll_transmit` while the NIC accepts segments. Then it calls `poll_event` until
-/// the result is `None`, and reads `next_timeout` again. `now` never decreases.
+/// After each input the driver calls `poll_transmit` while the NIC accepts segments.
+/// Then the driver calls `poll_event` until the result is `None`, and reads `next_timeout` again.
+/// `now` never decreases.
 pub trait Transport {
     /// Sends `message` as one flow.
     fn submit(&mut self, now: Time, message: Message);
     /// Starts the part of this host in a transfer with several senders or receivers.
     ///
     /// # Errors
-    /// The design does not support such transfers. The application must then send to each receiver, or fetch from each
-    /// sender, in separate flows.
+    /// The design does not support such transfers.
+    /// The application must then send to each receiver, or fetch from each sender, in separate flows.
     fn take_part(&mut self, _now: Time, _part: Part<'_>) -> Result<(), NotShared> {
         Err(NotShared)
     }
@@ -29,39 +30,42 @@ pub trait Transport {
     fn carry(&mut self, _now: Time, _order: CopyOrder) -> Result<(), NotCarried> {
         Err(NotCarried)
     }
-    /// Cancels a flow that this host sends: data that has not left is never sent. Returns the cost of the flow, and no
-    /// event follows. Returns `None` if no such flow is open, or if the design cannot cancel flows. TCP sends a reset
-    /// to the receiver. With other transports the receiver drops the flow after a timeout.
+    /// Cancels a flow that this host sends: data that has not left is never sent.
+    /// Returns the cost of the flow, and no event follows.
+    /// Returns `None` if no such flow is open, or if the design cannot cancel flows. TCP sends a reset to the receiver.
+    /// With other transports the receiver drops the flow after a timeout.
     fn cancel(&mut self, _now: Time, _flow: FlowId) -> Option<FlowStats> {
         None
     }
-    /// Sets the class of all later segments of a flow that this host sends. Class 0 is the highest. Transports choose
-    /// classes themselves and ignore this call. The layer [`Classified`](crate::Classified) applies it.
+    /// Sets the class of all later segments of a flow that this host sends. Class 0 is the highest.
+    /// Transports choose classes themselves and ignore this call.
+    /// The layer [`Classified`](crate::Classified) applies it.
     fn reprioritise(&mut self, _now: Time, _flow: FlowId, _class: u8) {}
-    /// Changes the total rate of the links of this host. The driver calls this method when the rate changes during a
-    /// run, and then polls as after any other input. `overhead` is the number of bytes of a segment on the wire in
-    /// addition to its payload. Transports that pace by the rate of the link use the new rate. Other transports ignore
-    /// the call.
+    /// Changes the total rate of the links of this host.
+    /// The driver calls this method when the rate changes during a run, and then polls as after any other input.
+    /// `overhead` is the number of bytes of a segment on the wire in addition to its payload.
+    /// Transports that pace by the rate of the link use the new rate. Other transports ignore the call.
     fn set_line_rate(&mut self, _now: Time, _rate: Rate, _overhead: u32) {}
     /// Handles a segment that the network delivered to this host.
     fn on_segment(&mut self, now: Time, segment: Segment);
-    /// Runs the timers that are due. The driver calls this method at or after `next_timeout`. An early call does
-    /// nothing.
+    /// Runs the timers that are due. The driver calls this method at or after `next_timeout`.
+    /// An early call does nothing.
     fn on_timeout(&mut self, now: Time);
-    /// Returns the next segment for the NIC, or `None` if there is nothing to send. The driver calls this method only
-    /// when the NIC can start to send at `now`. So the transport chooses among its flows at the last moment.
+    /// Returns the next segment for the NIC, or `None` if there is nothing to send.
+    /// The driver calls this method only when the NIC can start to send at `now`.
+    /// So the transport chooses among its flows at the last moment.
     fn poll_transmit(&mut self, now: Time) -> Option<Segment>;
-    /// Returns whether `poll_transmit` would return a segment. `true` may be wrong, but `false` is always right. This
-    /// method must be cheap, because drivers call it after every packet.
+    /// Returns whether `poll_transmit` would return a segment. `true` may be wrong, but `false` is always right.
+    /// This method must be cheap, because drivers call it after every packet.
     fn has_transmit(&self) -> bool;
     /// Returns the next event for the application, in order.
     fn poll_event(&mut self) -> Option<Event>;
-    /// Returns the time at which `on_timeout` must be called, if any. The time may be earlier than needed, but never
-    /// later.
+    /// Returns the time at which `on_timeout` must be called, if any.
+    /// The time may be earlier than needed, but never later.
     fn next_timeout(&self) -> Option<Time>;
-    /// Returns the cost so far of every flow that this host sends and that has no reported end. A driver needs these
-    /// costs if it stops before the flows end. The list includes answers to copies of requests, by
-    /// [`flow_of_copy`](crate::copies::flow_of_copy).
+    /// Returns the cost so far of every flow that this host sends and that has no reported end.
+    /// A driver needs these costs if it stops before the flows end.
+    /// The list includes answers to copies of requests, by [`flow_of_copy`](crate::copies::flow_of_copy).
     fn unfinished(&self) -> Vec<(FlowId, FlowStats)>;
 }
 
@@ -119,18 +123,19 @@ pub enum Event {
     Completed(FlowId),
     /// At the sender: every connection of the flow has ended. No more data of the flow is sent.
     Closed(FlowId, FlowStats),
-    /// At the sender: the flow has failed, because a handshake or data was retransmitted too often, or because the peer
-    /// reset every connection. A receiver reports this event too if it collects from several senders or reports blocks.
+    /// At the sender: the flow has failed.
+    /// A handshake or data was retransmitted too often, or the peer reset every connection.
+    /// A receiver reports this event too if it collects from several senders or reports blocks.
     Failed(FlowId, FlowStats),
     /// At a receiver that reports arrivals: number of bytes of the flow that have arrived in order.
     Arrived(FlowId, u64),
     /// At a receiver that reports blocks: this block is complete. Each block is reported once.
     Block(FlowId, BlockRange),
-    /// At a receiver of a transfer with several ends: its statistics. This event comes just before `Completed`. At a
-    /// receiver that collects from several senders it may also come before `Failed`.
+    /// At a receiver of a transfer with several ends: its statistics. This event comes just before `Completed`.
+    /// At a receiver that collects from several senders it may also come before `Failed`.
     Received(FlowId, Receipt),
-    /// At a receiver of a transfer with several ends, after `Completed`: a symbol has arrived too late. The symbol may
-    /// be trimmed.
+    /// At a receiver of a transfer with several ends, after `Completed`: a symbol has arrived too late.
+    /// The symbol may be trimmed.
     Late(FlowId),
     /// At the sender of a transfer with several receivers: this receiver delays the others.
     Straggling(FlowId, Straggler),

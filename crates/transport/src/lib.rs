@@ -1,8 +1,8 @@
 //! Transport endpoints as plain state. Endpoints receive their inputs and the time as arguments and never perform I/O.
 //! A driver owns the clock and the bytes, so the simulator and real sockets run the same code.
 //!
-//! Limits: this crate contains no switch, queue or link, and it allocates no payload. It returns no error for network
-//! input: it counts invalid input and drops it.
+//! Limits: this crate contains no switch, queue or link, and it allocates no payload.
+//! The crate returns no error for network input: it counts invalid input and drops it.
 #![no_std]
 
 extern crate alloc;

@@ -12,8 +12,8 @@ pub struct Segment {
     /// Flow of the application. For NDP, SCDP and pFabric this is the sender's number of the session, also in answers.
     /// Together with the addresses it identifies the session. TCP reads the flow only from a SYN.
     pub flow: FlowId,
-    /// Payload bytes; 0 for a pure ACK. The number exceeds the MSS only if the receiving host has merged several
-    /// segments.
+    /// Payload bytes; 0 for a pure ACK.
+    /// The number exceeds the MSS only if the receiving host has merged several segments.
     pub payload: u32,
     /// ECN field of the segment when it arrives or leaves.
     pub ecn: Ecn,
@@ -21,8 +21,8 @@ pub struct Segment {
     pub priority: u8,
     /// Path to which the flow is pinned.
     pub path: PathPin,
-    /// Rank for switches that order packets by rank: the packet with the lowest rank leaves first. For pFabric the rank
-    /// is the number of remaining bytes.
+    /// Rank for switches that order packets by rank: the packet with the lowest rank leaves first.
+    /// For pFabric the rank is the number of remaining bytes.
     pub rank: u32,
     /// Whether a switch may cut off the payload.
     pub trimmable: bool,

@@ -6,8 +6,9 @@ use tailcut_units::{Duration, FlowId, HostId};
 /// Part of one host in a transfer with several ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Part<'a> {
-    /// Sends an object to several receivers. The destination of the message is the address of a group that consists of
-    /// exactly these receivers. Each receiver reports [`Event::Completed`](crate::Event::Completed).
+    /// Sends an object to several receivers.
+    /// The destination of the message is the address of a group that consists of exactly these receivers.
+    /// Each receiver reports [`Event::Completed`](crate::Event::Completed).
     Spread {
         /// Object, as a message.
         message: Message,
@@ -16,13 +17,13 @@ pub enum Part<'a> {
         /// Policy for receivers that delay the others.
         stragglers: Stragglers,
     },
-    /// Receives an object from several senders, which all send to `port` of this host. This host reports
-    /// [`Event::Failed`](crate::Event::Failed) if no sender sends for too long.
+    /// Receives an object from several senders, which all send to `port` of this host.
+    /// This host reports [`Event::Failed`](crate::Event::Failed) if no sender sends for too long.
     Collect {
         /// Number of the transfer in the events of the receiver.
         flow: FlowId,
-        /// Port for this transfer only, at least 1,024. It differs from the port for incoming flows, and is below the
-        /// ports of outgoing flows.
+        /// Port for this transfer only, at least 1,024.
+        /// This port differs from the port for incoming flows, and is below the ports of outgoing flows.
         port: u16,
     },
     /// Sends some of the symbols of an object. Other senders send the other symbols.
@@ -36,8 +37,8 @@ pub enum Part<'a> {
     },
 }
 
-/// Symbols of each block that one of several senders may send: their identifiers divided by `of` leave the remainder
-/// `index`.
+/// Symbols of each block that one of several senders may send.
+/// The identifiers of these symbols divided by `of` leave the remainder `index`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Share {
     /// Remainder that selects the symbols of this sender, less than `of`.
@@ -67,12 +68,13 @@ impl Share {
     }
 }
 
-/// Policy of a sender for stragglers. A straggler is a receiver whose missing pulls stop the transmission to all
-/// receivers. Every policy reports each straggler once ([`Event::Straggling`](crate::Event::Straggling)).
+/// Policy of a sender for stragglers.
+/// A straggler is a receiver whose missing pulls stop the transmission to all receivers.
+/// Every policy reports each straggler once ([`Event::Straggling`](crate::Event::Straggling)).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stragglers {
-    /// Time for which the sender cannot transmit, more than 0. After this time the receivers that do not pull count as
-    /// stragglers.
+    /// Time for which the sender cannot transmit, more than 0.
+    /// After this time the receivers that do not pull count as stragglers.
     pub after: Duration,
     /// Action of the sender against stragglers.
     pub policy: StragglerPolicy,
@@ -105,13 +107,13 @@ pub struct Straggler {
 pub struct Receipt {
     /// Number of symbols that arrived, whole or trimmed.
     pub symbols: u32,
-    /// Number of wasted symbols among `symbols`: duplicates, and symbols of a block for which the receiver had enough
-    /// symbols.
+    /// Number of wasted symbols among `symbols`.
+    /// Wasted symbols are duplicates, and symbols of a block for which the receiver had enough symbols.
     pub in_vain: u32,
     /// Number of blocks that had to be decoded, because source symbols were missing.
     pub decoded: u32,
-    /// Bytes delivered to the application, counted from the start of the object: all bytes, unless the
-    /// transfer has failed.
+    /// Bytes delivered to the application, counted from the start of the object.
+    /// All bytes are delivered, unless the transfer has failed.
     pub bytes: u64,
 }
 

@@ -1,6 +1,7 @@
-//! Order of transmission within a host: strict priority between classes, and round robin within a class. A host thus
-//! treats its own packets like a switch with priorities. The classes follow the SCDP paper (section IV-A: symbols move
-//! to lower classes as bytes are sent) and PIAS (NSDI 2015, section 4).
+//! Order of transmission within a host: strict priority between classes, and round robin within a class.
+//! A host thus treats its own packets like a switch with priorities.
+//! In the SCDP paper, symbols move to lower classes as bytes are sent (section IV-A).
+//! The classes also follow PIAS (NSDI 2015, section 4).
 
 use crate::receiver_driven::MAX_THRESHOLDS;
 use alloc::collections::VecDeque;
@@ -8,8 +9,9 @@ use alloc::collections::VecDeque;
 /// Number of classes: the classes of demotion, and one lower class.
 const CLASSES: usize = MAX_THRESHOLDS + 2;
 
-/// Keys of sessions, connections or packets that wait to be sent. There are nine classes: the classes of
-/// [`Demotion`](crate::Demotion), and one lower class. A larger class number is taken modulo nine.
+/// Keys of sessions, connections or packets that wait to be sent.
+/// There are nine classes: the classes of [`Demotion`](crate::Demotion), and one lower class.
+/// A larger class number is taken modulo nine.
 #[derive(Debug)]
 pub struct Turns<K> {
     classes: [VecDeque<K>; CLASSES],

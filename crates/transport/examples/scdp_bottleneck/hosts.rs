@@ -69,8 +69,8 @@ pub fn bdp(mbit: u64, round_trip: Duration) -> f64 {
     mbit as f64 * 1e6 * round_trip.as_secs_f64() / 8.0 / PACKET as f64
 }
 
-/// Returns the buffer sizes of the sweep in packets: 0.5 to 4 times the bandwidth-delay product, and the buffers of
-/// home and office switches.
+/// Returns the buffer sizes of the sweep in packets.
+/// The sizes are 0.5 to 4 times the bandwidth-delay product, and the buffers of home and office switches.
 pub fn packets_of(mbit: u64, round_trip: Duration) -> Vec<usize> {
     let bdp = bdp(mbit, round_trip);
     let of_path = [0.5, 1.0, 2.0, 4.0].map(|times| (bdp * times).ceil() as usize);

@@ -7,8 +7,8 @@ use tailcut_units::{Duration, Time};
 /// Loss rates in percent.
 const LOSSES: [f64; 9] = [0.0, 0.1, 0.3, 1.0, 3.0, 5.0, 10.0, 20.0, 30.0];
 
-/// Returns the goodput in Mb/s of a transfer that takes about `seconds` at the rate of the link. Returns `None` if the
-/// transfer takes more than 1,000 times as long.
+/// Returns the goodput in Mb/s of a transfer that takes about `seconds` at the rate of the link.
+/// Returns `None` if the transfer takes more than 1,000 times as long.
 fn goodput(link: Link, seconds: f64, seed: u64) -> Option<f64> {
     let bytes = (link.rate.as_bps() as f64 / 8.0 * seconds) as u64;
     let mut world = Bottleneck::new(link, vec![scdp(0, &link), scdp(1, &link)], seed);
@@ -22,8 +22,8 @@ fn goodput(link: Link, seconds: f64, seed: u64) -> Option<f64> {
     None
 }
 
-/// Prints a line for one link. The line contains the goodput without loss. For each loss rate it contains the smallest
-/// and largest fraction of this goodput over all seeds.
+/// Prints a line for one link. The line contains the goodput without loss.
+/// For each loss rate it contains the smallest and largest fraction of this goodput over all seeds.
 fn line(mbit: u64, round_trip: Duration, queue: usize, seconds: f64, seeds: u64) {
     let ms = round_trip.as_secs_f64() * 1e3;
     let of_bars = mbit == 100 && (ms == 2.0 || ms == 20.0);

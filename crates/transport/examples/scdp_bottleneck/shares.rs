@@ -28,7 +28,7 @@ fn pair(pair: Pair, link: Link, span: f64, seed: u64) -> (f64, f64) {
         .collect();
     let mut world = Bottleneck::new(link, hosts, seed);
     let bytes = 1 << 40;
-    // From 0.1 to 5 s, depending on the seed.
+    // The second transfer starts 0.1 to 5 s after the first, depending on the seed.
     let gap = 0.1 * 50f64.powf(mix64(seed) as f64 / u64::MAX as f64);
     world.submit(0, message(1, 1, bytes));
     world.run_until(secs(gap));
@@ -40,9 +40,9 @@ fn pair(pair: Pair, link: Link, span: f64, seed: u64) -> (f64, f64) {
     (rate(of(1) - before), rate(of(2)))
 }
 
-/// Returns a ratio of rates, and the fraction of the link that both transfers use. The ratio is the rate of SCDP
-/// divided by the rate of CUBIC. For two transfers of one kind, it is the rate of the second transfer divided by the
-/// rate of the first.
+/// Returns a ratio of rates, and the fraction of the link that both transfers use.
+/// The ratio is the rate of SCDP divided by the rate of CUBIC.
+/// For two transfers of one kind, it is the rate of the second transfer divided by the rate of the first.
 fn ratio(of: Pair, link: Link, span: f64, seed: u64) -> (f64, f64) {
     let (first, second) = pair(of, link, span, seed);
     let used = (first + second) * 1e6 / link.rate.as_bps() as f64;
@@ -86,7 +86,7 @@ fn head() {
         "SCDP starts first or second. Own, Cubic: rate of the second divided by rate of the first transfer of one kind."
     );
     println!(
-        "Geometric mean (range) over seeds; share of the link in use. * marks links with a bound: 0.5 to 2."
+        "Geometric mean (range) over seeds; share of the link in use. Links with * must have ratios from 0.5 to 2."
     );
 }
 
@@ -126,8 +126,8 @@ pub fn cell(mbit: u64, ms: u64, queue: usize, seeds: u64) {
     line(mbit, Duration::from_ms(ms), queue, 60.0, seeds);
 }
 
-/// Runs sixteen transfers of one kind at once. Returns the smallest and the largest of their rates in Mb/s, and the
-/// percentage of dropped packets.
+/// Runs sixteen transfers of one kind at once.
+/// Returns the smallest and the largest of their rates in Mb/s, and the percentage of dropped packets.
 fn many(link: Link, seed: u64, host: impl FnMut(u32) -> Box<dyn Transport>) -> [f64; 3] {
     let mut world = hosts::crowd(link, 16, seed, host);
     world.run_until(secs(65.0));

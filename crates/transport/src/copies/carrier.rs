@@ -1,6 +1,7 @@
-//! Copies of requests over TCP. A host has one TCP endpoint per class. So the high class leaves the NIC before the low
-//! class, and switches read the class from every segment. Flows that are not requests are in the high class. If TCP
-//! itself has classes (PIAS), the high class uses them, and the low class is below all of them.
+//! Copies of requests over TCP. A host has one TCP endpoint per class.
+//! So the high class leaves the NIC before the low class, and switches read the class from every segment.
+//! Flows that are not requests are in the high class.
+//! If TCP itself has classes (PIAS), the high class uses them, and the low class is below all of them.
 
 use super::carry::{Carry, CopyChange, CopyEvent};
 use super::order::{Answer, Ask, End, copy_of_flow, flow_of_copy};
@@ -21,12 +22,13 @@ pub struct Carried {
     pub id: ConnectionId,
 }
 
-/// Transport for requests over TCP. Each copy of a request uses one connection: the client opens the connection and
-/// sends the request, and the server answers on it. A client that cancels a copy resets the connection, and switches
-/// purge the queued segments. As a [`Transport`] the carrier also sends flows that are not requests.
+/// Transport for requests over TCP. Each copy of a request uses one connection.
+/// The client opens the connection and sends the request, and the server answers on it.
+/// A client that cancels a copy resets the connection, and switches purge the queued segments.
+/// As a [`Transport`] the carrier also sends flows that are not requests.
 ///
-/// An open connection may change its class ([`set_class`](Carry::set_class)). Segments that have left keep their old
-/// class, so later segments may overtake them.
+/// An open connection may change its class ([`set_class`](Carry::set_class)).
+/// Segments that have left keep their old class, so later segments may overtake them.
 #[derive(Debug)]
 pub struct Carrier {
     classes: [Endpoint; 2],
@@ -69,8 +71,8 @@ impl Carrier {
         })
     }
 
-    /// Turns on reports of windows. When segments leave and arrive, the application of a server then receives its
-    /// window and the amount that it may write ([`CopyChange::Room`]).
+    /// Turns on reports of windows. The application of a server then gets a report when segments leave and arrive.
+    /// The report contains its window and the amount that it may write ([`CopyChange::Room`]).
     pub const fn tell_windows(&mut self) {
         self.tells_windows = true;
     }
@@ -101,8 +103,9 @@ impl Carrier {
         }
     }
 
-    /// Reports how much may be written on the connection that sends with `tuple`, after one of its segments has left or
-    /// arrived in `class`. Only the server of a copy gets this report, and only if it may write at least one byte.
+    /// Reports how many bytes may be written on the connection that sends with `tuple`.
+    /// One of its segments has left or arrived in `class`.
+    /// Only the server of a copy gets this report, and only if it may write at least one byte.
     fn tell_room(&mut self, class: u8, tuple: &FiveTuple) {
         if !self.tells_windows {
             return;
@@ -141,8 +144,9 @@ impl Carrier {
 impl Carry for Carrier {
     type Handle = Carried;
 
-    /// Opens a connection and sends a request on it. Further messages can [follow](Self::say) until
-    /// [`finish`](Self::finish) is called. Returns `None` if every port is in use.
+    /// Opens a connection and sends a request on it.
+    /// Further messages can [follow](Self::say) until [`finish`](Self::finish) is called.
+    /// Returns `None` if every port is in use.
     fn ask(&mut self, now: Time, ask: Ask) -> Option<Carried> {
         let class = ask.class.min(LOW);
         let (server, dst_port) = (ask.server, self.ports[usize::from(class)]);
@@ -218,9 +222,9 @@ impl Carry for Carrier {
     }
 }
 
-/// Returns the number of bytes that may be written on a connection, or `None` after the end of writing. This amount
-/// keeps the next segment or burst, and one more segment, ready to leave. So the connection never waits for the
-/// application.
+/// Returns the number of bytes that may be written on a connection, or `None` after the end of writing.
+/// This amount keeps the next segment or burst, and one more segment, ready to leave.
+/// So the connection never waits for the application.
 fn room(endpoint: &Endpoint, id: ConnectionId) -> Option<SendSpace> {
     let config = endpoint.config();
     let kept = u64::from(config.mss.max(config.lso_bytes)) + u64::from(config.mss);
@@ -284,8 +288,8 @@ impl Transport for Carrier {
         self.sort_events(now);
     }
 
-    /// Returns the next segment. Segments of the high class leave first. Resets are in the high class, because they
-    /// stop work.
+    /// Returns the next segment. Segments of the high class leave first.
+    /// Resets are in the high class, because they stop work.
     fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         for class in [HIGH, LOW] {
             if let Some(mut segment) = self.classes[usize::from(class)].poll_transmit(now) {

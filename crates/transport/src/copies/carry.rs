@@ -7,8 +7,8 @@ use core::fmt::Debug;
 use tailcut_requests::SendSpace;
 use tailcut_units::{FiveTuple, FlowId, HostId, Time, mix64};
 
-/// Returns the key by which a switch recognises the segments of a copy in one direction. Over TCP these are the
-/// segments of a connection, otherwise the segments of a flow. The key is never 0.
+/// Returns the key by which a switch recognises the segments of a copy in one direction.
+/// Over TCP these are the segments of a connection, otherwise the segments of a flow. The key is never 0.
 pub fn purge_key(segment: &Segment) -> u64 {
     match &segment.header {
         Header::Tcp(_) => key_of_connection(&segment.tuple),
@@ -16,8 +16,8 @@ pub fn purge_key(segment: &Segment) -> u64 {
     }
 }
 
-/// Returns the key of the segments that a cancelling segment purges along its path. They belong to the same copy in the
-/// opposite direction. Returns 0 for a segment that cancels nothing.
+/// Returns the key of the segments that a cancelling segment purges along its path.
+/// The purged segments belong to the same copy in the opposite direction. Returns 0 for a segment that cancels nothing.
 pub fn purges(segment: &Segment) -> u64 {
     let Some(number) = copy_of_flow(segment.flow) else {
         return 0;
@@ -54,8 +54,7 @@ pub enum CopyChange<H> {
     Accepted {
         /// Identifier of the copy at this end.
         handle: H,
-        /// Amount that the application may write, if windows are reported. `None`: the application may write the whole
-        /// answer.
+        /// Amount that the application may write. `None`: windows are not reported, and it may write the whole answer.
         room: Option<SendSpace>,
     },
     /// At the server, if messages keep their boundaries: another message of the client has arrived.
@@ -89,8 +88,8 @@ pub struct CopyEvent<H> {
     pub change: CopyChange<H>,
 }
 
-/// Transport of one host that also transfers copies of requests: a client sends copies, and a server answers them. As a
-/// [`Transport`] it sends flows that are not requests, in classes above the class of low copies.
+/// Transport of one host that also transfers copies of requests: a client sends copies, and a server answers them.
+/// As a [`Transport`] it sends flows that are not requests, in classes above the class of low copies.
 pub trait Carry: Transport {
     /// Identifier of one end of a copy.
     type Handle: Copy + Debug;

@@ -8,8 +8,8 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use tailcut_units::{FlowId, Rate, Time};
 
-/// Transport that executes orders about copies, and reports changes of copies as events. Orders and events contain the
-/// number of a copy. A host is either the client or the server of a copy, never both.
+/// Transport that executes orders about copies, and reports changes of copies as events.
+/// Orders and events contain the number of a copy. A host is either the client or the server of a copy, never both.
 #[derive(Debug)]
 pub struct CopyingHost<C: Carry> {
     inner: C,
@@ -56,8 +56,8 @@ impl<C: Carry> Transport for CopyingHost<C> {
     fn take_part(&mut self, now: Time, part: Part<'_>) -> Result<(), NotShared> {
         self.inner.take_part(now, part)
     }
-    /// Executes an order. An order about a copy that is not open on this host has no effect, because the copy may just
-    /// have ended.
+    /// Executes an order.
+    /// An order about a copy that is not open on this host has no effect, because the copy may just have ended.
     fn carry(&mut self, now: Time, order: CopyOrder) -> Result<(), NotCarried> {
         let (open, inner) = (&mut self.open, &mut self.inner);
         let handle = |number: u32| open.get(&number).map(|(_, handle)| *handle);

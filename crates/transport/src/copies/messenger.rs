@@ -1,5 +1,6 @@
-//! Copies of requests over transports whose flows are messages, such as NDP and SCDP. The request is one message to the
-//! server, and the answer is one message back. The answer can leave while the server still produces it.
+//! Copies of requests over transports whose flows are messages, such as NDP and SCDP.
+//! The request is one message to the server, and the answer is one message back.
+//! The answer can leave while the server still produces it.
 
 use super::carry::{Carry, CopyChange, CopyEvent};
 use super::order::{Answer, Ask, End, copy_of_flow, flow_of_copy, is_word, word_of_copy};
@@ -22,9 +23,10 @@ struct PendingRequest {
     unsaid: VecDeque<u64>,
 }
 
-/// Transport for requests over messages. Low copies are in a class below all other classes: at their hosts, in
-/// switches, and in the pulls of their receivers. A client that cancels a copy sends a message of the high class to the
-/// server, and requests no more of the answer. The server then stops at once.
+/// Transport for requests over messages.
+/// Low copies are in a class below all other classes: at their hosts, in switches, and in the pulls of their receivers.
+/// A client that cancels a copy sends a message of the high class to the server, and requests no more of the answer.
+/// The server then stops at once.
 #[derive(Debug)]
 pub struct Messenger<T> {
     inner: T,
@@ -112,8 +114,7 @@ impl<T: Streams> Messenger<T> {
                 Some(number) => self.at_server(number, event),
             }
         }
-        // These copies are removed only after the loop, because the same batch may contain a later event that the
-        // answer is complete.
+        // These copies are removed after the loop. The batch may contain a later event that the answer is complete.
         for number in refused {
             self.dropped.remove(&number);
         }

@@ -1,9 +1,9 @@
-//! Copies of requests (RANS) as flows of a transport. A client sends copies, a server answers them, and either end can
-//! cancel them. The crate `tailcut-requests` decides which copies exist.
+//! Copies of requests (RANS) as flows of a transport.
+//! A client sends copies, a server answers them, and either end can cancel them.
+//! The crate `tailcut-requests` decides which copies exist.
 //!
 //! - [`Carrier`]: each copy is one TCP connection. Every host has one TCP endpoint per class.
-//! - [`Messenger`]: a copy is one message to the server and one message back, over transports without
-//!   connections.
+//! - [`Messenger`]: a copy is one message to the server and one message back, over transports without connections.
 //! - [`CopyingHost`]: a host with a [`Carrier`] or a [`Messenger`], for copies and for other flows.
 
 mod carrier;

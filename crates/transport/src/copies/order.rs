@@ -123,8 +123,7 @@ pub enum CopyOrder {
 pub enum CopyNews {
     /// At the server: the copy has arrived and can be answered.
     Accepted {
-        /// Amount that the application may write, if windows are reported. `None`: the application may write the whole
-        /// answer.
+        /// Amount that the application may write. `None`: windows are not reported, and it may write the whole answer.
         room: Option<SendSpace>,
     },
     /// At the server, if messages keep their boundaries: another message of the client has arrived.
@@ -149,8 +148,8 @@ pub enum CopyNews {
     },
 }
 
-/// Error of a host that cannot transfer a copy: its design does not support copies of requests, or the host cannot
-/// accept this copy.
+/// Error of a host that cannot transfer a copy.
+/// The design of the host does not support copies of requests, or the host cannot accept this copy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("the host cannot carry this copy of a request")]
 pub struct NotCarried;

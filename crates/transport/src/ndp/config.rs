@@ -10,11 +10,13 @@ use tailcut_units::Duration;
 pub struct NdpConfig {
     /// Payload bytes of a full packet, 1 to 65,535. Default 1,460.
     pub mss: u32,
-    /// Number of packets that a sender pushes before the first pull, at least 1. Default 30 (NDP paper, section 6; the
-    /// SCDP paper's model has 12). A window below the bandwidth-delay product reduces throughput.
+    /// Number of packets that a sender pushes before the first pull, at least 1.
+    /// Default 30 (NDP paper, section 6; the SCDP paper's model has 12).
+    /// A window below the bandwidth-delay product reduces throughput.
     pub initial_window: u32,
-    /// Time between two pulls of this host, more than 0. It is the time of a full packet on the host's link, with
-    /// headers, preamble and gap. Default 1,230.4 ns: 1,538 B at 10 Gb/s.
+    /// Time between two pulls of this host, more than 0.
+    /// The interval is the time of a full packet on the host's link, with headers, preamble and gap.
+    /// Default 1,230.4 ns: 1,538 B at 10 Gb/s.
     pub pull_interval: Duration,
     /// Number of paths over which a sender spreads its packets. With 0 or 1, the switches choose the path. Default 1.
     pub paths: u16,
@@ -35,9 +37,9 @@ pub struct NdpConfig {
     /// Number of timeouts in a row after which the flow fails, if no packet arrives from the receiver between them.
     /// Default 15, as in Linux's TCP.
     pub max_timeouts: u32,
-    /// Time for which a receiver remembers a finished flow, counted from the last packet that arrives. The sender keeps
-    /// the addresses for twice this time. The time must be longer than packets stay in the network. It must also be
-    /// longer than the retransmissions after a lost last ACK take. Default 100 ms.
+    /// Time for which a receiver remembers a finished flow, counted from the last packet that arrives.
+    /// The sender keeps the addresses for twice this time. The time must be longer than packets stay in the network.
+    /// The time must also be longer than the sender's retransmissions after a lost last ACK. Default 100 ms.
     pub time_wait: Duration,
     /// Port of the service on every host, 1 to 32,765. Default 80.
     pub port: u16,

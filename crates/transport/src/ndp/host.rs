@@ -45,8 +45,8 @@ impl Host {
         })
     }
 
-    /// Returns the number of flows that this host sends or receives and that have not ended. Flows in
-    /// time-wait are not counted.
+    /// Returns the number of flows that this host sends or receives and that have not ended.
+    /// Flows in time-wait are not counted.
     pub fn open_flows(&self) -> usize {
         self.table.open
     }
@@ -66,16 +66,17 @@ impl Host {
         &self.config
     }
 
-    /// Sets the first number for flows that this host receives after this call. The host numbers these flows itself,
-    /// and [`Event::Opened`] reports each number with the origin of the flow. Without this call, a flow keeps the
-    /// number from its sender, and independent senders may use the same number.
+    /// Sets the first number for flows that this host receives after this call.
+    /// The host numbers these flows itself, and [`Event::Opened`] reports each number with the origin of the flow.
+    /// Without this call, a flow keeps the number from its sender, and independent senders may use the same number.
     pub fn name_incoming(&mut self, first: FlowId) {
         self.table.directory.name_incoming(first);
     }
 
-    /// Sets the pull rate, so that the requested packets fill `rate`. Each packet has `overhead` bytes in addition to
-    /// its payload (headers, preamble and gap). Waiting pulls continue at the new rate, counted from the last pull that
-    /// was sent. Until the first call, [`NdpConfig::pull_interval`] applies.
+    /// Sets the pull rate, so that the requested packets fill `rate`.
+    /// Each packet has `overhead` bytes in addition to its payload (headers, preamble and gap).
+    /// Waiting pulls continue at the new rate, counted from the last pull that was sent.
+    /// Until the first call, [`NdpConfig::pull_interval`] applies.
     pub fn set_pull_rate(&mut self, now: Time, rate: Rate, overhead: u32) {
         let full = u64::from(self.config.mss) + u64::from(overhead);
         self.config.pull_interval = rate.serialisation(full);
@@ -118,9 +119,10 @@ impl Host {
             self.table.ignored += 1;
             return;
         };
-        // Every pull is charged for a full packet, and a short packet gives the unused time back. A trimmed packet
-        // gives nothing back: it met a full queue, and earlier pulls would bring more packets to that queue. Packets
-        // after the end of a flow give nothing back, so the next pulls may leave late.
+        // Every pull is charged for a full packet, and a short packet gives the unused time back.
+        // A trimmed packet gives nothing back.
+        // The trimmed packet met a full queue, and earlier pulls would bring more packets to that queue.
+        // Packets after the end of a flow give nothing back, so the next pulls may leave late.
         let short_by = self.config.mss.saturating_sub(segment.payload);
         let is_short = short_by > 0 && !trimmed && !was_complete;
         // No pull was charged for the packets of the first window.
@@ -157,8 +159,8 @@ impl Host {
         }
     }
 
-    /// Processes a packet whose addresses belong to the session at `key`, but whose session number differs. The new
-    /// session may replace the old session.
+    /// Processes a packet whose addresses belong to the session at `key`, but whose session number differs.
+    /// The new session may replace the old session.
     #[cold]
     fn on_other_session(
         &mut self,
@@ -213,8 +215,7 @@ impl Host {
         self.settle_sender(key);
     }
 
-    /// Updates the entry of a sender in the ready queue, and its timer. It must be called after each input to the
-    /// sender.
+    /// Updates a sender's entry in the ready queue, and its timer. Must be called after each input to the sender.
     #[inline]
     fn settle_sender(&mut self, key: SessionKey) {
         let Some(sender) = self.table.senders.get_mut(key) else {
@@ -222,8 +223,9 @@ impl Host {
         };
         if !sender.queued && sender.can_send() {
             sender.queued = true;
-            // A flow changes its class only when it sends, so the class of a waiting flow is correct. The exception is
-            // a change by the application (`set_below`). The flow may then get one turn in its old class.
+            // A flow changes its class only when it sends, so the class of a waiting flow is correct.
+            // Only the application may change the class of a waiting flow (`set_below`).
+            // The flow may then get one turn in its old class.
             let class = sender.class(&self.config);
             let turn = if self.config.in_order { class } else { 0 };
             self.ready.enter(key, turn);
@@ -233,7 +235,7 @@ impl Host {
     }
 }
 
-/// Returns the path of a control packet. If the flow must use a path, it is this path, otherwise the host's next path.
+/// Returns the path of a control packet: the path that the flow must use, or the host's next path.
 #[inline]
 fn own_path(paths: &mut Paths, pin: PathPin) -> PathPin {
     match pin.index() {

@@ -1,37 +1,41 @@
-//! NDP (Handley et al., "Re-architecting datacenter networks and stacks for low latency and high
-//! performance", SIGCOMM 2017). A sender pushes its first window at line rate, without a handshake. Switches
-//! trim packets that do not fit into their queues. After the first window, the receiver pulls packets at the
-//! rate of its link.
+//! NDP (Handley et al., SIGCOMM 2017).
+//! The paper is "Re-architecting datacenter networks and stacks for low latency and high performance".
+//! A sender pushes its first window at line rate, without a handshake.
+//! Switches trim packets that do not fit into their queues.
+//! After the first window, the receiver pulls packets at the rate of its link.
 //!
-//! - A flow consists of packets of one MSS, numbered from 0. The sender pushes the first window at once. Each packet of
-//!   this window has the flag SYN and its number, so the first packet that arrives opens the session.
-//! - The receiver answers each data packet at once with an ACK, and each trimmed header with a NACK. Each
-//!   answer also adds a pull to the pull queue of the interface ([`crate::ndp::NdpConfig::pull_interval`]).
-//! - Pulls contain a cumulative count for each session. When the count grows by a number, the sender may send this
-//!   number of packets, retransmissions first. A NACK only queues a retransmission.
-//! - The last packet of a flow has a flag. When the receiver has seen the flag, it keeps no more pulls than missing
-//!   packets.
+//! - A flow consists of packets of one MSS, numbered from 0. The sender pushes the first window at once.
+//!   Each packet of this window has the flag SYN and its number, so the first packet that arrives opens the session.
+//! - The receiver answers each data packet at once with an ACK, and each trimmed header with a NACK.
+//!   Each answer also adds a pull to the pull queue of the interface ([`crate::ndp::NdpConfig::pull_interval`]).
+//! - Pulls contain a cumulative count for each session.
+//!   When the count grows by a number, the sender may send this number of packets, retransmissions first.
+//!   A NACK only queues a retransmission.
+//! - The last packet of a flow has a flag.
+//!   When the receiver has seen the flag, it keeps at most one pull for each missing packet.
 //! - If a switch returns a header, the sender resends the packet at once only if it expects no further pull.
 //!   Otherwise the packet waits for the next pull.
-//! - The sender uses each path for one packet, in random order, and then chooses a new random order. For a limited time
-//!   it excludes paths that lose much more than the other paths.
+//! - The sender uses each path for one packet, in random order, and then chooses a new random order.
+//!   For a limited time it excludes paths that lose much more than the other paths.
 //! - Both ends keep the addresses of a session reserved for a time-wait after its end.
-//! - NDP+ (SCDP paper, section V) is NDP with priority classes: a flow moves to a lower class when it has sent more
-//!   bytes ([`crate::ndp::NdpConfig::demotion`]).
+//! - NDP+ (SCDP paper, section V) is NDP with priority classes.
+//!   A flow moves to a lower class when it has sent more bytes ([`crate::ndp::NdpConfig::demotion`]).
 //!
 //! Deviations
-//! - If a pull arrives and the sender has nothing to send, the sender saves the pull and uses it at the next NACK. It
-//!   saves at most a window of pulls. On several paths, the pull for a trimmed header may arrive before its NACK. If
-//!   the sender dropped such a pull, the packet would wait for a timeout.
-//! - If the pull queue is idle, the ACK or NACK contains the pull, as in the authors' public simulator. ACKs, NACKs and
-//!   pulls all contain the count of pulls and the number of the first missing packet.
-//! - The paper has a timer for each packet. Here only the oldest packet in flight has a timer. The timer starts when
-//!   this packet is sent or becomes the oldest. Packets that wait for pulls have no timer, as in the authors' public
-//!   simulator. But if no packet is in flight, a timer with backoff detects lost pulls. Its time is twelve times the
-//!   longest wait for a pull of this flow, but at least the initial timeout. Before the first pull it is the longest
-//!   timeout. If the receiver has no pull to send, it is the initial timeout.
-//! - The paper gives no thresholds for the scoreboard of paths. Here they come from the authors' public simulator. All
-//!   paths are judged together, each time they have had 100 answers on average.
+//! - If a pull arrives and the sender has nothing to send, the sender saves the pull and uses it at the next NACK.
+//!   The sender saves at most a window of pulls.
+//!   On several paths, the pull for a trimmed header may arrive before its NACK.
+//!   If the sender dropped such a pull, the packet would wait for a timeout.
+//! - If the pull queue is idle, the ACK or NACK contains the pull, as in the authors' public simulator.
+//!   ACKs, NACKs and pulls all contain the count of pulls and the number of the first missing packet.
+//! - The paper has a timer for each packet. Here only the oldest packet in flight has a timer.
+//!   The timer starts when this packet is sent or becomes the oldest.
+//!   Packets that wait for pulls have no timer, as in the authors' public simulator.
+//!   But if no packet is in flight, a timer with backoff detects lost pulls.
+//!   The time of this timer is twelve times the longest wait for a pull of this flow, but at least the initial timeout.
+//!   Before the first pull it is the longest timeout. If the receiver has no pull to send, it is the initial timeout.
+//! - The paper gives no thresholds for the scoreboard of paths. Here they come from the authors' public simulator.
+//!   All paths are judged together, each time they have had 100 answers on average.
 //! - If a pulled packet is short, its pull is charged only for the time of this packet on the link.
 
 mod config;

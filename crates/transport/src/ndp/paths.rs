@@ -1,5 +1,6 @@
-//! Choice of the path for each packet (NDP paper, section 3.2). A sender uses all paths once in random order, and then
-//! in another random order. For a limited time a scoreboard excludes paths that lose much more than the other paths.
+//! Choice of the path for each packet (NDP paper, section 3.2).
+//! A sender uses all paths once in random order, and then in another random order.
+//! For a limited time a scoreboard excludes paths that lose much more than the other paths.
 
 use crate::PathPin;
 use alloc::boxed::Box;
@@ -105,8 +106,9 @@ impl Paths {
         }
     }
 
-    /// Excludes, until the next judgement, each path whose ratio of losses to ACKs is above 30 % and above 1.25 times
-    /// the ratio of all paths. If this would exclude all paths, no path is excluded. Clears all counts.
+    /// Excludes lossy paths until the next judgement.
+    /// A lossy path is a path whose ratio of losses to ACKs is above 30 % and above 1.25 times the ratio of all paths.
+    /// If this would exclude all paths, no path is excluded. Clears all counts.
     fn judge(&mut self) {
         self.answers = 0;
         let sum = |of: fn(&Score) -> u32| -> u64 {
@@ -116,8 +118,9 @@ impl Paths {
         let mut kept = 0;
         for score in &mut self.scores {
             let (a, l) = (u64::from(score.acks), u64::from(score.losses));
-            // The comparison uses products and not ratios. So it is exact in integers, and correct for a path without
-            // ACKs. The paper gives no thresholds. These are from the authors' public simulator.
+            // The comparison uses products and not ratios.
+            // So the comparison is exact in integers, and correct for a path without ACKs.
+            // The paper gives no thresholds. The thresholds are from the authors' public simulator.
             let left_out = 10 * l > 3 * a && 4 * l * acks > 5 * losses * a;
             *score = Score {
                 left_out,
@@ -179,8 +182,8 @@ mod tests {
     #[test]
     fn paths_that_lose_little_more_than_the_mean_stay() {
         let mut paths = Paths::new(4, 10_000, 1);
-        // Three paths have one loss for two ACKs (0.5), and one path has one loss for five ACKs (0.2). The
-        // ratio of all paths is 0.42, and 1.25 times this ratio is 0.53.
+        // Three paths have one loss for two ACKs (0.5), and one path has one loss for five ACKs (0.2).
+        // The ratio of all paths is 0.42, and 1.25 times this ratio is 0.53.
         let mut answers = [0; 4];
         for path in indices(&mut paths, 400) {
             let place = usize::from(path);

@@ -67,8 +67,8 @@ impl Receiver {
         self.pin
     }
 
-    /// Processes a data packet, or only its header if `trimmed`. Adds a pull if packets are missing. Returns the kind
-    /// of the answer, or `None` if the packet is invalid.
+    /// Processes a data packet, or only its header if `trimmed`. Adds a pull if packets are missing.
+    /// Returns the kind of the answer, or `None` if the packet is invalid.
     pub(crate) fn on_data(
         &mut self,
         now: Time,
@@ -88,8 +88,8 @@ impl Receiver {
         if header.last && self.packets.is_none() {
             self.packets = Some(index + 1);
         }
-        // A trimmed header may belong to a packet that has arrived before. No further copy is needed, so the answer is
-        // an ACK.
+        // A trimmed header may belong to a packet that has arrived before.
+        // No further copy is needed, so the answer is an ACK.
         let arrived = if trimmed {
             self.window.is_done(index)
         } else {
@@ -110,8 +110,8 @@ impl Receiver {
         Some(if arrived { NdpKind::Ack } else { NdpKind::Nack })
     }
 
-    /// Returns the number of packets that have arrived in order, if it has grown since the last call. Returns `None`
-    /// for a complete flow, because the last packet may be short.
+    /// Returns the number of packets that have arrived in order, if it has grown since the last call.
+    /// Returns `None` for a complete flow, because its last packet may be short.
     pub(crate) fn news(&mut self) -> Option<u64> {
         let arrived = self.window.base();
         let before = core::mem::replace(&mut self.told, arrived);
@@ -125,8 +125,7 @@ impl Receiver {
         self.window.release();
     }
 
-    /// Returns whether the latest packet was pulled. This is so if more packets have arrived than a first window of
-    /// `most` packets contains.
+    /// Returns whether the latest packet was pulled: more than `most` packets (the first window) have arrived.
     pub(crate) fn last_was_pulled(&self, most: u32) -> bool {
         let pushed = self.packets.unwrap_or(u64::MAX).min(u64::from(most));
         self.arrivals > pushed
@@ -138,8 +137,8 @@ impl Receiver {
         self.pulls += 1;
     }
 
-    /// Returns an ACK or NACK for the packet `to`, given as its header and path. Without `to`, returns a pull. The
-    /// answer is sent over `own_path`.
+    /// Returns an ACK or NACK for the packet `to`, given as its header and path. Without `to`, returns a pull.
+    /// The answer is sent over `own_path`.
     #[inline]
     pub(crate) fn answer(
         &self,

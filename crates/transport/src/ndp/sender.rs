@@ -10,13 +10,13 @@ use crate::{Condition, Ecn, FlowStats, Header, PathPin, Segment};
 use alloc::collections::VecDeque;
 use tailcut_units::{Duration, FiveTuple, FlowId, Time};
 
-/// Largest number of doublings of the timeout. It prevents an overflow of the factor. The configured upper bound of the
-/// timeout usually applies earlier.
+/// Largest number of doublings of the timeout. It prevents an overflow of the factor.
+/// The configured upper bound of the timeout usually applies earlier.
 const MAX_BACK_OFF: u32 = 20;
 
-/// A pull counts as lost after this number of longest waits for a pull. While n flows have their turn, n full packets
-/// arrive, and switches send at most 10 headers with each of them. So the next turn takes at most about 11 times as
-/// long.
+/// Multiple of the longest wait for a pull. After this time a pull counts as lost.
+/// While n flows have their turn, n full packets arrive, and switches send at most 10 headers with each of them.
+/// So the next turn takes at most about 11 times as long.
 const TURNS_UNTIL_LOST: u64 = 12;
 
 /// Parameters of a flow that the application submitted.
@@ -66,8 +66,8 @@ pub(crate) struct Sender {
     back_off: u32,
     /// Number of the lowest packet in flight.
     oldest: Option<u64>,
-    /// Start of the timer of the packet `oldest`: its departure, or the time at which it became the lowest packet in
-    /// flight.
+    /// Start of the timer of the packet `oldest`.
+    /// The timer starts when the packet leaves, or when it becomes the lowest packet in flight.
     oldest_since: Time,
     heard_at: Time,
     pub(crate) stats: FlowStats,
@@ -120,8 +120,8 @@ impl Sender {
         }
     }
 
-    /// Sets the number of bytes that the application has provided. Before the end of the flow, only full
-    /// packets are sent.
+    /// Sets the number of bytes that the application has provided.
+    /// Before the end of the flow, only full packets are sent.
     pub(crate) fn set_ready(&mut self, bytes: u64, config: &NdpConfig) {
         self.ready = match bytes >= self.task.bytes {
             true => self.packets,
@@ -247,8 +247,8 @@ impl Sender {
             return;
         }
         let mut news = header.cumulative > self.window.base();
-        // `set_done` must come before `set_done_below`. If packets arrive in order, `cumulative` includes this packet,
-        // and its first ACK would look like a repeated ACK. Only a first ACK gives a round-trip sample.
+        // `set_done` must come before `set_done_below`. If packets arrive in order, `cumulative` includes this packet.
+        // The first ACK of the packet would then look like a repeated ACK. Only a first ACK gives a round-trip sample.
         let is_first_ack = header.kind == NdpKind::Ack && self.window.set_done(header.index);
         let done = self.window.done();
         self.window.set_done_below(header.cumulative);
@@ -283,8 +283,7 @@ impl Sender {
             self.credit = self.credit.saturating_add(header.pull - self.pulled);
             self.pulled = header.pull;
         }
-        // Pulls without a packet to send are saved for the next NACK, up to a window (see the deviations in the module
-        // `ndp`).
+        // Pulls without a packet to send are saved for the next NACK, up to a window (deviations in the module `ndp`).
         if self.again.is_empty() && self.next >= self.packets {
             self.credit = self.credit.min(u64::from(config.initial_window));
         }
@@ -295,8 +294,8 @@ impl Sender {
         self.find_oldest(now);
     }
 
-    /// Counts packets that the receiver has answered, and the pulls that it will send for them. When the receiver knows
-    /// the end of the flow, it keeps no more pulls than missing packets.
+    /// Counts packets that the receiver has answered, and the pulls that it will send for them.
+    /// When the receiver knows the end of the flow, it keeps at most one pull for each missing packet.
     #[inline]
     fn on_answered(&mut self, packets: u64) {
         self.in_flight = self.in_flight.saturating_sub(packets);
@@ -313,8 +312,8 @@ impl Sender {
         }
         self.paths.on_bounce(path);
         self.in_flight = self.in_flight.saturating_sub(1);
-        // The receiver pulls once for each packet that arrives, whole or trimmed. A returned packet causes no pull. So
-        // if no pull is expected, the packet must be sent again now.
+        // The receiver pulls once for each packet that arrives, whole or trimmed. A returned packet causes no pull.
+        // So if no pull is expected, the packet must be sent again now.
         if self.in_flight == 0 && self.due == 0 {
             self.credit = self.credit.saturating_add(1);
         }
@@ -360,22 +359,22 @@ impl Sender {
         Some(since.saturating_add(rto.saturating_mul(factor).min(config.max_rto)))
     }
 
-    /// Returns the time after which a pull counts as lost. While a pull is due, the flow waits for its turn among all
-    /// flows of the receiver. The earlier turns of this flow show how long a turn takes.
+    /// Returns the time after which a pull counts as lost.
+    /// A flow with a due pull waits for its turn among all flows of the receiver.
+    /// The earlier turns of this flow show how long a turn takes.
     fn patience(&self, config: &NdpConfig) -> Duration {
         match (self.due, self.longest_wait) {
             (0, _) => config.initial_rto,
             (_, Duration::ZERO) => config.max_rto,
-            // The number of flows also grew after the last turn, in the time of one round trip for the pulled packet
-            // and its answer.
+            // More flows may have started after the last turn, in the round trip of the pulled packet and its answer.
             (_, wait) => (wait + self.heard_at.since(self.pulled_at))
                 .saturating_mul(TURNS_UNTIL_LOST)
                 .max(config.initial_rto),
         }
     }
 
-    /// Processes a timeout. The oldest packet in flight counts as lost. If no packet is in flight, a pull
-    /// counts as lost. Returns `false` if the flow has failed.
+    /// Processes a timeout. The oldest packet in flight counts as lost.
+    /// If no packet is in flight, a pull counts as lost. Returns `false` if the flow has failed.
     pub(crate) fn on_timeout(&mut self, now: Time, config: &NdpConfig) -> bool {
         self.stats.timeouts += 1;
         self.back_off += 1;

@@ -13,8 +13,8 @@ struct Word {
     waits: u64,
 }
 
-/// State of each packet: done (arrived or acknowledged), waiting (the caller defines the meaning), or idle. All packets
-/// below [`Window::base`] are done and use no memory.
+/// State of each packet: done (arrived or acknowledged), waiting (the caller defines the meaning), or idle.
+/// All packets below [`Window::base`] are done and use no memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Window {
     words: VecDeque<Word>,

@@ -1,5 +1,6 @@
-//! Choice of the paced flows (HULL paper, section 4.2). Each ACK with ECN-Echo associates its flow with the pacer with
-//! a given probability. So long flows are paced and short flows almost never are. An association expires after a time.
+//! Choice of the paced flows (HULL paper, section 4.2).
+//! Each ACK with ECN-Echo associates its flow with the pacer with a given probability.
+//! So long flows are paced and short flows almost never are. An association expires after a time.
 
 use alloc::collections::BTreeMap;
 use tailcut_units::{Duration, FiveTuple, HostId, Time, mix64};
@@ -46,8 +47,8 @@ impl Associations {
         self.expiry = expiry;
     }
 
-    /// Handles an ACK with ECN-Echo for the flow that this host sends with `tuple`. A random draw decides whether the
-    /// flow is associated for another full time.
+    /// Handles an ACK with ECN-Echo for the flow that this host sends with `tuple`.
+    /// A random draw decides whether the flow is associated for another full time.
     pub(crate) fn on_echo(&mut self, now: Time, tuple: &FiveTuple) {
         self.draws += 1;
         // A probability of 1 is 2^32, which is above every draw of 32 bits. So the comparison needs no special case.
@@ -66,8 +67,8 @@ impl Associations {
             .insert(key(tuple), Entry { expires, queued: 0 });
     }
 
-    /// Returns whether a packet with `tuple` passes through the pacer. If so, the packet counts as queued there. A flow
-    /// with packets in the pacer stays associated. Otherwise later packets would overtake them.
+    /// Returns whether a packet with `tuple` passes through the pacer. If so, the packet counts as queued there.
+    /// A flow with packets in the pacer stays associated. Otherwise later packets would overtake them.
     pub(crate) fn enters(&mut self, now: Time, tuple: &FiveTuple) -> bool {
         if self.entries.is_empty() {
             return false;

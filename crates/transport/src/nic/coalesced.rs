@@ -1,14 +1,14 @@
-//! Receive interrupt coalescing. The NIC raises an interrupt after a number of frames, or at a fixed time after the
-//! first of these frames. The host then handles all of them at once (HULL paper, section 2; `rx-frames` and `rx-usecs`
-//! of ethtool).
+//! Receive interrupt coalescing.
+//! The NIC raises an interrupt after a number of frames, or at a fixed time after the first of these frames.
+//! The host then handles all of them at once (HULL paper, section 2; `rx-frames` and `rx-usecs` of ethtool).
 //!
-//! With generic receive offload, the network stack merges frames of the same interrupt and the same TCP connection into
-//! segments of up to 64 KB, before TCP receives them (Linux, since 2.6.29). So TCP acknowledges them together. The
-//! stack merges consecutive data segments with equal headers, including the ECN field. A merged segment ends with a
-//! FIN, or with a segment that is shorter than its first segment.
+//! With generic receive offload, the network stack merges frames of the same interrupt and the same TCP connection.
+//! TCP then receives segments of up to 64 KB (Linux, since 2.6.29), and acknowledges the frames together.
+//! The stack merges consecutive data segments with equal headers, including the ECN field.
+//! A merged segment ends with a FIN, or with a segment that is shorter than its first segment.
 //!
-//! Deviations: if the processor is busy, Linux may also merge frames that arrive after the interrupt. This layer models
-//! no processor.
+//! Deviations: if the processor is busy, Linux may also merge frames that arrive after the interrupt.
+//! This layer models no processor.
 
 use crate::tcp::TcpFlags;
 use crate::{Event, FlowStats, Header, Message, NotShared, Part, Segment, Transport};
@@ -27,8 +27,8 @@ pub struct Coalescing {
 }
 
 impl Default for Coalescing {
-    /// Returns one frame per interrupt, which means no coalescing. If `frames` is raised, the first frame waits for at
-    /// most 100 us. The sources give no value for this time.
+    /// Returns one frame per interrupt, which means no coalescing.
+    /// If `frames` is raised, the first frame waits for at most 100 us. The sources give no value for this time.
     fn default() -> Self {
         Self {
             frames: 1,
@@ -66,8 +66,8 @@ impl Merged {
         })
     }
 
-    /// Merges the next segment of the connection. Returns `false` if the next segment does not follow directly, or if
-    /// its header differs.
+    /// Merges the next segment of the connection.
+    /// Returns `false` if the next segment does not follow directly, or if its header differs.
     fn absorb(&mut self, next: &Segment) -> bool {
         let (Header::Tcp(before), Header::Tcp(header)) = (&mut self.segment.header, &next.header)
         else {

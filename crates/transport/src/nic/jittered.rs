@@ -1,11 +1,13 @@
-//! Random departures of a host. In a real host, interrupts, memory and the scheduler delay each packet by a random
-//! time. Without this delay, hosts with equal rates send with exact periods. Packets of two hosts can then meet at a
-//! port in the same order for ever (the phase effects of Floyd and Jacobson, "On Traffic Phase Effects in
-//! Packet-Switched Gateways", 1991).
+//! Random departures of a host.
+//! In a real host, interrupts, memory and the scheduler delay each packet by a random time.
+//! Without this delay, hosts with equal rates send with exact periods.
+//! Packets of two hosts can then meet at a port in the same order for ever.
+//! These are the phase effects of Floyd and Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", 1991.
 //!
-//! Each packet of a host is delayed by up to [`Departures::jitter`], uniformly distributed. No packet leaves before an
-//! earlier packet of its host. The next [`Departures::DEPTH`] packets have left the transport already, as in the ring
-//! of a NIC. So a jitter of up to one packet time does not make a busy link idle.
+//! Each packet of a host is delayed by up to [`Departures::jitter`], uniformly distributed.
+//! No packet leaves before an earlier packet of its host.
+//! The next [`Departures::DEPTH`] packets have left the transport already, as in the ring of a NIC.
+//! So a jitter of up to one packet time does not make a busy link idle.
 
 use crate::{Event, FlowStats, Message, NotShared, Part, Segment, Transport};
 use alloc::collections::VecDeque;
@@ -26,8 +28,8 @@ impl Departures {
     /// The delay of the second packet passes in the meantime.
     pub const DEPTH: usize = 2;
 
-    /// Creates the departures of a host. `jitter` is the longest delay of a packet, and `seed` is the seed of the
-    /// host's random numbers.
+    /// Creates the departures of a host.
+    /// `jitter` is the longest delay of a packet, and `seed` is the seed of the host's random numbers.
     pub const fn new(jitter: Duration, seed: u64) -> Self {
         Self {
             jitter,
@@ -62,8 +64,8 @@ pub struct Jittered<T> {
     inner: T,
     departures: Departures,
     waiting: VecDeque<(Time, Segment)>,
-    /// Departure of the first packet, if it is in the future. No wake-up is needed for a packet that is due: it waits
-    /// only for the link, and the driver polls when the link is free.
+    /// Departure of the first packet, if it is in the future. A packet that is due needs no wake-up.
+    /// Such a packet waits only for the link, and the driver polls when the link is free.
     wake: Option<Time>,
 }
 

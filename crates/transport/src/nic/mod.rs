@@ -1,16 +1,15 @@
-//! Functions of a NIC between a host's transport and its link, as layers over any
-//! [`Transport`](crate::Transport).
+//! Functions of a NIC between a host's transport and its link, as layers over any [`Transport`](crate::Transport).
 //!
-//! - [`Paced`]: HULL's pacer (Alizadeh et al., "Less is more: trading a little bandwidth for ultra-low latency in the
-//!   data center", NSDI 2012, section 4). Large flows that meet congestion pass through one token bucket per host. All
-//!   other flows bypass the token bucket.
-//! - [`Coalesced`]: receive interrupt coalescing. The host receives segments in batches. Its network stack may merge
-//!   the segments of a batch before TCP receives them (GRO).
+//! - [`Paced`]: HULL's pacer (Alizadeh et al., NSDI 2012, section 4).
+//!   The paper is "Less is more: trading a little bandwidth for ultra-low latency in the data center".
+//!   Large flows that meet congestion pass through one token bucket per host. All other flows bypass the token bucket.
+//! - [`Coalesced`]: receive interrupt coalescing. The host receives segments in batches.
+//!   The network stack may merge the segments of a batch before TCP receives them (GRO).
 //! - [`Queued`]: the FIFO queue of the host.
 //! - [`Jittered`]: random departure times of packets.
 //!
-//! Large-send offload, the other source of bursts, is a parameter of the TCP endpoint
-//! ([`TcpConfig::lso_bytes`](crate::tcp::TcpConfig::lso_bytes)).
+//! Large-send offload is the other source of bursts.
+//! Large-send offload is a parameter of the TCP endpoint ([`TcpConfig::lso_bytes`](crate::tcp::TcpConfig::lso_bytes)).
 
 mod association;
 mod coalesced;

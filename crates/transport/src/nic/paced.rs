@@ -1,12 +1,12 @@
 //! Pacer between a host's transport and its link.
 //!
 //! Deviations
-//! - In the original hardware, the NIC feeds the pacer at the line rate. This layer does the same: it takes a segment
-//!   from the transport only when the previous segment would have left the NIC.
-//! - If a paced and an unpaced segment can both leave, the unpaced segment leaves first. The sources only state that
-//!   unpaced segments bypass the pacer.
-//! - A flow that is associated again stays associated for another T_i. It also stays associated while its packets wait,
-//!   so that no packet of the flow overtakes another.
+//! - In the original hardware, the NIC feeds the pacer at the line rate. This layer does the same.
+//!   The layer takes a segment from the transport only when the previous segment would have left the NIC.
+//! - If a paced and an unpaced segment can both leave, the unpaced segment leaves first.
+//!   The sources only state that unpaced segments bypass the pacer.
+//! - A flow that is associated again stays associated for another T_i.
+//!   A flow also stays associated while its packets wait, so that no packet of the flow overtakes another.
 
 use super::association::Associations;
 use super::pacer::{Pacer, PacerConfig};
@@ -123,8 +123,7 @@ impl<T: Transport> Paced<T> {
         let segment = self.inner.poll_transmit(now)?;
         let bytes = segment.payload + self.config.overhead;
         let takes = self.config.line_rate.serialisation(u64::from(bytes));
-        // A segment that enters the pacer also occupies the NIC, because the NIC feeds the pacer at the line rate at
-        // most.
+        // A segment that enters the pacer also occupies the NIC: the NIC feeds the pacer at most at the line rate.
         self.nic_free = now.saturating_add(takes);
         if self.associations.enters(now, &segment.tuple) {
             self.pacer.push(segment, bytes);

@@ -1,36 +1,38 @@
 //! Token bucket of the pacer, and its adaptive rate (HULL paper, section 4.1).
 //!
-//! In every interval T_r the rate R becomes (1 - eta) R + eta R_measured + beta Q, within its bounds. R_measured is the
-//! rate at which bytes entered during the last interval, and Q is the backlog. In a steady state R = R_measured + (beta
-//! / eta) Q. So the backlog drains although the rate of the flow is unknown.
+//! In every interval T_r the rate R becomes (1 - eta) R + eta R_measured + beta Q, within its bounds.
+//! R_measured is the rate at which bytes entered during the last interval, and Q is the backlog.
+//! In a steady state R = R_measured + (beta / eta) Q. So the backlog drains although the rate of the flow is unknown.
 
 use crate::Segment;
 use alloc::collections::VecDeque;
 use tailcut_units::{Duration, Rate, Time, TokenBucket};
 
-/// Parameters of the pacer. If a parameter is `None`, its value follows the rate of the link, even if the rate changes
-/// during a run.
+/// Parameters of the pacer.
+/// If a parameter is `None`, its value follows the rate of the link, even if the rate changes during a run.
 ///
-/// T_r, beta and T_i have two sources: public code at 1 Gb/s, and public scripts at 10 Gb/s. Up to 1 Gb/s the values
-/// for 1 Gb/s apply. Between the two rates, beta and the bytes that a link transfers in T_r and T_i are interpolated.
+/// T_r, beta and T_i have two sources: public code at 1 Gb/s, and public scripts at 10 Gb/s.
+/// Up to 1 Gb/s the values for 1 Gb/s apply.
+/// Between the two rates, beta and the bytes that a link transfers in T_r and T_i are interpolated.
 /// Above 10 Gb/s these numbers are constant.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PacerConfig {
-    /// T_r: time between two updates of the rate, more than 0. `None`: 64 us at 1 Gb/s (public code), 7.2 us at 10 Gb/s
-    /// (public scripts), which are the times of 8,000 and 9,000 B.
+    /// T_r: time between two updates of the rate, more than 0.
+    /// `None` at 1 Gb/s: 64 us, the time of 8,000 B (public code).
+    /// `None` at 10 Gb/s: 7.2 us, the time of 9,000 B (public scripts).
     pub interval: Option<Duration>,
     /// Eta: weight of the newest measurement, more than 0, at most 1. Default 0.125 (public code).
     pub measurement_gain: f64,
-    /// Beta: rate that an update adds for the backlog, in Mb/s per KB of 1,024 B, at least 0. `None`: 16 at 1 Gb/s
-    /// (number and unit of the paper), which is 1,953 per second, and 3,000 per second at 10 Gb/s (public scripts, with
-    /// 1/s as the unit). The public ns-2 code has a default of 122 per second, which is 1 Mb/s per KB. In a steady
-    /// state the backlog drains with a time constant of eta / beta, which is 64 us at 1 Gb/s and 42 us at 10 Gb/s.
+    /// Beta: rate that an update adds for the backlog, in Mb/s per KB of 1,024 B, at least 0.
+    /// `None` at 1 Gb/s: 16, which is 1,953 per second (number and unit of the paper).
+    /// `None` at 10 Gb/s: 3,000 per second (public scripts, with 1/s as the unit).
+    /// The public ns-2 code has a default of 122 per second, which is 1 Mb/s per KB.
+    /// In a steady state the backlog drains with the time constant eta / beta: 64 us at 1 Gb/s and 42 us at 10 Gb/s.
     pub backlog_gain: Option<f64>,
-    /// Probability p_a with which an ACK with ECN-Echo associates its flow, 0 to 1. Default 0.125 (public
-    /// code).
+    /// Probability p_a with which an ACK with ECN-Echo associates its flow, 0 to 1. Default 0.125 (public code).
     pub association_probability: f64,
-    /// T_i: time for which a flow is paced after its last association. `None`: 10 ms at 1 Gb/s (public code), 1 ms at
-    /// 10 Gb/s (public scripts). Both are the time of 1.25 MB.
+    /// T_i: time for which a flow is paced after its last association.
+    /// `None`: the time of 1.25 MB, which is 10 ms at 1 Gb/s (public code) and 1 ms at 10 Gb/s (public scripts).
     pub association_expiry: Option<Duration>,
     /// Lower bound of the rate. `None`: a hundredth of the rate of the link (public code: 10 Mb/s at 1 Gb/s).
     pub min_rate: Option<Rate>,
@@ -137,8 +139,8 @@ impl Pacer {
             queue: VecDeque::new(),
             backlog_bytes: 0,
             measured_bytes: 0,
-            // The initial rate is the rate of the link, as in public scripts. Without traffic it falls to the lower
-            // bound in about 35 updates.
+            // The initial rate is the rate of the link, as in public scripts.
+            // Without traffic it falls to the lower bound in about 35 updates.
             rate: bytes_per_second(pace.max_rate),
             bytes: TokenBucket::new(f64::from(config.bucket_bytes)),
             next_update: Time::ZERO.saturating_add(pace.interval),
@@ -298,7 +300,7 @@ mod tests {
         // In each interval, one segment leaves and one enters, so the backlog does not change.
         for update in 1..=400 {
             pacer.advance(after(update));
-            pacer.pop().expect("the rate is above what enters");
+            pacer.pop().expect("the pacer is faster than the arrivals");
             pacer.push(segment(), SIZE);
         }
         let measured = f64::from(SIZE) / pace.interval.as_secs_f64();
@@ -337,9 +339,13 @@ mod tests {
             ..PacerConfig::default()
         };
         let mut pacer = Pacer::new(config, LINE);
-        assert_eq!(pacer.rate_bps(), 100e9, "it starts at the link's rate");
+        assert_eq!(
+            pacer.rate_bps(),
+            100e9,
+            "the pacer starts at the link's rate"
+        );
         pacer.advance(after(1_000));
-        assert_eq!(pacer.rate_bps(), 10e6, "without traffic it goes down");
+        assert_eq!(pacer.rate_bps(), 10e6, "without traffic the rate falls");
         for _ in 0..64 {
             pacer.push(segment(), SIZE);
         }
@@ -349,7 +355,7 @@ mod tests {
         let added = (pacer.rate_bps() - without_backlog) / 1e6;
         assert!(
             (added - 16.0 * 62.5).abs() < 1e-6,
-            "62.5 KB added {added} Mb/s"
+            "a backlog of 62.5 KB added {added} Mb/s to the rate"
         );
     }
 
@@ -418,8 +424,8 @@ mod tests {
             }
         }
         assert_eq!(left.len(), 20);
-        // With the bucket of 1,538 B, the first segment leaves at once. Each further segment of 1,000 B takes 100 us at
-        // 80 Mb/s.
+        // With the bucket of 1,538 B, the first segment leaves at once.
+        // Each further segment of 1,000 B takes 100 us at 80 Mb/s.
         for (nth, at) in left.iter().enumerate().skip(1) {
             let due = (nth as f64 * 1_000.0 - 538.0) / 10e6;
             assert!((at.as_secs_f64() - due).abs() < 1e-9, "{nth} at {at}");

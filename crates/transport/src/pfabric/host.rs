@@ -39,8 +39,8 @@ impl Host {
         &self.config
     }
 
-    /// Returns the number of flows that this host sends or receives and that have not ended. Flows in
-    /// time-wait are not counted.
+    /// Returns the number of flows that this host sends or receives and that have not ended.
+    /// Flows in time-wait are not counted.
     pub fn open_flows(&self) -> usize {
         self.table.open
     }
@@ -50,9 +50,9 @@ impl Host {
         self.table.ignored
     }
 
-    /// Sets the first number for flows that this host receives after this call. The host numbers these flows itself,
-    /// and [`Event::Opened`] reports each number with the origin of the flow. Without this call, a flow keeps the
-    /// number from its sender, and independent senders may use the same number.
+    /// Sets the first number for flows that this host receives after this call.
+    /// The host numbers these flows itself, and [`Event::Opened`] reports each number with the origin of the flow.
+    /// Without this call, a flow keeps the number from its sender, and independent senders may use the same number.
     pub fn name_incoming(&mut self, first: FlowId) {
         self.table.directory.name_incoming(first);
     }
@@ -92,8 +92,8 @@ impl Host {
         }
     }
 
-    /// Processes a packet whose addresses belong to the session at `key`, but whose session number differs. The new
-    /// session may replace the old session.
+    /// Processes a packet whose addresses belong to the session at `key`, but whose session number differs.
+    /// The new session may replace the old session.
     #[cold]
     fn on_other_session(
         &mut self,
@@ -123,8 +123,7 @@ impl Host {
         self.settle(key);
     }
 
-    /// Updates the entry of a sender in the ready queue, and its timer. It must be called after each input to the
-    /// sender.
+    /// Updates a sender's entry in the ready queue, and its timer. Must be called after each input to the sender.
     #[inline]
     fn settle(&mut self, key: SessionKey) {
         let Some(sender) = self.table.senders.get_mut(key) else {

@@ -82,8 +82,8 @@ impl Sender {
     #[inline]
     pub(crate) fn remaining(&self, config: &PFabricConfig) -> u64 {
         let mss = u64::from(config.mss);
-        // Only the last packet may be shorter than a full packet. The product below counts it as full, so the
-        // difference is added first.
+        // Only the last packet may be shorter than a full packet.
+        // The product below counts it as full, so the difference is added first.
         let last = self.packets - 1;
         let short = if self.states.is_done(last) {
             mss - u64::from(self.payload_of(last, config))
@@ -188,8 +188,8 @@ impl Sender {
         }
         if self.in_flight == 0 {
             self.deadline = Time::MAX;
-        // Only an ACK of the first unacknowledged packet restarts the timer. After an ACK beyond a hole, the timeout
-        // must still detect the hole.
+        // Only an ACK of the first unacknowledged packet restarts the timer.
+        // After an ACK beyond a hole, the timeout must still detect the hole.
         } else if self.states.base() > base {
             self.deadline = now.saturating_add(config.rto);
         }
@@ -230,8 +230,8 @@ impl Sender {
         let mss = u64::from(config.mss);
         self.stats.timeouts += 1;
         self.timeouts_in_row = self.timeouts_in_row.saturating_add(1);
-        // Only the first of several timeouts in a row sets the threshold. At the later timeouts, only one packet was in
-        // flight.
+        // Only the first of several timeouts in a row sets the threshold.
+        // At the later timeouts, only one packet was in flight.
         if self.timeouts_in_row == 1 {
             let congested = Congested {
                 now,

@@ -1,19 +1,21 @@
-//! PIAS (Bai et al., "Information-agnostic flow scheduling for commodity data centers", NSDI 2015): DCTCP whose packets
-//! have a priority class. The class depends on the number of bytes that the flow has sent. Switches have strict
-//! priority and one ECN threshold per port. So short flows finish in the high classes, although no host knows flow
-//! sizes in advance.
+//! PIAS (Bai et al., "Information-agnostic flow scheduling for commodity data centers", NSDI 2015).
+//! PIAS is DCTCP whose packets have a priority class. The class depends on the number of bytes that the flow has sent.
+//! Switches have strict priority and one ECN threshold per port.
+//! So short flows finish in the high classes, although no host knows flow sizes in advance.
 //!
-//! [`Tags`] are a part of TCP's parameters ([`TcpConfig::tags`](crate::tcp::TcpConfig::tags)), so that replicated flows
-//! are tagged too. Each connection sets the class of a segment when the segment leaves, by the stream offset of its
-//! first byte. Segments without data (SYN, RST, pure ACKs of a receiver) have offset 0, and so the highest class. A
-//! host serves its own connections in the order of their classes.
+//! [`Tags`] are a part of TCP's parameters ([`TcpConfig::tags`](crate::tcp::TcpConfig::tags)).
+//! So replicated flows are tagged too.
+//! Each connection sets the class of a segment when the segment leaves, by the stream offset of its first byte.
+//! Segments without data (SYN, RST, pure ACKs of a receiver) have offset 0, and so the highest class.
+//! A host serves its own connections in the order of their classes.
 //!
 //! Deviations
-//! - A retransmission keeps its first class, because the class depends on the offset. So bytes that are sent again do
-//!   not count twice. The authors' simulation code does the same. Their kernel module also counts new bytes only, but
-//!   it tags a retransmission by all bytes that the flow has sent so far.
-//! - A flow that starves in a low class stays there, as in the authors' simulation code. Their kernel module counts
-//!   from zero again after several timeouts in a row ([`Tags::relief_after`]).
+//! - A retransmission keeps its first class, because the class depends on the offset.
+//!   So bytes that are sent again do not count twice. The authors' simulation code does the same.
+//!   Their kernel module also counts new bytes only.
+//!   But that module tags a retransmission by all bytes that the flow has sent so far.
+//! - A flow that starves in a low class stays there, as in the authors' simulation code.
+//!   Their kernel module counts from zero again after several timeouts in a row ([`Tags::relief_after`]).
 //! - Each connection of a replicated flow counts separately.
 
 use crate::receiver_driven::Demotion;
@@ -28,8 +30,8 @@ pub struct Tags {
     pub resends_count: bool,
     /// Whether the host serves its connections in strict order of class. Otherwise the connections take turns.
     pub in_order: bool,
-    /// Number of timeouts in a row after which the count of sent bytes starts from zero again, so that the flow returns
-    /// to the highest class. `None`: never.
+    /// Number of timeouts in a row after which the flow returns to the highest class.
+    /// The count of sent bytes then starts from zero again. `None`: never.
     pub relief_after: Option<NonZeroU32>,
 }
 
@@ -40,8 +42,8 @@ impl Tags {
             .is_some_and(|after| u32::from(timeouts).is_multiple_of(after.get()))
     }
 
-    /// Returns the class of a segment at `offset` of its stream. `sent` is the number of bytes that the connection has
-    /// sent before this segment, including retransmissions.
+    /// Returns the class of a segment at `offset` of its stream.
+    /// `sent` is the number of bytes that the connection has sent before this segment, including retransmissions.
     #[inline]
     pub fn class(&self, offset: u64, sent: u64) -> u8 {
         let bytes = if self.resends_count { sent } else { offset };

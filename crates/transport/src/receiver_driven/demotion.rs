@@ -1,5 +1,6 @@
-//! Multi-level feedback queue at the sender (PIAS, Bai et al., NSDI 2015, section 4.1; SCDP paper, sections IV-C and
-//! V). A flow of any size starts in the highest class. It moves down one class at each threshold of bytes *sent*.
+//! Multi-level feedback queue at the sender.
+//! Sources: PIAS (Bai et al., NSDI 2015, section 4.1) and the SCDP paper (sections IV-C and V).
+//! A flow of any size starts in the highest class. It moves down one class at each threshold of bytes *sent*.
 
 /// Largest number of thresholds, because switches have eight classes.
 pub const MAX_THRESHOLDS: usize = 7;
@@ -18,12 +19,12 @@ impl Demotion {
         count: 0,
     };
 
-    /// Thresholds of SCDP, also used for NDP+ in comparisons with SCDP: 10 KB, 100 KB, 1 MB and 10 MB sent (SCDP paper,
-    /// section V).
+    /// Thresholds of SCDP: 10 KB, 100 KB, 1 MB and 10 MB sent (SCDP paper, section V).
+    /// NDP+ also uses them in comparisons with SCDP.
     pub const SCDP: [u64; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
 
-    /// Creates a demotion at each of `thresholds`, in bytes. Returns `None` if there are more than [`MAX_THRESHOLDS`],
-    /// or if they are not in ascending order.
+    /// Creates a demotion at each of `thresholds`, in bytes.
+    /// Returns `None` if there are more than [`MAX_THRESHOLDS`], or if they are not in ascending order.
     pub fn at(thresholds: &[u64]) -> Option<Self> {
         let ascending = thresholds.windows(2).all(|pair| pair[0] < pair[1]);
         if thresholds.len() > MAX_THRESHOLDS || !ascending {
@@ -35,8 +36,8 @@ impl Demotion {
         Some(demotion)
     }
 
-    /// Returns the class of a packet. `sent` is the number of bytes that the flow has sent before the packet. Class 0
-    /// is the highest.
+    /// Returns the class of a packet. `sent` is the number of bytes that the flow has sent before the packet.
+    /// Class 0 is the highest.
     #[inline]
     pub fn class(&self, sent: u64) -> u8 {
         let passed = |threshold: &&u64| sent >= **threshold;

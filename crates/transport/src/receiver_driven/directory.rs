@@ -1,5 +1,5 @@
-//! Table that finds the session of a segment by its addresses. It also keeps the addresses of ended sessions until
-//! their last segments have left the network.
+//! Table that finds the session of a segment by its addresses.
+//! The table also keeps the addresses of ended sessions until their last segments have left the network.
 
 use super::SessionKey;
 use crate::tcp::demux::{Demux, Key};
@@ -60,8 +60,8 @@ impl Directory {
         self.next_name = Some(first);
     }
 
-    /// Returns the number of the flow that `segment` opens. If this host numbers incoming flows, it reports the number
-    /// to the application.
+    /// Returns the number of the flow that `segment` opens.
+    /// If this host numbers incoming flows, it reports the number to the application.
     pub(crate) fn name(&mut self, segment: &Segment, events: &mut VecDeque<Event>) -> FlowId {
         let Some(next) = &mut self.next_name else {
             return segment.flow;
@@ -77,9 +77,10 @@ impl Directory {
         name
     }
 
-    /// Returns whether a new session may use the addresses of a receiver. `complete` is true if the receiver is
-    /// complete, and `heard_at` is the time of the last segment from its sender. A complete receiver has ended. If a
-    /// receiver is incomplete, and its sender has been silent for the time-wait, the sender may have restarted.
+    /// Returns whether a new session may use the addresses of a receiver.
+    /// `complete` is true if the receiver is complete, and `heard_at` is the time of the last segment from its sender.
+    /// A complete receiver has ended.
+    /// If a receiver is incomplete, and its sender has been silent for the time-wait, the sender may have restarted.
     pub(crate) fn may_be_replaced(&self, now: Time, complete: bool, heard_at: Time) -> bool {
         complete || !self.is_waiting(now, heard_at)
     }
@@ -89,8 +90,8 @@ impl Directory {
         self.unused_with_all(&[dst], self.port)
     }
 
-    /// Returns addresses for a flow to `dst_port` of the first of `peers`. No session uses their local port with any of
-    /// `peers`. Returns `None` if every port is in use.
+    /// Returns addresses for a flow to `dst_port` of the first of `peers`.
+    /// No session uses their local port with any of `peers`. Returns `None` if every port is in use.
     pub(crate) fn unused_with_all(&mut self, peers: &[HostId], dst_port: u16) -> Option<FiveTuple> {
         let (first, last) = (*EPHEMERAL_PORTS.start(), *EPHEMERAL_PORTS.end());
         let mut tuple = FiveTuple {
@@ -152,9 +153,9 @@ impl Directory {
         self.demux.remove(Key::of_outgoing(tuple));
     }
 
-    /// Starts the time-wait of a session that has ended. Its addresses stay reserved during this time. A sender waits
-    /// twice as long as a receiver. So the receiver has removed the old session before a new session uses the same
-    /// addresses.
+    /// Starts the time-wait of a session that has ended. Its addresses stay reserved during this time.
+    /// A sender waits twice as long as a receiver.
+    /// So the receiver has removed the old session before a new session uses the same addresses.
     pub(crate) fn wait(&mut self, now: Time, side: Side, session: SessionKey) {
         let span = match side {
             Side::Sender => self.time_wait * 2,
@@ -172,8 +173,9 @@ impl Directory {
         now.since(heard_at) < self.time_wait
     }
 
-    /// Returns a session whose time-wait may have ended. The caller removes the session, or starts the wait again if a
-    /// segment has arrived in the meantime. Both sides share a queue, so a wait may end late, but never early.
+    /// Returns a session whose time-wait may have ended.
+    /// The caller removes the session, or starts the wait again if a segment has arrived in the meantime.
+    /// Both sides share a queue, so a wait may end late, but never early.
     pub(crate) fn waited(&mut self, now: Time) -> Option<(Side, SessionKey)> {
         let first = self.waiting.front()?;
         if first.until > now {

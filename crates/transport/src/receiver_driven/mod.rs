@@ -1,7 +1,8 @@
-//! Parts that several designs share. NDP, SCDP and pFabric share sessions, and the table that finds a session by its
-//! five-tuple. An entry of this table remains for some time after the end of its session. NDP and SCDP also share a
-//! queue of pulls per host, and messages that the application extends. NDP+, SCDP and PIAS share demotion by bytes
-//! sent.
+//! Parts that several designs share.
+//! NDP, SCDP and pFabric share sessions, and the table that finds a session by its five-tuple.
+//! An entry of this table remains for some time after the end of its session.
+//! NDP and SCDP also share a queue of pulls per host, and messages that the application extends.
+//! NDP+, SCDP and PIAS share demotion by bytes sent.
 
 mod demotion;
 mod directory;

@@ -1,12 +1,14 @@
-//! Queue of pulls. Each interface has one queue for all its sessions (NDP paper, section 3.2; SCDP paper, section
-//! IV-C). Sessions take turns. Pulls leave no faster than full packets can arrive on the interface, including headers,
-//! preamble and gap. So the requested packets arrive at line rate.
+//! Queue of pulls.
+//! Each interface has one queue for all its sessions (NDP paper, section 3.2; SCDP paper, section IV-C).
+//! Sessions take turns.
+//! Pulls leave no faster than full packets can arrive on the interface, including headers, preamble and gap.
+//! So the requested packets arrive at line rate.
 
 use super::SessionKey;
 use alloc::collections::VecDeque;
 use tailcut_units::{Duration, Time};
 
-/// Largest number of saved intervals, and so of pulls that may leave at once.
+/// Largest number of saved intervals. No more pulls than this number may leave at once.
 const MOST_SAVED: u64 = 8;
 
 /// Sessions with pulls to send, in the order of their turns, and the time of the next pull.
@@ -41,8 +43,8 @@ impl PullQueue {
         self.is_held = is_held;
     }
 
-    /// Changes the interval between pulls, counted from the last pull that was sent. If the next pull was not due yet,
-    /// it becomes due at `now` or later.
+    /// Changes the interval between pulls, counted from the last pull that was sent.
+    /// If the next pull was not due yet, it becomes due at `now` or later.
     pub(crate) fn set_interval(&mut self, now: Time, interval: Duration) {
         // Before the first pull there is no departure time to change.
         if self.next_at > Time::ZERO {
@@ -54,8 +56,8 @@ impl PullQueue {
         self.saved = Duration::ZERO;
     }
 
-    /// Adds a session that has a pull to send and is not in the queue. With `below`, the session has the class below
-    /// all other classes, and waits for all other sessions.
+    /// Adds a session that has a pull to send and is not in the queue.
+    /// With `below`, the session has the class below all other classes, and waits for all other sessions.
     #[inline]
     pub(crate) fn enter(&mut self, session: SessionKey, below: bool) {
         match below {
@@ -64,8 +66,8 @@ impl PullQueue {
         }
     }
 
-    /// Takes the right to send one pull at once, without the queue. Returns `false` if a session waits or the next pull
-    /// is not due.
+    /// Takes the right to send one pull at once, without the queue.
+    /// Returns `false` if a session waits or the next pull is not due.
     #[inline]
     pub(crate) fn take_if_idle(&mut self, now: Time) -> bool {
         let idle = !self.is_held && self.is_empty() && self.next_at <= now;
@@ -77,8 +79,8 @@ impl PullQueue {
         idle
     }
 
-    /// Returns the session whose turn it is, if a pull may leave now. The caller reports a sent pull with
-    /// [`Self::sent`], and adds the session again if it has more pulls.
+    /// Returns the session whose turn it is, if a pull may leave now.
+    /// The caller reports a sent pull with [`Self::sent`], and adds the session again if it has more pulls.
     #[inline]
     pub(crate) fn turn(&mut self, now: Time) -> Option<SessionKey> {
         if self.next_at > now {
@@ -101,12 +103,12 @@ impl PullQueue {
         self.next_at = now + self.interval - taken_off;
     }
 
-    /// Charges the pull that was just sent for `packets` packets instead of one. A pull for no packets is charged for a
-    /// header.
+    /// Charges the pull that was just sent for `packets` packets instead of one.
+    /// A pull for no packets is charged for a header.
     #[inline]
     pub(crate) fn charge(&mut self, packets: u32) {
-        // A sixteenth of a full packet is about the length of a header. The minimum of 1 ps ensures that the loop over
-        // due pulls ends, even if the interval is below 16 ps.
+        // A sixteenth of a full packet is about the length of a header.
+        // The minimum of 1 ps ensures that the loop over due pulls ends, even if the interval is below 16 ps.
         let header = (self.interval / 16).max(Duration::from_ps(1));
         let span = (self.interval * u64::from(packets)).max(header);
         let charged = self.next_at.saturating_add(span);
@@ -114,8 +116,8 @@ impl PullQueue {
         self.next_at = Time::from_ps(charged.as_ps().saturating_sub(self.interval.as_ps()));
     }
 
-    /// Gives unused time back. The time of the requested packet was shorter, by `less`, than the time of the full
-    /// packet for which the pull was charged.
+    /// Gives unused time back. The pull was charged for the time of a full packet.
+    /// The time of the requested packet was shorter by `less`.
     #[inline]
     pub(crate) fn refund(&mut self, less: Duration) {
         self.saved = (self.saved + less).min(self.interval * MOST_SAVED);

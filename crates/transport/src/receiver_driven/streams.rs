@@ -1,5 +1,5 @@
-//! Messages that contain requests or answers. A message can leave while the application still produces it. The
-//! transport reports the arrival of its bytes, and either end may cancel it.
+//! Messages that contain requests or answers. A message can leave while the application still produces it.
+//! The transport reports the arrival of its bytes, and either end may cancel it.
 
 use super::SessionKey;
 use crate::{FlowStats, Message, Transport};
@@ -8,12 +8,13 @@ use tailcut_units::{FlowId, Time};
 
 /// [`Transport`] that transfers requests and their answers as messages.
 pub trait Streams: Transport {
-    /// Turns on [`Event::Arrived`](crate::Event::Arrived) for every message. A message can then be cancelled by the
-    /// number of its flow.
+    /// Turns on [`Event::Arrived`](crate::Event::Arrived) for every message.
+    /// A message can then be cancelled by the number of its flow.
     fn report_arrivals(&mut self);
 
-    /// Sends `message`. The application has its first `ready` bytes so far. With `below`, the message has a class below
-    /// all other classes: at this host, in switches, and in the pulls of its receiver.
+    /// Sends `message`. The application has its first `ready` bytes so far.
+    /// With `below`, the message has a class below all other classes.
+    /// This applies at this host, in switches, and in the pulls of its receiver.
     fn open(&mut self, now: Time, message: Message, ready: u64, below: bool);
 
     /// Extends a message that this host sends. The application now has the first `bytes` bytes of the message.

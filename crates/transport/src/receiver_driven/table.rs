@@ -55,8 +55,8 @@ pub(crate) struct SessionTable<S, R> {
 }
 
 impl<S: Sending, R: Receiving> SessionTable<S, R> {
-    /// Returns an empty table for `host`, which accepts flows on `port`. Addresses stay reserved for `time_wait` after
-    /// the end of a session.
+    /// Returns an empty table for `host`, which accepts flows on `port`.
+    /// Addresses stay reserved for `time_wait` after the end of a session.
     pub(crate) fn new(host: HostId, port: u16, time_wait: Duration) -> Self {
         Self {
             host,
@@ -105,8 +105,8 @@ impl<S: Sending, R: Receiving> SessionTable<S, R> {
         key
     }
 
-    /// Returns the open sending session to which an answer or a returned header belongs, with its key. Segments for
-    /// other sessions are counted as ignored.
+    /// Returns the open sending session to which an answer or a returned header belongs, with its key.
+    /// Segments for other sessions are counted as ignored.
     #[inline]
     pub(crate) fn sender_of(&mut self, segment: &Segment) -> Option<(SessionKey, &mut S)> {
         let found = match segment.condition {
@@ -215,8 +215,8 @@ impl<S: Sending, R: Receiving> SessionTable<S, R> {
         self.directory.wait(now, Side::Receiver, key);
     }
 
-    /// Removes the receiver at `key` if a segment of another session with the same addresses may replace it. Otherwise
-    /// the segment is counted as ignored. `opens` is true if the segment can open a session.
+    /// Removes the receiver at `key` if a segment of another session with the same addresses may replace it.
+    /// Otherwise the segment is counted as ignored. `opens` is true if the segment can open a session.
     pub(crate) fn make_way(&mut self, now: Time, key: SessionKey, opens: bool) -> bool {
         let old = self.receivers.get(key).filter(|old| {
             let (complete, heard_at) = (old.is_complete(), old.heard_at());
@@ -235,9 +235,10 @@ impl<S: Sending, R: Receiving> SessionTable<S, R> {
         true
     }
 
-    /// Removes sessions whose time-wait has ended. Hosts call this function when a session opens, so no timer is
-    /// needed. The time-wait of a receiver starts again with each segment that arrives. The function calls `left` for
-    /// each removed receiver.
+    /// Removes sessions whose time-wait has ended.
+    /// Hosts call this function when a session opens, so no timer is needed.
+    /// The time-wait of a receiver starts again with each segment that arrives.
+    /// The function calls `left` for each removed receiver.
     pub(crate) fn forget(&mut self, now: Time, mut left: impl FnMut(&R)) {
         while let Some((side, key)) = self.directory.waited(now) {
             if side == Side::Sender {
@@ -274,8 +275,8 @@ impl<S: Sending, R: Receiving> SessionTable<S, R> {
     }
 }
 
-/// Adds a timer for a sender's deadline, unless the sender has an earlier timer. If the deadline has moved to a later
-/// time, the sender is checked at its old deadline too.
+/// Adds a timer for a sender's deadline, unless the sender has an earlier timer.
+/// If the deadline has moved to a later time, the sender is checked at its old deadline too.
 #[inline]
 pub(crate) fn arm<S: Sending>(
     timers: &mut Timers,

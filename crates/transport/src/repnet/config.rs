@@ -12,11 +12,12 @@ pub struct RepNetConfig {
     pub mode: Mode,
     /// Messages of fewer bytes are replicated (100 KB in the paper). With 0, no message is replicated.
     pub limit: u64,
-    /// Number of written bytes after which a server stops waiting for a missing second connection, and continues on the
-    /// first. The paper gives no value.
+    /// Number of written bytes after which a server does not wait for a missing second connection any more.
+    /// The server then continues on the first connection. The paper gives no value.
     pub archive_limit: u64,
-    /// Time for which a server waits for the second connection of a flow. It is also the time for which a client tries
-    /// to open that connection after the first is established. More than 0; 0.8 to 1 s in the released code.
+    /// Time for which a server waits for the second connection of a flow.
+    /// For the same time a client tries to open that connection after the first is established.
+    /// More than 0; 0.8 to 1 s in the released code.
     pub waiting_list_timeout: Duration,
 }
 
@@ -25,8 +26,7 @@ impl Default for RepNetConfig {
         Self {
             mode: Mode::RepFlow,
             limit: 100_000,
-            // The value is equal to `limit`, so that a server that writes a replicated message keeps its second
-            // connection.
+            // The value is equal to `limit`. So a server that writes a replicated message keeps its second connection.
             archive_limit: 100_000,
             waiting_list_timeout: Duration::from_ms(1_000),
         }

@@ -1,5 +1,5 @@
-//! Merge of two copies of a stream. Each connection counts the bytes that it has delivered in order. When a count
-//! exceeds the bytes that the application has, the application receives the difference.
+//! Merge of two copies of a stream. Each connection counts the bytes that it has delivered in order.
+//! When a count exceeds the bytes that the application has, the application receives the difference.
 
 /// Amount of data that the application of a flow has received.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -22,8 +22,8 @@ impl Delivery {
         self.finished
     }
 
-    /// Records that a connection has delivered `total` bytes so far. Returns the new number of bytes that the
-    /// application has, if it has grown.
+    /// Records that a connection has delivered `total` bytes so far.
+    /// Returns the new number of bytes that the application has, if it has grown.
     ///
     /// # Errors
     /// The stream has already ended with fewer bytes.
@@ -38,8 +38,8 @@ impl Delivery {
         Ok(Some(total))
     }
 
-    /// Records that a connection has delivered the end of the stream after `total` bytes. Returns whether it is the
-    /// first connection to do so.
+    /// Records that a connection has delivered the end of the stream after `total` bytes.
+    /// Returns whether it is the first connection to do so.
     ///
     /// # Errors
     /// The other connection delivered more bytes, or ended with fewer bytes.

@@ -1,9 +1,10 @@
 //! All RepNet flows of one host. Each flow uses one or two connections of the TCP endpoint of the host.
 //!
-//! The methods belong to four groups, as in [`tcp::Endpoint`](crate::tcp::Endpoint): the layer above (`connect`,
-//! `write`, `finish`, `abort`, `poll_event`), the network (`on_segment`, `poll_transmit`, `has_transmit`), the clock
-//! (`on_timeout`, `next_timeout`), and getters. After each input, call `poll_event` until it returns `None`, and then
-//! `poll_transmit` while the NIC accepts segments. The time never decreases.
+//! The methods belong to four groups, as in [`tcp::Endpoint`](crate::tcp::Endpoint).
+//! The layer above calls `connect`, `write`, `finish`, `abort` and `poll_event`.
+//! The network calls `on_segment`, `poll_transmit` and `has_transmit`. The clock calls `on_timeout` and `next_timeout`.
+//! All other methods are getters. After each input, call `poll_event` until it returns `None`.
+//! Then call `poll_transmit` while the NIC accepts segments. The time never decreases.
 
 use super::config::RepNetConfig;
 use super::delivery::Diverged;
@@ -81,9 +82,10 @@ impl Endpoint {
 
     // The layer above.
 
-    /// Opens a flow to the same service on `dst`. The flow uses two connections that differ only in the destination
-    /// port, or one connection if `replicated` is `None`. All connections use `path`. Returns `None` if every port is
-    /// in use.
+    /// Opens a flow to the same service on `dst`.
+    /// The flow uses two connections that differ only in the destination port.
+    /// If `replicated` is `None`, it uses one connection. All connections use `path`.
+    /// Returns `None` if every port is in use.
     pub fn connect(
         &mut self,
         now: Time,
@@ -92,8 +94,8 @@ impl Endpoint {
         path: PathPin,
         replicated: Option<Mode>,
     ) -> Option<SocketId> {
-        // A plain flow also needs a local port that no other flow uses with either service port. Otherwise the server
-        // would treat two flows as one.
+        // A plain flow also needs a local port that no other flow uses with either service port.
+        // Otherwise the server would treat two flows as one.
         let src_port = self.tcp.unused_port(dst, &ports(self.port))?;
         let (machine, legs) = match replicated {
             Some(mode) => (Machine::client(mode), &Leg::ALL[..]),
@@ -206,8 +208,8 @@ impl Endpoint {
         self.refresh_timeout();
     }
 
-    /// Returns the time at which `on_timeout` must be called, if any. The time may be earlier than needed, but never
-    /// later.
+    /// Returns the time at which `on_timeout` must be called, if any.
+    /// The time may be earlier than needed, but never later.
     #[inline]
     pub fn next_timeout(&self) -> Option<Time> {
         let next = self.tcp.next_timeout().unwrap_or(Time::MAX);
@@ -246,8 +248,7 @@ impl Endpoint {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// Returns the number of ended flows that the endpoint remembers, because one of their connections may still
-    /// arrive.
+    /// Returns the number of ended flows that are remembered, because one of their connections may still arrive.
     pub fn tombstones(&self) -> usize {
         self.waiting.tombstones()
     }
@@ -312,7 +313,7 @@ impl Endpoint {
                 match self.sockets.owner(id) {
                     Some((socket, leg)) => self.on_peer_finished(now, socket, leg, total),
                     // The flow ended before its second connection arrived. The connection has now delivered its copy.
-                    // It is reset and not closed, because the flow's answer was not sent on it.
+                    // The connection is reset and not closed, because the flow's answer was not sent on it.
                     None => {
                         self.tcp.reset(now, id);
                     }
@@ -331,7 +332,7 @@ impl Endpoint {
         }
     }
 
-    /// Assigns to a flow a connection that this host accepted (III-D).
+    /// Assigns an accepted connection to its flow (RepNet paper, III-D).
     fn on_accepted(&mut self, now: Time, id: ConnectionId, tuple: &FiveTuple, flow: FlowId) {
         let leg = if tuple.dst_port == self.port {
             Leg::First
@@ -344,8 +345,8 @@ impl Endpoint {
         };
         match self.waiting.arrival(now, client, leg) {
             Arrival::First => {
-                // A SYN does not show whether the mode is RepSYN or RepFlow, so a server handles both modes in the same
-                // way (III-E).
+                // A SYN does not show whether the mode is RepSYN or RepFlow.
+                // So a server handles both modes in the same way (III-E).
                 let machine = Machine::server(Mode::RepFlow, leg);
                 let socket = self.sockets.insert(Socket::new(machine, flow));
                 self.sockets.attach(socket, leg, id);
@@ -360,8 +361,8 @@ impl Endpoint {
                 self.apply(now, socket, state::Event::SecondLegJoined, leg);
             }
             Arrival::Late(socket) => {
-                // The state machine orders a reset of the late connection. The socket does not contain this connection,
-                // so it is reset here.
+                // The state machine orders a reset of the late connection.
+                // The socket does not contain this connection, so it is reset here.
                 self.turn_away(now, id);
                 if let Some(place) = self.sockets.get_mut(socket) {
                     let actions = place.machine.handle(state::Event::LateLeg, leg);
@@ -370,8 +371,8 @@ impl Endpoint {
                     }
                 }
             }
-            // The flow has ended already, so the connection belongs to no socket. `on_connection_event` handles the
-            // close of the connection.
+            // The flow has ended already, so the connection belongs to no socket.
+            // `on_connection_event` handles the close of the connection.
             Arrival::AfterTheEnd => {}
             Arrival::TooLate => self.turn_away(now, id),
         }
@@ -381,8 +382,8 @@ impl Endpoint {
         }
     }
 
-    /// Resets a connection whose flow is no longer remembered, if the handshake of the connection has begun. Otherwise
-    /// the connection would count as a new flow at the end of its handshake.
+    /// Resets a connection whose flow is no longer remembered, if the handshake of the connection has begun.
+    /// Otherwise the connection would count as a new flow at the end of its handshake.
     fn turn_away_unseen(&mut self, now: Time, Unseen { client, leg }: Unseen) {
         let connection = self.tcp.find(&FiveTuple {
             src: self.tcp.host(),
@@ -425,9 +426,10 @@ impl Endpoint {
         }
     }
 
-    /// Handles the clean end of a connection. If the other connection of a client is still pending, the state machine
-    /// gets the event later. Otherwise it would drop the pending connection, although the load of the second copy is a
-    /// cost of replication.
+    /// Handles the clean end of a connection.
+    /// If the other connection of a client is still pending, the state machine gets the event later.
+    /// Otherwise the machine would drop the pending connection.
+    /// But the load of the second copy is a cost of replication.
     fn on_closed(&mut self, now: Time, id: SocketId, leg: Leg) {
         let Some(socket) = self.sockets.get_mut(id) else {
             return;
@@ -440,8 +442,8 @@ impl Endpoint {
         }
     }
 
-    /// Removes a connection that has ended, and adds its cost to the flow. Returns the flow and the index of the
-    /// connection in it.
+    /// Removes a connection that has ended, and adds its cost to the flow.
+    /// Returns the flow and the index of the connection in it.
     fn release(&mut self, id: ConnectionId, summary: &Summary) -> Option<(SocketId, Leg)> {
         let (socket, leg) = self.sockets.owner(id)?;
         self.sockets.detach(socket, leg);
@@ -449,8 +451,8 @@ impl Endpoint {
         Some((socket, leg))
     }
 
-    /// Starts the deadline of the second connection, after the first connection is established. The server waits for
-    /// the same time.
+    /// Starts the deadline of the second connection, after the first connection is established.
+    /// The server waits for the same time.
     fn limit_wait(&mut self, now: Time, id: SocketId) {
         if let Some(leg) = self.sockets.get(id).and_then(|s| s.machine.awaited_leg()) {
             self.deadlines.push_back(Deadline {
@@ -461,8 +463,8 @@ impl Endpoint {
         }
     }
 
-    /// Returns whether the connection of a deadline is still pending. The deadline remains even if the first connection
-    /// has failed, because the server may have seen the flow and may end it.
+    /// Returns whether the connection of a deadline is still pending.
+    /// The deadline remains even if the first connection has failed. The server may have seen the flow, and may end it.
     fn awaits(&self, deadline: &Deadline) -> bool {
         let socket = self.sockets.get(deadline.socket);
         socket.is_some_and(|socket| socket.machine.leg(deadline.leg) == LegState::Pending)
@@ -470,8 +472,8 @@ impl Endpoint {
 
     fn refresh_timeout(&mut self) {
         while let Some(deadline) = self.deadlines.front() {
-            // The deadline stays in the queue after its connection was established or dropped. Such a deadline must not
-            // wake the endpoint.
+            // The deadline stays in the queue after its connection was established or dropped.
+            // A deadline without a pending connection must not wake the endpoint.
             if self.awaits(deadline) {
                 break;
             }
@@ -488,8 +490,8 @@ impl Endpoint {
             let actions = socket.machine.handle(event, leg);
             self.perform_all(now, id, leg, actions);
         }
-        // A clean close may have waited for a pending connection. It is reported now. If the connection is still
-        // pending, the close waits again.
+        // A clean close may have waited for a pending connection. It is reported now.
+        // If the connection is still pending, the close waits again.
         let closed = self.sockets.get_mut(id).and_then(|s| s.closed.take());
         if let Some(leg) = closed {
             self.on_closed(now, id, leg);
@@ -558,8 +560,8 @@ impl Endpoint {
             Action::SurfaceError => socket.failed = true,
             // `connect` and `on_accepted` execute these actions when they create the flow.
             Action::AttachLeg | Action::EnterWaitingList | Action::StartArchive => {}
-            // These actions need no work. The error of a connection contains nothing to keep, and there is no confirm
-            // timeout, so each connection ends in its own time.
+            // These actions need no work. The error of a connection contains nothing to keep.
+            // There is no confirm timeout, so each connection ends in its own time.
             Action::HoldError | Action::AwaitOtherLeg | Action::ReleaseLeg => {}
         }
     }

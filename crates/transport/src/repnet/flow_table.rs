@@ -1,6 +1,6 @@
-//! Flows of one server over real sockets. [`FlowTable`] is a [`FlowsByName`] with the rules of a server for unknown
-//! clients. A tombstone always stays for its whole lifetime. A server that cannot store another tombstone accepts no
-//! new flow.
+//! Flows of one server over real sockets.
+//! [`FlowTable`] is a [`FlowsByName`] with the rules of a server for unknown clients.
+//! A tombstone always stays for its whole lifetime. A server that cannot store another tombstone accepts no new flow.
 
 use super::flows_by_name::{FlowsByName, Holder, Ticket};
 use super::state::Leg;
@@ -22,8 +22,8 @@ pub enum Placement<F> {
 /// Flows of one server. `K` is the identifier of a flow on the wire, and `F` is the handle of the flow in the driver.
 #[derive(Debug)]
 pub struct FlowTable<K, F> {
-    /// Whether keys are used again, because they are addresses and ports of clients. If so, a connection that the flow
-    /// has already seen is the first connection of a new flow.
+    /// Whether keys are used again, because they are addresses and ports of clients.
+    /// If so, a connection that the flow has already seen is the first connection of a new flow.
     reusable: bool,
     lifetime: Duration,
     limit: usize,
@@ -33,8 +33,9 @@ pub struct FlowTable<K, F> {
 }
 
 impl<K: Ord + Copy, F: Clone> FlowTable<K, F> {
-    /// Creates a table that remembers ended flows for `lifetime`. It holds at most `limit` flows, including flows that
-    /// have not ended. `reusable` means that keys are addresses of clients, not random numbers.
+    /// Creates a table that remembers ended flows for `lifetime`.
+    /// The table holds at most `limit` flows, including flows that have not ended.
+    /// `reusable` means that keys are addresses of clients, not random numbers.
     pub const fn new(reusable: bool, lifetime: Duration, limit: usize) -> Self {
         Self {
             reusable,
@@ -54,8 +55,8 @@ impl<K: Ord + Copy, F: Clone> FlowTable<K, F> {
                 true => Placement::New,
                 false => Placement::Known(live.flow.clone()),
             },
-            // A random key is never used again, so every further connection is late. Each late connection extends the
-            // tombstone.
+            // A random key is never used again, so every further connection is late.
+            // Each late connection extends the tombstone.
             Holder::Ended(stone) if !self.reusable => {
                 let until = now.saturating_add(self.lifetime);
                 let seen = stone.seen.with(leg);
@@ -72,9 +73,9 @@ impl<K: Ord + Copy, F: Clone> FlowTable<K, F> {
         }
     }
 
-    /// Returns whether a new flow can be remembered after its end. With reusable keys the server cannot redirect a
-    /// client, so a first connection is always accepted. Second connections are rejected while they may belong to a
-    /// flow without a tombstone.
+    /// Returns whether a new flow can be remembered after its end.
+    /// With reusable keys the server cannot redirect a client, so a first connection is always accepted.
+    /// Second connections are rejected while they may belong to a flow without a tombstone.
     fn may_open(&self, now: Time, leg: Leg) -> bool {
         if self.reusable && leg == Leg::First {
             return true;
@@ -110,8 +111,8 @@ impl<K: Ord + Copy, F: Clone> FlowTable<K, F> {
             return;
         }
         let until = now.saturating_add(self.lifetime);
-        // The table cannot store a tombstone. So second connections are rejected until the tombstone would have
-        // expired.
+        // The table cannot store a tombstone.
+        // So second connections are rejected until the tombstone would have expired.
         if self.reusable && self.flows.tombstones() >= self.limit {
             self.blind_until = until;
         } else {

@@ -1,9 +1,11 @@
-//! Flows of a server by identifier: live flows, and *tombstones* of ended flows whose second connection may still
-//! arrive. A connection that meets a tombstone is rejected. If it counted as a new flow, the request would run twice.
+//! Flows of a server by identifier.
+//! The table contains live flows, and *tombstones* of ended flows whose second connection may still arrive.
+//! A connection that meets a tombstone is rejected. If it counted as a new flow, the request would run twice.
 //!
-//! Two servers use this table. The simulated server uses it in its [`WaitingList`](super::WaitingList), where a
-//! client's address identifies a flow. The server over real sockets uses it in its [`FlowTable`](super::FlowTable). The
-//! two differ in the lifetime of a tombstone, and in the reaction to a connection that meets a tombstone.
+//! Two servers use this table.
+//! The simulated server uses it in its [`WaitingList`](super::WaitingList), where a client's address identifies a flow.
+//! The server over real sockets uses it in its [`FlowTable`](super::FlowTable).
+//! The two differ in the lifetime of a tombstone, and in the reaction to a connection that meets a tombstone.
 
 use super::state::Leg;
 use alloc::collections::{BTreeMap, VecDeque};
@@ -62,8 +64,8 @@ pub(super) enum Holder<'a, F> {
     Ended(Tombstone),
 }
 
-/// Live flows and tombstones by identifier. `K` identifies a flow, and `F` is the data that the owner of the table
-/// stores.
+/// Live flows and tombstones by identifier.
+/// `K` identifies a flow, and `F` is the data that the owner of the table stores.
 #[derive(Debug)]
 pub(super) struct FlowsByName<K, F> {
     live: BTreeMap<K, Live<F>>,
@@ -122,8 +124,8 @@ impl<K: Ord + Copy, F> FlowsByName<K, F> {
         self.live.remove(name)
     }
 
-    /// Adds a tombstone that stays until `until`, which is never before the times of older tombstones. The new
-    /// tombstone replaces a tombstone with the same identifier.
+    /// Adds a tombstone that stays until `until`, which is never before the times of older tombstones.
+    /// The new tombstone replaces a tombstone with the same identifier.
     pub fn bury(&mut self, name: K, seen: LegSet, entered: Time, until: Time) {
         let stone = Tombstone {
             seen,
@@ -132,8 +134,8 @@ impl<K: Ord + Copy, F> FlowsByName<K, F> {
         };
         self.tombstones.insert(name, stone);
         self.by_time.push_back((until, name));
-        // A connection that arrives again and again leaves old times in the queue, so the queue is cleaned when most
-        // entries are old. The constant 64 avoids frequent cleaning of a short queue.
+        // A connection that arrives again and again leaves old times in the queue.
+        // So the queue is cleaned when most entries are old. The constant 64 avoids frequent cleaning of a short queue.
         if self.by_time.len() > 2 * self.tombstones.len() + 64 {
             let stones = &self.tombstones;
             let stands = |(at, name): &(Time, K)| stones.get(name).is_some_and(|s| s.until == *at);
@@ -145,8 +147,8 @@ impl<K: Ord + Copy, F> FlowsByName<K, F> {
         self.tombstones.remove(name);
     }
 
-    /// Removes a tombstone that has expired at `now`, or the oldest if there are more than `most`. Call this method
-    /// until it returns `None`.
+    /// Removes a tombstone that has expired at `now`, or the oldest if there are more than `most`.
+    /// Call this method until it returns `None`.
     pub fn pop_forgotten(&mut self, now: Time, most: usize) -> Option<(K, LegSet)> {
         loop {
             let (at, name) = *self.by_time.front()?;

@@ -1,5 +1,6 @@
-//! Content of the hello. A server over real sockets uses it to match the two connections of a flow
-//! (`docs/repnet-wire.md`). `tailcut_wire::repnet` encodes the hello.
+//! Content of the hello.
+//! A server over real sockets uses it to match the two connections of a flow (`docs/repnet-wire.md`).
+//! `tailcut_wire::repnet` encodes the hello.
 
 use super::state::{Leg, Mode};
 
@@ -14,8 +15,8 @@ impl FlowKey {
     }
 }
 
-/// Identifier of a listening server on the wire: 128 random bits, never all zeros. It distinguishes two servers with
-/// the same address.
+/// Identifier of a listening server on the wire: 128 random bits, never all zeros.
+/// The identifier distinguishes two servers with the same address.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct InstanceId(pub u128);
 

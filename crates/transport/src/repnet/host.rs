@@ -1,5 +1,5 @@
-//! RepNet host: each message is one flow over one or two TCP connections, which open when the message is submitted. So
-//! the completion time of a flow includes the handshake, which RepSYN shortens.
+//! RepNet host: each message is one flow over one or two TCP connections, which open when the message is submitted.
+//! So the completion time of a flow includes the handshake, which RepSYN shortens.
 
 use super::config::RepNetConfig;
 use super::endpoint::Endpoint;

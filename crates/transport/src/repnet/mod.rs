@@ -1,31 +1,38 @@
-//! RepNet: RepFlow and RepSYN as a layer above TCP ("RepNet: Cutting Tail Latency in Data Center Networks
-//! with Flow Replication", sections II-C and III; RepFlow: INFOCOM 2014).
+//! RepNet: RepFlow and RepSYN as a layer above TCP.
+//! The paper is "RepNet: Cutting Tail Latency in Data Center Networks with Flow Replication" (sections II-C and III).
+//! RepFlow is from INFOCOM 2014.
 //!
-//! A short flow opens two connections that differ only in the destination port, so that ECMP may send them along
-//! different paths. RepFlow sends the flow over both connections, and the flow is complete with the first complete
-//! copy. The other copy also continues to its end: its load is the cost of the method. RepSYN sends the flow over the
-//! connection that is established first, and resets the other connection.
+//! A short flow opens two connections that differ only in the destination port.
+//! So ECMP may send them along different paths.
+//! RepFlow sends the flow over both connections, and the flow is complete with the first complete copy.
+//! The other copy also continues to its end: its load is the cost of the method.
+//! RepSYN sends the flow over the connection that is established first, and resets the other connection.
 //!
 //! [`Endpoint`] holds the flows of one host, and [`Host`] implements [`Transport`](crate::Transport) with it.
-//! [`Machine`] contains only the state machine. Drivers over real sockets use [`Flow`] and [`FlowTable`], which contain
-//! no TCP. Names in the code call a connection of a flow a *leg*.
+//! [`Machine`] contains only the state machine.
+//! Drivers over real sockets use [`Flow`] and [`FlowTable`], which contain no TCP.
+//! Names in the code call a connection of a flow a *leg*.
 //!
 //! Deviations from the paper:
-//! - The state machine has more rows than the paper: tombstones, errors that are not reported while another connection
-//!   may transfer the flow, and the other rows without a paper number in `packages/repnet/spec/state-machine.json`.
-//!   This layer raises all events of that table except four. No connection lags, because bytes are virtual and TCP is
-//!   part of the simulation (`lag_over_cap`). The size is known in advance (`bytes_over_limit`). The losing connection
-//!   continues to its end for any time (`confirm_timeout`). A server does not receive the mode (`choice_learned`). Only
-//!   a server has a limit of the archive (`archive_over_threshold`), because a client chooses by size before it opens
-//!   the flow. [`Flow`] raises all events.
-//! - The client drops the second connection one waiting-list timeout after the first was established, because the
-//!   server rejects the second after that time. The paper's client never drops it.
-//! - A connection may open after its flow has ended over the other connection. The table of the state machine resets
-//!   such a connection at once. Here it transfers its copy to the end, if the flow would still have waited for it,
-//!   because this load is a part of the cost of the paper's flows. (The paper's server even treats it as a new flow.)
+//! - The state machine has more rows than the paper. Some rows are for tombstones.
+//!   Others are for errors that are not reported while another connection may transfer the flow.
+//!   Other rows without a paper number are in `packages/repnet/spec/state-machine.json`.
+//!   This layer raises all events of that table except four.
+//!   No connection lags, because bytes are virtual and TCP is part of the simulation (`lag_over_cap`).
+//!   The size is known in advance (`bytes_over_limit`).
+//!   The losing connection continues to its end for any time (`confirm_timeout`).
+//!   A server does not receive the mode (`choice_learned`).
+//!   Only a server has a limit of the archive (`archive_over_threshold`).
+//!   A client chooses by size before it opens the flow. [`Flow`] raises all events.
+//! - The client drops the second connection one waiting-list timeout after the first was established.
+//!   After that time the server rejects the second connection. The paper's client never drops it.
+//! - A connection may open after its flow has ended over the other connection.
+//!   The table of the state machine resets such a connection at once.
+//!   In this layer the connection transfers its copy to the end, if the flow would still have waited for it.
+//!   This load is a part of the cost of the paper's flows. (The paper's server even treats it as a new flow.)
 //!   The server's answer is not sent on it.
-//! - The server pairs connections at the end of their handshakes, when `accept` reports them. It does not pair them
-//!   when their SYNs arrive.
+//! - The server pairs connections at the end of their handshakes, when `accept` reports them.
+//!   The server does not pair connections when their SYNs arrive.
 
 mod archive;
 mod config;

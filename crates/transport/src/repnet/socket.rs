@@ -9,8 +9,8 @@ use crate::tcp::{ConnectionId, Role, Summary};
 use alloc::vec::Vec;
 use tailcut_units::FlowId;
 
-/// Identifier of a socket of one endpoint. It stays invalid after the flow has ended, even when another flow uses the
-/// same slot.
+/// Identifier of a socket of one endpoint.
+/// An identifier stays invalid after the flow has ended, even when another flow uses the same slot.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct SocketId {
     slot: u32,
@@ -32,8 +32,8 @@ pub enum SocketEvent {
         /// Identifier of the socket.
         id: SocketId,
     },
-    /// More bytes have arrived in order over either connection. The endpoint reports this event only after
-    /// [`Endpoint::report_delivered`](super::Endpoint::report_delivered).
+    /// More bytes have arrived in order over either connection.
+    /// The endpoint reports this event only after [`Endpoint::report_delivered`](super::Endpoint::report_delivered).
     Delivered {
         /// Identifier of the socket.
         id: SocketId,
@@ -54,8 +54,8 @@ pub enum SocketEvent {
         /// Summary of the flow, with its cost over all its connections.
         summary: Summary,
     },
-    /// The last connection failed, or the connections transferred different streams. The identifier of the socket is no
-    /// longer valid.
+    /// The last connection failed, or the connections transferred different streams.
+    /// The identifier of the socket is no longer valid.
     Failed {
         /// Identifier of the socket.
         id: SocketId,
@@ -74,8 +74,8 @@ pub(super) struct Socket {
     pub flow: FlowId,
     /// Cost of the connections that have ended.
     pub stats: FlowStats,
-    /// Connection that closed while the other connection was pending. [`Endpoint`](super::Endpoint) reports the close
-    /// to the state machine later.
+    /// Connection that closed while the other connection was pending.
+    /// [`Endpoint`](super::Endpoint) reports the close to the state machine later.
     pub closed: Option<Leg>,
     /// Entry of a server's flow in the waiting list.
     pub entry: Option<EntryId>,

@@ -1,9 +1,10 @@
-//! State machine of a RepNet flow (RepNet paper, section III, Tables I and II), without I/O and independent of TCP. The
-//! layer above the connections performs the actions of the state machine.
+//! State machine of a RepNet flow (RepNet paper, section III, Tables I and II), without I/O and independent of TCP.
+//! The layer above the connections performs the actions of the state machine.
 //!
-//! `packages/repnet/spec/state-machine.json` contains the same machine as a table, and defines all terms. Tests compare
-//! this file with the table row by row. A flow has two connections, called *legs* in the table and in names of the
-//! code. Each event concerns one of them, the *subject*.
+//! `packages/repnet/spec/state-machine.json` contains the same machine as a table, and defines all terms.
+//! Tests compare this file with the table row by row.
+//! A flow has two connections, called *legs* in the table and in names of the code.
+//! Each event concerns one of them, the *subject*.
 
 use Action::*;
 use LegState::*;
@@ -98,7 +99,7 @@ pub enum Event {
     LagOverCap,
     /// Both directions of the connection ended cleanly. The other connection is live or pending.
     LegFinished,
-    /// The connection did not finish in time after the other.
+    /// The connection did not finish within the confirm timeout after the other connection.
     ConfirmTimeout,
     /// Both directions of the connection ended cleanly, and it was the last connection of the flow.
     BothClosed,
@@ -110,8 +111,8 @@ pub enum Event {
     Diverged,
 }
 
-/// Action for the layer above the connections. Actions are performed in the given order. "This connection" is the one
-/// that the event concerns.
+/// Action for the layer above the connections. Actions are performed in the given order.
+/// "This connection" is the one that the event concerns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Action {
     /// Use this connection to transfer bytes.
@@ -173,9 +174,9 @@ pub const SERVER_START: Step = Step {
     actions: &[AttachLeg, EnterWaitingList, StartArchive, OpenFlow],
 };
 
-/// Returns the reaction of a flow in `state` to `event`. `other` is the state of the connection that the event does not
-/// concern, and `on_waiting_list` shows whether the flow is on the waiting list. Returns `None` if the event has no
-/// effect.
+/// Returns the reaction of a flow in `state` to `event`.
+/// `other` is the state of the connection that the event does not concern.
+/// `on_waiting_list` shows whether the flow is on the waiting list. Returns `None` if the event has no effect.
 pub const fn transition(
     role: Role,
     mode: Mode,
@@ -348,8 +349,8 @@ const fn chosen_server(
 const fn chosen(event: Event, other: LegState) -> Option<Step> {
     match (event, other) {
         (Event::LegFailed, Gone) => GAVE_UP,
-        // The connection that delivered the end of the stream has failed in the meantime. The application needs nothing
-        // more from the other connection.
+        // The connection that delivered the end of the stream has failed in the meantime.
+        // The application needs nothing more from the other connection.
         (Event::ConfirmTimeout, Gone) => RELEASED,
         (Event::BothClosed, _) => CLOSED,
         (Event::Abort, _) => ABORTED,
@@ -381,8 +382,8 @@ impl Machine {
         }
     }
 
-    /// Creates the state of a flow with one plain connection. The flow uses this connection from the start. The caller
-    /// performs [`CLIENT_START`] for this flow too.
+    /// Creates the state of a flow with one plain connection. The flow uses this connection from the start.
+    /// The caller performs [`CLIENT_START`] for this flow too.
     pub const fn plain_client() -> Self {
         Self {
             role: Role::Client,
@@ -394,8 +395,8 @@ impl Machine {
         }
     }
 
-    /// Creates the state of a flow at its server, when its first connection arrives. `leg` is the index of this
-    /// connection. The caller performs [`SERVER_START`].
+    /// Creates the state of a flow at its server, when its first connection arrives.
+    /// `leg` is the index of this connection. The caller performs [`SERVER_START`].
     pub const fn server(mode: Mode, leg: Leg) -> Self {
         let mut legs = [Pending; 2];
         legs[leg as usize] = Live;

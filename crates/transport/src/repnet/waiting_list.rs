@@ -1,16 +1,17 @@
-//! Waiting list of a server (RepNet paper, III-D): flows whose second connection has not arrived. The client's address
-//! and port identify a flow.
+//! Waiting list of a server (RepNet paper, III-D): flows whose second connection has not arrived.
+//! The client's address and port identify a flow.
 //!
-//! The list has two changes to the paper. First, the list remembers every flow that has not ended, even after the flow
-//! has left the waiting list. Second, a flow that ends after only one of its connections has arrived leaves a
-//! *tombstone*. Without a tombstone, a later second connection would count as a new flow, and the request would run
-//! twice.
+//! The list has two changes to the paper.
+//! First, the list remembers every flow that has not ended, even after the flow has left the waiting list.
+//! Second, a flow that ends after only one of its connections has arrived leaves a *tombstone*.
+//! Without a tombstone, a later second connection would count as a new flow, and the request would run twice.
 //!
-//! A tombstone stays for two timeouts after the end of its flow. In this time the client has sent its last SYN of the
-//! flow, because it drops the second connection one timeout after the first was established (see
-//! [`Endpoint`](super::Endpoint)). A SYN may have arrived earlier, while its handshake is still unfinished when the
-//! tombstone is removed. Such a connection must be reset then, so the list returns it. The number of live flows and a
-//! fixed number of tombstones limit the memory. The oldest tombstones are removed first.
+//! A tombstone stays for two timeouts after the end of its flow.
+//! In this time the client has sent its last SYN of the flow (see [`Endpoint`](super::Endpoint)).
+//! The client drops the second connection one timeout after the first was established.
+//! A SYN may have arrived earlier, while its handshake is still unfinished when the tombstone is removed.
+//! The connection of such a SYN must be reset then, so the list returns it.
+//! The number of live flows and a fixed number of tombstones limit the memory. The oldest tombstones are removed first.
 
 use super::flows_by_name::{FlowsByName, Holder, LegSet, Ticket};
 use super::state::Leg;
@@ -45,11 +46,11 @@ pub enum Arrival<T> {
     Second(T),
     /// Connection of a flow that accepts no further connection.
     Late(T),
-    /// Second connection of a flow that has ended, within the time for which the flow would have waited. The connection
-    /// continues to its end without effect.
+    /// Second connection of a flow that has ended, within the time for which the flow would have waited.
+    /// The connection continues to its end without effect.
     AfterTheEnd,
-    /// Second connection of a flow that has ended, after the time for which the flow would have waited. The connection
-    /// is rejected.
+    /// Second connection of a flow that has ended, after the time for which the flow would have waited.
+    /// The connection is rejected.
     TooLate,
 }
 
@@ -109,16 +110,16 @@ impl<T: Copy> WaitingList<T> {
                 let again = live.seen.has(leg);
                 live.seen = live.seen.with(leg);
                 match live.flow.standing {
-                    // The address and port belong to the flow until it ends, so a repeated connection is not a new
-                    // flow.
+                    // The address and port belong to the flow until it ends.
+                    // So a repeated connection is not a new flow.
                     Standing::Waiting if !again => Arrival::Second(live.flow.flow),
                     _ => Arrival::Late(live.flow.flow),
                 }
             }
             Holder::Ended(stone) => {
                 // If the same connection has arrived before, this connection belongs to a new flow from the same port.
-                // If the connection is the missing one, all connections of the old flow have now arrived. In both cases
-                // the tombstone is removed.
+                // If the connection is the missing one, all connections of the old flow have now arrived.
+                // In both cases the tombstone is removed.
                 let in_time = now < stone.entered.saturating_add(self.timeout);
                 self.flows.dig_up(&client);
                 match (stone.seen.has(leg), in_time) {
@@ -130,8 +131,8 @@ impl<T: Copy> WaitingList<T> {
         }
     }
 
-    /// Adds `flow` to the list. Its first connection came from `client` as `leg`. The list must have no other entry of
-    /// the client.
+    /// Adds `flow` to the list. Its first connection came from `client` as `leg`.
+    /// The list must have no other entry of the client.
     pub fn enter(&mut self, now: Time, client: ClientAddress, leg: Leg, flow: T) -> EntryId {
         let standing = Standing::Waiting;
         let ticket = self.flows.add(now, client, leg, Entry { flow, standing });
@@ -158,15 +159,15 @@ impl<T: Copy> WaitingList<T> {
         self.skip_stale_timeouts();
     }
 
-    /// Ends a flow and invalidates its entry. A tombstone replaces the flow if a connection may still arrive. If a
-    /// connection may arrive but there is no tombstone, returns that connection.
+    /// Ends a flow and invalidates its entry. A tombstone replaces the flow if a connection may still arrive.
+    /// If a connection may arrive but there is no tombstone, returns that connection.
     pub fn bury(&mut self, now: Time, EntryId { client, ticket }: EntryId) -> Option<Unseen> {
         let lifetime = self.timeout.saturating_mul(2);
         let live = self.flows.end(&client, ticket)?;
         self.skip_stale_timeouts();
         let unseen = unseen(client, live.seen)?;
-        // The flow lived longer than a tombstone, so the client has already sent the last SYN of the missing
-        // connection.
+        // The flow lived longer than a tombstone.
+        // So the client has already sent the last SYN of the missing connection.
         if live.entered.saturating_add(lifetime) <= now {
             return Some(unseen);
         }
@@ -175,8 +176,8 @@ impl<T: Copy> WaitingList<T> {
         None
     }
 
-    /// Removes a flow whose tombstone has expired at `now`, or the oldest tombstone if there are too many. Returns the
-    /// connection that never arrived. Call this method regularly, until it returns `None`.
+    /// Removes a flow whose tombstone has expired at `now`, or the oldest tombstone if there are too many.
+    /// Returns the connection that never arrived. Call this method regularly, until it returns `None`.
     pub fn pop_forgotten(&mut self, now: Time) -> Option<Unseen> {
         let (client, seen) = self.flows.pop_forgotten(now, MAX_TOMBSTONES)?;
         unseen(client, seen)
@@ -191,8 +192,7 @@ impl<T: Copy> WaitingList<T> {
         Some(flow)
     }
 
-    /// Returns the time at which [`pop_timed_out`](Self::pop_timed_out) will return a flow, if the flow does not change
-    /// before.
+    /// Returns the time at which [`pop_timed_out`](Self::pop_timed_out) will return a flow, if no flow changes before.
     pub fn next_timeout(&self) -> Option<Time> {
         self.timeouts.front().map(|(at, _)| *at)
     }

@@ -12,18 +12,19 @@ use tailcut_units::{Duration, Time};
 /// Rule by which complete data of an object is reported to the application of a receiver.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum Delivery {
-    /// [`Event::Completed`](crate::Event::Completed) reports the whole object. All data that has arrived counts as read
-    /// by the application.
+    /// [`Event::Completed`](crate::Event::Completed) reports the whole object.
+    /// All data that has arrived counts as read by the application.
     #[default]
     Whole,
-    /// [`Event::Block`](crate::Event::Block) reports each block. [`Event::Failed`](crate::Event::Failed) reports a
-    /// failed session.
+    /// [`Event::Block`](crate::Event::Block) reports each block.
+    /// [`Event::Failed`](crate::Event::Failed) reports a failed session.
     Blocks {
         /// Order of the reports.
         order: BlockOrder,
-        /// Window of the application in bytes: the largest amount of data that one session may request before the
-        /// application [consumes](super::Host::consume) it. The receiver does not pull blocks beyond this window. It
-        /// rejects an object if one block is larger than the window. `u64::MAX` means no limit.
+        /// Window of the application in bytes: largest amount of data that one session may request in advance.
+        /// The application frees a part of the window when it [consumes](super::Host::consume) data.
+        /// The receiver does not pull blocks beyond this window.
+        /// The receiver rejects an object if one block is larger than the window. `u64::MAX` means no limit.
         window: u64,
     },
 }
@@ -44,8 +45,8 @@ pub enum Mode {
     /// The paper's protocol: a fixed window of symbols is in flight, for networks that trim.
     #[default]
     Paper,
-    /// Credits: for networks that do not trim. Delay, losses and marks limit the symbols in flight to the capacity of
-    /// the path.
+    /// Credits: for networks that do not trim.
+    /// Delay, losses and marks limit the symbols in flight to the capacity of the path.
     Credit(CreditConfig),
 }
 
@@ -54,38 +55,42 @@ pub enum Mode {
 pub struct ScdpConfig {
     /// Payload bytes of a full symbol, 1 to 65,535. Default 1,460.
     pub symbol: u32,
-    /// Number of symbols that a sender pushes before the first pull, 1 to 4,096. Default 12 (SCDP paper, section V, at
-    /// 1 Gb/s; 24 at 5 Gb/s and 32 at 10 Gb/s). A window below the bandwidth-delay product reduces throughput.
+    /// Number of symbols that a sender pushes before the first pull, 1 to 4,096.
+    /// Default 12 (SCDP paper, section V, at 1 Gb/s; 24 at 5 Gb/s and 32 at 10 Gb/s).
+    /// A window below the bandwidth-delay product reduces throughput.
     pub initial_window: u32,
-    /// Number of symbols that each of several senders pushes, 1 to 4,096. Together the senders should push more symbols
-    /// than a single sender, so that some of them can fill the receiver's link without the others. The paper leaves the
-    /// value to the application. Default 8: three senders together push twice the symbols of a single sender.
+    /// Number of symbols that each of several senders pushes, 1 to 4,096.
+    /// Together the senders should push more symbols than a single sender.
+    /// Then some of them can fill the receiver's link without the others.
+    /// The paper leaves the value to the application.
+    /// Default 8: three senders together push twice the symbols of a single sender.
     pub shared_window: u32,
-    /// Largest number of source symbols in a block, 1 to 56,403. The paper's value is unknown. Default 100,
-    /// because codecs are fast up to this size.
+    /// Largest number of source symbols in a block, 1 to 56,403. The paper's value is unknown.
+    /// Default 100, because codecs are fast up to this size.
     pub block_symbols: u32,
-    /// Number of symbols beyond K that a receiver requests after a trimmed header has arrived. Default 2 (section
-    /// IV-C).
+    /// Number of symbols beyond K that a receiver requests after a trimmed header has arrived.
+    /// Default 2 (section IV-C).
     pub overhead: u32,
     /// Priority classes by bytes sent. Default thresholds: 10 KB, 100 KB, 1 MB and 10 MB (section V).
     pub demotion: Demotion,
-    /// Whether the host serves its own sessions in strict priority, by class. Otherwise sessions take turns. Default
-    /// true.
+    /// Whether the host serves its own sessions in strict priority, by class. Otherwise sessions take turns.
+    /// Default true.
     pub in_order: bool,
-    /// Time between two pulls of this host, more than 0. It is the time of a full symbol on the host's link, with
-    /// headers, preamble and gap. Default 1,230.4 ns: 1,538 B at 10 Gb/s.
+    /// Time between two pulls of this host, more than 0.
+    /// The interval is the time of a full symbol on the host's link, with headers, preamble and gap.
+    /// Default 1,230.4 ns: 1,538 B at 10 Gb/s.
     pub pull_interval: Duration,
     /// Time of one payload byte on the host's link. It applies to pulls for short symbols. Default 0.8 ns: 10 Gb/s.
     pub byte_time: Duration,
-    /// Timeout of a sender or receiver that waits for a packet, more than 0. The timeout doubles each time in a row.
+    /// Timeout of a sender or receiver that waits for a packet, more than 0. It doubles with each timeout in a row.
     /// The paper gives no value. Default 20 ms.
     pub timeout: Duration,
     /// Upper bound of the timeout. Default 1 s.
     pub max_timeout: Duration,
     /// Number of timeouts in a row after which a session fails. Default 15, as in Linux's TCP.
     pub max_timeouts: u32,
-    /// Time for which a receiver remembers a finished session, counted from the last packet that arrives. The sender
-    /// keeps the addresses of the session for twice this time. Default 100 ms.
+    /// Time for which a receiver remembers a finished session, counted from the last packet that arrives.
+    /// The sender keeps the addresses of the session for twice this time. Default 100 ms.
     pub time_wait: Duration,
     /// Port of the service on every host, 1 to 32,765. Default 80.
     pub port: u16,

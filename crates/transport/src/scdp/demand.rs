@@ -51,9 +51,9 @@ impl Demand {
         }
     }
 
-    /// Processes a pull of a receiver. At most `most` symbols of a block remain to be sent to this receiver. For a
-    /// single receiver, returns whether more symbols must be sent than before. Returns `None` if the block is too far
-    /// ahead of the receiver's complete blocks.
+    /// Processes a pull of a receiver. At most `most` symbols of a block remain to be sent to this receiver.
+    /// For a single receiver, returns whether more symbols must be sent than before.
+    /// Returns `None` if the block is too far ahead of the receiver's complete blocks.
     #[inline]
     pub(crate) fn pull(&mut self, receiver: usize, header: &ScdpHeader, most: u32) -> Option<bool> {
         match self {
@@ -63,8 +63,8 @@ impl Demand {
         }
     }
 
-    /// Sets the first block that the application has not provided, for a sender with one receiver. `None`: the
-    /// application has provided all blocks.
+    /// Sets the first block that the application has not provided, for a sender with one receiver.
+    /// `None`: the application has provided all blocks.
     pub(crate) fn set_missing(&mut self, from: Option<u32>) {
         if let Self::Credit(demand) = self {
             demand.set_ready(from.unwrap_or(ALL));
@@ -86,8 +86,8 @@ impl Demand {
     #[inline]
     pub(crate) fn is_due(&self) -> bool {
         match self {
-            // All pulls for a block in the queue may be answered already. So this can be true although there is no
-            // symbol to send.
+            // All pulls for a block in the queue may be answered already.
+            // So this can be true although there is no symbol to send.
             Self::Unicast(demand) => !demand.owed.is_empty(),
             Self::Group(demand) => demand.next().is_some(),
             Self::Credit(demand) => demand.next().is_some(),
@@ -261,8 +261,7 @@ mod tests {
         assert_eq!(demand.answer(), Some(0));
         demand.pull(0, &enough_of(2, 1, 2), 100);
         assert!(answers(&mut demand).is_empty());
-        // Block 0 could not be decoded: the receiver needs one more symbol, not the three that were
-        // cancelled.
+        // Block 0 could not be decoded: the receiver needs one more symbol, not the three that were cancelled.
         demand.pull(0, &enough_of(0, 0, 5), 100);
         assert_eq!(answers(&mut demand), [0]);
     }

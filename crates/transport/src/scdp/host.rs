@@ -46,8 +46,8 @@ impl Collection {
     }
 }
 
-/// SCDP of one host, as a [`Transport`]. Each message is one object in one session. SCDP never replicates flows, even
-/// if the message requests it. [`FlowStats::retransmissions`] counts repair symbols.
+/// SCDP of one host, as a [`Transport`]. Each message is one object in one session.
+/// SCDP never replicates flows, even if the message requests it. [`FlowStats::retransmissions`] counts repair symbols.
 #[derive(Debug)]
 pub struct Host<C> {
     config: ScdpConfig,
@@ -183,10 +183,10 @@ impl<C: Codec> Host<C> {
             receiver.half_open = false;
             self.census.half_open -= 1;
         }
-        // Every pull is charged for a full symbol, and a short symbol gives the unused time back. Pushed symbols had no
-        // pull, so they give nothing back. A trimmed symbol gives nothing back either: it met a full queue, and earlier
-        // pulls would bring more symbols to that queue. Symbols after the end of a session give nothing back, so the
-        // next pulls may leave late.
+        // Every pull is charged for a full symbol, and a short symbol gives the unused time back.
+        // Pushed symbols had no pull, so they give nothing back. A trimmed symbol gives nothing back either.
+        // The trimmed symbol met a full queue, and earlier pulls would bring more symbols to that queue.
+        // Symbols after the end of a session give nothing back, so the next pulls may leave late.
         let short_by = self.config.symbol.saturating_sub(segment.payload);
         let is_whole = segment.condition == Condition::Whole;
         if is_whole && !header.syn && !was_complete {
@@ -203,8 +203,8 @@ impl<C: Codec> Host<C> {
         self.settle_receiver(now, key);
     }
 
-    /// Updates a receiver that was not complete: its end, its entry in the pull queue, and its timer. It must be called
-    /// after each input to the receiver.
+    /// Updates a receiver that was not complete: its end, its entry in the pull queue, and its timer.
+    /// This function must be called after each input to the receiver.
     fn settle_receiver(&mut self, now: Time, key: SessionKey) {
         let Some(receiver) = self.table.receivers.get_mut(key) else {
             return;
@@ -241,14 +241,14 @@ impl<C: Codec> Host<C> {
             self.table.complete(now, key, flow);
             return;
         }
-        // Other sources have replaced late symbols, so symbols may be pending at a late source that are no longer
-        // needed.
+        // Other sources have replaced late symbols.
+        // So symbols that are no longer needed may be pending at a late source.
         if receiver.has_several_sources() {
             self.table.control.extend(receiver.enough());
         }
         if !receiver.in_pull_queue && receiver.can_pull(now) {
-            // An idle interface sends one pull at once. Further pulls wait, so that the link can transfer their symbols
-            // without a queue.
+            // An idle interface sends one pull at once.
+            // Further pulls wait, so that the link can transfer their symbols without a queue.
             if self.pulls.take_if_idle(now) {
                 self.table
                     .control
@@ -297,8 +297,7 @@ impl<C: Codec> Host<C> {
         matches!(self.config.mode, Mode::Credit(_))
     }
 
-    /// Updates the entry of a sender in the ready queue, and its timer. It must be called after each input to the
-    /// sender.
+    /// Updates a sender's entry in the ready queue, and its timer. Must be called after each input to the sender.
     #[inline]
     fn settle_sender(&mut self, key: SessionKey) {
         let Some(sender) = self.table.senders.get_mut(key) else {
@@ -331,8 +330,8 @@ impl<C: Codec> Host<C> {
         self.table.end(now, key, Event::Closed);
     }
 
-    /// Removes sessions whose time-wait has ended. Hosts call this function when a session opens, so no timer is
-    /// needed.
+    /// Removes sessions whose time-wait has ended.
+    /// Hosts call this function when a session opens, so no timer is needed.
     fn forget(&mut self, now: Time) {
         let (census, collections) = (&mut self.census, &mut self.collections);
         self.table
@@ -359,8 +358,7 @@ fn leave(census: &mut Census, collections: &mut BTreeMap<u16, Collection>, recei
 }
 
 impl<C: Codec> Transport for Host<C> {
-    /// Submits a message. The flow fails at once if all ports are in use, or if the object has too many
-    /// blocks.
+    /// Submits a message. The flow fails at once if all ports are in use, or if the object has too many blocks.
     fn submit(&mut self, now: Time, message: Message) {
         self.forget(now);
         let tuple = self.table.directory.unused(message.dst);

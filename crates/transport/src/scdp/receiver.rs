@@ -64,9 +64,9 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    /// Returns the session that the SYN symbol `segment` (or its trimmed header) opens. Returns `None` if its options
-    /// are invalid, or if one block is larger than the application's window. The caller then adds the first source with
-    /// [`join`](Self::join).
+    /// Returns the session that the SYN symbol `segment` (or its trimmed header) opens.
+    /// Returns `None` if its options are invalid, or if one block is larger than the application's window.
+    /// The caller then adds the first source with [`join`](Self::join).
     pub(crate) fn new(
         now: Time,
         segment: &Segment,
@@ -116,8 +116,8 @@ impl Receiver {
         })
     }
 
-    /// Adds a source whose SYN symbol (or trimmed header) for `session` has arrived. Returns `false` if the symbol is
-    /// invalid. In `tuple` this host is the source.
+    /// Adds a source whose SYN symbol (or trimmed header) for `session` has arrived.
+    /// Returns `false` if the symbol is invalid. In `tuple` this host is the source.
     pub(crate) fn join(
         &mut self,
         now: Time,
@@ -162,8 +162,8 @@ impl Receiver {
             let Some(place) = block.checked_sub(self.first) else {
                 continue;
             };
-            // Blocks beyond the application's window are not open. Their pushed symbols are dropped and requested
-            // later.
+            // Blocks beyond the application's window are not open.
+            // Pushed symbols of these blocks are dropped and requested later.
             if block >= self.openable {
                 break;
             }
@@ -184,16 +184,16 @@ impl Receiver {
         true
     }
 
-    /// Sets the key of the session, the number of the flow for the application, and whether the application collects
-    /// the object from several senders.
+    /// Sets the key of the session, and the number of the flow for the application.
+    /// `is_collected` is true if the application collects the object from several senders.
     pub(crate) fn set_names(&mut self, key: SessionKey, flow: FlowId, is_collected: bool) {
         self.key = key;
         self.flow = flow;
         self.is_collected = is_collected;
     }
 
-    /// Returns whether `segment` belongs to another session with the same addresses. This is possible only if the
-    /// session has a single source.
+    /// Returns whether `segment` belongs to another session with the same addresses.
+    /// This is possible only if the session has a single source.
     pub(crate) fn is_met_by_another(&self, segment: &Segment) -> bool {
         matches!(&*self.sources, [only] if only.session != segment.flow)
     }

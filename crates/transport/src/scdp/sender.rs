@@ -40,8 +40,8 @@ struct Probe {
 #[derive(Clone, Copy, Debug)]
 struct Peer {
     host: HostId,
-    /// With several receivers: whether any packet from this receiver has arrived. If not, the receiver may not know the
-    /// session yet.
+    /// With several receivers: whether any packet from this receiver has arrived.
+    /// If not, the receiver may not know the session yet.
     heard: bool,
     /// With several receivers: whether the last pull of this receiver had FIN.
     fin: bool,
@@ -72,9 +72,10 @@ pub(crate) struct Sender {
     ecn: Ecn,
     /// Credit mode: whether the object was offered to all receivers.
     offered: bool,
-    /// Credit mode: receivers that get a status or a new offer. Paper mode: receivers that get a symbol without a pull
-    /// after a timeout. Each of these packets is sent to one receiver by unicast. So it also reaches a receiver that
-    /// has left the group and whose last packet was lost.
+    /// Credit mode: receivers that get a status or a new offer.
+    /// Paper mode: receivers that get a symbol without a pull after a timeout.
+    /// Each of these packets is sent to one receiver by unicast.
+    /// So a packet also reaches a receiver that has left the group and whose last packet was lost.
     probes: VecDeque<Probe>,
     /// Whether every receiver that is not done has sent FIN.
     fin: bool,
@@ -214,8 +215,8 @@ impl Sender {
             1 => self.heard,
             _ => self.peers[peer].heard,
         };
-        // If no packet of the receiver has arrived, it may not know the session. So the symbol has SYN and can open the
-        // session.
+        // If no packet of the receiver has arrived, it may not know the session.
+        // So the symbol has SYN and can open the session.
         let mut probe = self.send(now, block, !heard, class)?;
         probe.tuple.dst = host;
         Some(probe)
@@ -268,7 +269,7 @@ impl Sender {
         let Some(peer) = self.peer(host) else {
             return false;
         };
-        // These credits left before the receiver was done. They are valid, but request nothing.
+        // These credits left before the receiver was done. The credits are valid, but request nothing.
         if self.demand.is_done(peer) {
             return true;
         }
@@ -294,12 +295,12 @@ impl Sender {
         true
     }
 
-    /// Returns the class of the next symbol. The class depends on the bytes sent by all senders of the object. This
-    /// sender assumes that every sender has sent the same number of bytes.
+    /// Returns the class of the next symbol. The class depends on the bytes sent by all senders of the object.
+    /// This sender assumes that every sender has sent the same number of bytes.
     #[inline]
     pub(crate) fn class(&self, config: &ScdpConfig) -> u8 {
-        // The answer to a pull with FIN has the highest class, like pushed symbols, because the answer ends the
-        // session. While symbols remain to be pushed, the next symbol is usually a pushed symbol.
+        // The answer to a pull with FIN ends the session, so it has the highest class, like pushed symbols.
+        // While symbols remain to be pushed, the next symbol is usually a pushed symbol.
         if self.below || self.fin || self.pushed < self.window {
             return self.class_of_push(config);
         }
@@ -394,8 +395,8 @@ impl Sender {
         }
     }
 
-    /// Returns the position of the receiver at `host`. A single receiver needs no search, because the addresses of the
-    /// session identify it.
+    /// Returns the position of the receiver at `host`.
+    /// A single receiver needs no search, because the addresses of the session identify it.
     #[inline]
     fn peer(&self, host: HostId) -> Option<usize> {
         if self.peers.len() == 1 {
@@ -505,8 +506,8 @@ impl Sender {
         any.then(|| self.moved_at.saturating_add(after))
     }
 
-    /// Returns the receivers that have delayed the others for too long and were not reported before. Drops these
-    /// receivers, as far as the policy allows.
+    /// Returns the receivers that have delayed the others for too long and were not reported before.
+    /// Drops these receivers, as far as the policy allows.
     pub(crate) fn find_stragglers(&mut self, now: Time) -> Vec<Straggler> {
         let Some(stragglers) = self.task.stragglers else {
             return Vec::new();
@@ -561,12 +562,12 @@ impl Sender {
         if self.peers.len() == 1 || !self.uses_credits() {
             self.waits_since = now;
         }
-        // In a group in credit mode, requests from other receivers must not restart this timeout. Otherwise the
-        // receiver for which all others wait would never get a probe.
+        // In a group in credit mode, requests from other receivers must not restart this timeout.
+        // Otherwise the receiver for which all others wait would never get a probe.
     }
 
-    /// Returns the time of the next timeout or straggler check. Returns `None` if the sender has a packet to send or
-    /// waits for its application.
+    /// Returns the time of the next timeout or straggler check.
+    /// Returns `None` if the sender has a packet to send or waits for its application.
     #[inline]
     pub(crate) fn deadline(&self, config: &ScdpConfig) -> Option<Time> {
         if self.closed || self.can_send() || self.is_starved() {
@@ -582,8 +583,8 @@ impl Sender {
         self.waits_since.saturating_add(span)
     }
 
-    /// Processes an expired timer. If no receiver has answered in time, all symbols or all pulls may be lost,
-    /// so each receiver that is not done gets one more symbol. Returns `false` if the session has failed.
+    /// Processes an expired timer. If no receiver has answered in time, all symbols or all pulls may be lost.
+    /// So each receiver that is not done gets one more symbol. Returns `false` if the session has failed.
     pub(crate) fn on_timeout(&mut self, now: Time, config: &ScdpConfig) -> bool {
         if self.can_send() || self.is_starved() || self.overdue_at(config) > now {
             return true;
@@ -591,8 +592,8 @@ impl Sender {
         self.stats.timeouts += 1;
         self.timeouts += 1;
         if self.uses_credits() {
-            // An answer to a probe does not show that the session makes progress. In paper mode a probe is a symbol,
-            // and `send` restarts the timer.
+            // An answer to a probe does not show that the session makes progress.
+            // In paper mode a probe is a symbol, and `send` restarts the timer.
             self.waits_since = now;
         }
         let open = (0..self.peers.len()).filter(|&peer| !self.demand.is_done(peer));

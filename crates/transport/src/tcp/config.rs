@@ -16,115 +16,122 @@ use tailcut_units::Duration;
 /// Parameters of all connections of one endpoint.
 #[derive(Clone, Debug)]
 pub struct TcpConfig {
-    /// Payload bytes of a full segment, 1 to 65,535. Default 1,460: Ethernet's 1,500 B without the 40 B of
-    /// the IP and TCP headers.
+    /// Payload bytes of a full segment, 1 to 65,535.
+    /// Default 1,460: Ethernet's 1,500 B without the 40 B of the IP and TCP headers.
     pub mss: u32,
     /// Data that may leave before the first ACK. Default 10 segments (RFC 6928).
     pub initial_window: InitialWindow,
     /// Lower bound of the retransmission timeout, at least `clock_granularity` (a smaller bound would have no effect).
     /// Default 200 ms (Linux; RFC 6298 requires 1 s, and data centres use 1 to 10 ms).
     pub min_rto: Duration,
-    /// Retransmission timeout before the first sample, also for the SYN. Default 1 s (RFC 6298, 2.1); 3 s in
-    /// RepNet's testbed (RFC 2988).
+    /// Retransmission timeout before the first sample, also for the SYN.
+    /// Default 1 s (RFC 6298, 2.1); 3 s in RepNet's testbed (RFC 2988).
     pub initial_rto: Duration,
     /// Upper bound of the retransmission timeout. Default 60 s (RFC 6298, 2.5).
     pub max_rto: Duration,
-    /// G of RFC 6298, 2.3: the timeout is at least the smoothed round-trip time plus this value. Default 1 ms (a 1,000
-    /// Hz tick, as in ns-3). Linux uses `min_rto` in this place. Small values cause spurious timeouts if the round-trip
-    /// time is steady and above `min_rto`.
+    /// G of RFC 6298, 2.3: the timeout is at least the smoothed round-trip time plus this value.
+    /// Default 1 ms (a 1,000 Hz tick, as in ns-3). Linux uses `min_rto` in this place.
+    /// Small values cause spurious timeouts if the round-trip time is steady and above `min_rto`.
     pub clock_granularity: Duration,
-    /// Whether the timeout exceeds the smoothed round-trip time by at least `min_rto`, as in Linux
-    /// (`tcp_rtt_estimator`). In RFC 6298 it exceeds the smoothed round-trip time by at least `clock_granularity`, and
-    /// is itself at least `min_rto`. Default off.
+    /// Whether the timeout exceeds the smoothed round-trip time by at least `min_rto` (`tcp_rtt_estimator` of Linux).
+    /// In RFC 6298 it exceeds the smoothed round-trip time by at least `clock_granularity`.
+    /// The timeout itself is then at least `min_rto`. Default off.
     pub min_rto_above_srtt: bool,
-    /// Period of the clock that drives the timers. As in Linux, a probe waits for two round trips plus two periods, and
-    /// a reordering timer for its window plus two periods. Default 1 ms.
+    /// Period of the clock that drives the timers. As in Linux, a probe waits for two round trips plus two periods.
+    /// A reordering timer waits for its window plus two periods. Default 1 ms.
     pub tick: Duration,
-    /// Number of quick ACKs: ACKs that leave without delay. A connection starts with this number. It starts again with
-    /// this number after a gap longer than the retransmission timeout, and after a segment that arrived twice. If an
-    /// end answers data with data within the delay of ACKs, its ACKs wait for these answers instead. Default 0; 16 in
-    /// Linux (`TCP_MAX_QUICKACKS`).
+    /// Number of quick ACKs: ACKs that leave without delay. A connection starts with this number.
+    /// A connection starts again with this number after a gap longer than the retransmission timeout.
+    /// A segment that arrived twice has the same effect.
+    /// If an end answers data with data within the delay of ACKs, its ACKs wait for these answers instead.
+    /// Default 0; 16 in Linux (`TCP_MAX_QUICKACKS`).
     pub quick_acks: u8,
-    /// Limits for delayed ACKs. `None`: every segment is acknowledged at once. By default every second segment is
-    /// acknowledged, and a single segment after 40 ms (RFC 5681, 4.2 allows 500 ms; Linux uses 40 ms).
+    /// Limits for delayed ACKs. `None`: every segment is acknowledged at once.
+    /// By default every second segment is acknowledged.
+    /// A single segment is acknowledged after 40 ms, as in Linux (RFC 5681, 4.2 allows 500 ms).
     pub delayed_ack: Option<DelayedAck>,
     /// Whether the first two duplicate ACKs release new data (RFC 3042). Default on.
     pub limited_transmit: bool,
     /// Loss detection of connections with SACK. Default [`LossRecovery::Rfc6675`].
     pub loss_recovery: LossRecovery,
-    /// Whether a sender with [`LossRecovery::Rack`] probes the end of a flight after two round trips without an ACK
-    /// (TLP, RFC 8985, 7). Default off.
+    /// Whether a sender with [`LossRecovery::Rack`] sends tail loss probes (TLP, RFC 8985, 7).
+    /// A probe leaves after two round trips without an ACK, at the end of a flight. Default off.
     pub tail_loss_probe: bool,
-    /// Whether a sender with [`LossRecovery::Rack`] spreads the reduction of its window over a round trip (PRR, RFC
-    /// 6937). Otherwise the window falls to `ssthresh` at once. Default off.
+    /// Whether a sender with [`LossRecovery::Rack`] spreads the reduction of its window over a round trip.
+    /// This is PRR (RFC 6937). Otherwise the window falls to `ssthresh` at once. Default off.
     pub rate_reduction: bool,
-    /// Whether a sender with [`LossRecovery::Rack`] undoes a reduction of its window when DSACKs show that nothing was
-    /// lost (RFC 3708). Default off.
+    /// Whether a sender with [`LossRecovery::Rack`] undoes a needless reduction of its window.
+    /// DSACKs then show that nothing was lost (RFC 3708). Default off.
     pub undo: bool,
-    /// Whether a sender with [`LossRecovery::Rack`] sends new data after a timeout to find out whether the timeout was
-    /// spurious. If so, it undoes the reduction of its window (F-RTO, RFC 5682). Default off.
+    /// Whether a sender with [`LossRecovery::Rack`] detects spurious timeouts (F-RTO, RFC 5682).
+    /// Such a sender sends new data after a timeout.
+    /// If the timeout was spurious, it undoes the reduction of its window. Default off.
     pub frto: bool,
-    /// Whether segments contain time stamps. An ACK then shows which transmission it answers. With `undo` a sender with
-    /// [`LossRecovery::Rack`] undoes a reduction if the ACK answers the original transmission (Eifel, RFC 3522).
-    /// Default off.
+    /// Whether segments contain time stamps. An ACK then shows which transmission it answers.
+    /// With `undo`, a sender with [`LossRecovery::Rack`] may undo a reduction.
+    /// The ACK must then answer the original transmission (Eifel, RFC 3522). Default off.
     pub timestamps: bool,
-    /// Whether a loss reduces the window itself, as in Linux. Otherwise the new window derives from the bytes in flight
-    /// (FlightSize of RFC 5681). Default off.
+    /// Whether a loss reduces the window itself, as in Linux.
+    /// Otherwise the new window derives from the bytes in flight (FlightSize of RFC 5681). Default off.
     pub reduces_window: bool,
-    /// Whether the receiver reports SACK blocks and the sender uses them for recovery (RFC 2018, 6675). Default off,
-    /// which means the recovery of NewReno (RFC 6582). Both hosts need the same value.
+    /// Whether the receiver reports SACK blocks and the sender uses them for recovery (RFC 2018, 6675).
+    /// Default off, which means the recovery of NewReno (RFC 6582). Both hosts need the same value.
     pub sack: bool,
-    /// Large-send offload: payload bytes per burst; 0 (the default) is off. A connection waits until the window admits
-    /// a burst of `min(lso_bytes, cwnd / 3)` (a third as in Linux's `tcp_tso_win_divisor`). It does not wait if the
-    /// window admits all remaining data, or if nothing is in flight. Then it sends as much as the window admits, up to
-    /// `lso_bytes`, as segments of one MSS back to back. No other connection of the host sends data between these
-    /// segments. Retransmissions and limited transmit do not wait.
+    /// Large-send offload: payload bytes per burst; 0 (the default) is off.
+    /// A connection waits until the window admits a burst of `min(lso_bytes, cwnd / 3)`.
+    /// The third is as in Linux's `tcp_tso_win_divisor`.
+    /// A connection does not wait if the window admits all remaining data, or if nothing is in flight.
+    /// Then the connection sends as much as the window admits, up to `lso_bytes`, as segments of one MSS back to back.
+    /// No other connection of the host sends data between these segments.
+    /// Retransmissions and limited transmit do not wait.
     pub lso_bytes: u32,
-    /// Whether a connection keeps its initial window after one lost SYN or SYN-ACK (`tcp_init_transfer` of Linux). It
-    /// then starts with one segment only after two losses. Default off: it starts with one segment after one loss (RFC
-    /// 5681, 3.1).
+    /// Whether a connection keeps its initial window after one lost SYN or SYN-ACK (`tcp_init_transfer` of Linux).
+    /// The connection then starts with one segment only after two losses.
+    /// Default off: it starts with one segment after one loss (RFC 5681, 3.1).
     pub lost_syn_keeps_window: bool,
-    /// Number of timeouts of a SYN that do not double the timeout. Default 0 (RFC 6298, 5.5); 4 in Linux since 6.5
-    /// (`tcp_syn_linear_timeouts`).
+    /// Number of timeouts of a SYN that do not double the timeout.
+    /// Default 0 (RFC 6298, 5.5); 4 in Linux since 6.5 (`tcp_syn_linear_timeouts`).
     pub linear_syn_timeouts: u8,
-    /// Largest number of segments by which one ACK opens the window in slow start (L of RFC 3465). After a timeout the
-    /// limit is one segment. Default 2. `None`: every acknowledged byte counts, as in Linux.
+    /// Largest number of segments by which one ACK opens the window in slow start (L of RFC 3465).
+    /// After a timeout the limit is one segment. Default 2. `None`: every acknowledged byte counts, as in Linux.
     pub slow_start_limit: Option<u32>,
     /// Condition under which the sender uses its window enough to let it grow. Default [`WindowUse::Full`].
     pub window_use: WindowUse,
-    /// Whether the window shrinks after an idle time longer than a retransmission timeout: by half for each timeout,
-    /// down to the initial window (RFC 2861; `tcp_slow_start_after_idle` of Linux). Needs [`LossRecovery::Rack`].
-    /// Default off.
+    /// Whether the window shrinks after an idle time longer than a retransmission timeout.
+    /// The window halves for each timeout, down to the initial window (RFC 2861; `tcp_slow_start_after_idle` of Linux).
+    /// Needs [`LossRecovery::Rack`]. Default off.
     pub restart_after_idle: bool,
-    /// Whether all segments of DCTCP are ECN-capable, including SYNs and pure ACKs, as in Linux. Default off: only data
-    /// segments are ECN-capable (RFC 8257).
+    /// Whether all segments of DCTCP are ECN-capable, including SYNs and pure ACKs, as in Linux.
+    /// Default off: only data segments are ECN-capable (RFC 8257).
     pub control_ect: bool,
     /// Upper bound of the congestion window in bytes. Default unlimited.
     pub max_cwnd: u64,
-    /// Window at which the first slow start ends, in bytes, at least 1. Default unlimited: slow start ends at
-    /// the first congestion (RFC 5681, 3.1 recommends an arbitrarily high value). ns-3 long used 65,535.
+    /// Window at which the first slow start ends, in bytes, at least 1.
+    /// Default unlimited: slow start ends at the first congestion.
+    /// RFC 5681, 3.1 recommends an arbitrarily high value. ns-3 long used 65,535.
     pub initial_ssthresh: u64,
-    /// Clock with which CUBIC's HyStart ends slow start. `None` (the default): slow start ends at the first loss or at
-    /// `initial_ssthresh`. Linux has used HyStart since 2.6.29.
+    /// Clock with which CUBIC's HyStart ends slow start.
+    /// `None` (the default): slow start ends at the first loss or at `initial_ssthresh`.
+    /// Linux has used HyStart since 2.6.29.
     pub hystart: Option<HyStartClock>,
-    /// Whether the window of CUBIC grows in whole segments, with the integer arithmetic of Linux. Default off: it grows
-    /// in bytes, with real numbers (RFC 9438).
+    /// Whether the window of CUBIC grows in whole segments, with the integer arithmetic of Linux.
+    /// Default off: it grows in bytes, with real numbers (RFC 9438).
     pub whole_segments: bool,
     /// Number of duplicate ACKs that indicate a loss, 1 to 255. Default 3 (RFC 5681, 3.2).
     pub duplicate_ack_threshold: u8,
     /// Number of times that a SYN or SYN-ACK is sent again before the connection fails. Default 6 (Linux).
     pub max_syn_retries: u8,
-    /// Number of consecutive expiries of the retransmission timer without progress before the connection
-    /// fails. Default 15 (Linux).
+    /// Number of consecutive expiries of the retransmission timer without progress before the connection fails.
+    /// Default 15 (Linux).
     pub max_data_retries: u8,
     /// Port on which hosts accept connections, 1 to 32,765, so that it is below the ports of outgoing connections.
-    /// RepNet also uses the next port, for the second connection. RANS also uses the next two ports, for copies of low
-    /// class and for flows that are not requests. Default 80.
+    /// RepNet also uses the next port, for the second connection.
+    /// RANS also uses the next two ports, for copies of low class and for flows that are not requests. Default 80.
     pub port: u16,
     /// Congestion control. Default NewReno.
     pub congestion: Congestion,
-    /// Whether NewReno and CUBIC negotiate ECN (RFC 3168, 6.1.2). They then react to a mark as to a loss, once per
-    /// window. Default off. DCTCP always negotiates ECN.
+    /// Whether NewReno and CUBIC negotiate ECN (RFC 3168, 6.1.2).
+    /// With ECN they react to a mark as to a loss, once per window. Default off. DCTCP always negotiates ECN.
     pub classic_ecn: bool,
     /// Tags of PIAS. Default none: all segments are in the highest class.
     pub tags: Option<Tags>,
@@ -189,8 +196,8 @@ pub enum LossRecovery {
 pub enum WindowUse {
     /// The window limited the sender (RFC 9438, 5.8).
     Full,
-    /// In slow start the sender used more than half of the window (RFC 7661; `tcp_is_cwnd_limited` of Linux). In
-    /// congestion avoidance the window limited the sender, as with `Full`. Needs [`LossRecovery::Rack`].
+    /// In slow start the sender used more than half of the window (RFC 7661; `tcp_is_cwnd_limited` of Linux).
+    /// In congestion avoidance the window limited the sender, as with `Full`. Needs [`LossRecovery::Rack`].
     Half,
 }
 
@@ -206,16 +213,16 @@ pub enum InitialWindow {
 /// Limits for delayed ACKs (RFC 1122, 4.2.3.2; RFC 5681, 4.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DelayedAck {
-    /// Number of segments that one ACK acknowledges, at least 2. RFC 5681 allows 2. NIC coalescing merges more
-    /// segments.
+    /// Number of segments that one ACK acknowledges, at least 2. RFC 5681 allows 2.
+    /// NIC coalescing merges more segments.
     pub segments: u8,
     /// Longest delay of an ACK. The delay is less than `min_rto`, because the peer would time out otherwise.
     pub timeout: Duration,
 }
 
 impl DelayedAck {
-    /// Returns limits that acknowledge every second segment. A single segment is acknowledged after 40 ms (Linux), or
-    /// after half of `min_rto` if this is shorter.
+    /// Returns limits that acknowledge every second segment.
+    /// A single segment is acknowledged after 40 ms (Linux), or after half of `min_rto` if this is shorter.
     pub fn below(min_rto: Duration) -> Self {
         Self {
             segments: 2,
@@ -238,8 +245,8 @@ pub enum Congestion {
     Dctcp {
         /// Weight of the newest window in the estimate of marked bytes, in (0, 1]. Default 1/16.
         gain: f64,
-        /// First estimate of the share of marked bytes, in [0, 1]. Default 1 (RFC 8257, 4.2: the first mark halves the
-        /// window; 0 suits flows that are sensitive to throughput).
+        /// First estimate of the share of marked bytes, in [0, 1].
+        /// Default 1 (RFC 8257, 4.2: the first mark halves the window; 0 suits flows that are sensitive to throughput).
         first_alpha: f64,
     },
     /// Controller that the user provides.

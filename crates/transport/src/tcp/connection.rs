@@ -12,8 +12,8 @@ use crate::tcp::{TcpFlags, TcpHeader};
 use crate::{Ecn, FlowStats, PathPin, Segment};
 use tailcut_units::{FiveTuple, FlowId, Time};
 
-/// Identifier of a connection of one endpoint. It stays invalid after the connection has ended, even when another
-/// connection uses the same slot.
+/// Identifier of a connection of one endpoint.
+/// An identifier stays invalid after the connection has ended, even when another connection uses the same slot.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ConnectionId {
     pub(crate) slot: u32,
@@ -187,8 +187,8 @@ impl Connection {
         let flags = header.flags;
         if flags.has(TcpFlags::ACK) {
             if !self.sender.accepts(header.ack) {
-                // RFC 9293 (3.10.7.4) answers an ACK of data that was never sent with an ACK. This code only counts the
-                // segment.
+                // RFC 9293 (3.10.7.4) answers an ACK of data that was never sent with an ACK.
+                // This code only counts the segment.
                 shared.ignored += 1;
                 return Fate::Lives;
             }
@@ -248,8 +248,8 @@ impl Connection {
                 Proceed::No(Fate::Lives)
             }
             State::SynSent => {
-                // The peer still has an older connection with these addresses and ports. The reset ends it,
-                // and the next SYN succeeds (RFC 9293, 3.5.1).
+                // The peer still has an older connection with these addresses and ports.
+                // The reset ends it, and the next SYN succeeds (RFC 9293, 3.5.1).
                 if ack && !syn {
                     shared.control.push_back(self.reset_segment(&shared.config));
                 }
@@ -328,7 +328,7 @@ impl Connection {
                 self.receiver.on_twice_reported();
             }
             Arrival::FilledHole => self.ack_in_order(now, shared),
-            // Each such segment gets an ACK at once, because the sender counts duplicate ACKs (RFC 5681, 4.2).
+            // Segments that are out of order or repeated get an ACK at once, for the duplicate ACKs of RFC 5681, 4.2.
             Arrival::OutOfOrder | Arrival::Duplicate => {
                 self.push_ack(now, shared);
                 self.receiver.on_twice_reported();
@@ -347,8 +347,8 @@ impl Connection {
                     .push_back(ConnectionEvent::Delivered { id, total: 0 });
             }
             if self.receiver.finished() && !finished {
-                // The application may finish its own direction at once. Then one segment carries both the ACK
-                // and the FIN.
+                // The application may finish its own direction at once.
+                // Then one segment carries both the ACK and the FIN.
                 self.ack_due = true;
                 let total = self.receiver.delivered();
                 shared.events.push_back(ConnectionEvent::PeerFinished {
@@ -372,8 +372,8 @@ impl Connection {
             if flags.has(TcpFlags::CWR) {
                 self.receiver.echo = false;
             }
-            // Classic ECN echoes a mark on every ACK until CWR arrives (RFC 3168, 6.1.3), so a change of the mark needs
-            // no immediate ACK.
+            // Classic ECN echoes a mark on every ACK until CWR arrives (RFC 3168, 6.1.3).
+            // So a change of the mark needs no immediate ACK.
             if marked {
                 self.receiver.on_classic_mark(&shared.config);
             }
@@ -390,8 +390,8 @@ impl Connection {
         true
     }
 
-    /// Sends an ACK for data in order. The ACK is part of the next data segment or of the answer to a FIN, if one can
-    /// leave now.
+    /// Sends an ACK for data in order.
+    /// The ACK is part of the next data segment or of the answer to a FIN, if one can leave now.
     #[inline]
     fn ack_in_order(&mut self, now: Time, shared: &mut Shared) {
         if self.receiver.finished() || self.sender.plan(&shared.config).is_some() {

@@ -60,8 +60,8 @@ impl Demux {
     }
 
     /// Returns the preferred index of a key by Fibonacci hashing: the top bits of the product with the golden ratio.
-    /// The hash costs one multiplication. It spreads keys evenly, even if they differ only in a few low bits of hosts
-    /// and ports.
+    /// The hash costs one multiplication.
+    /// The hash spreads keys evenly, even if they differ only in a few low bits of hosts and ports.
     #[inline]
     fn home(&self, key: u64) -> usize {
         (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
@@ -131,8 +131,8 @@ impl Demux {
             if entry.slot == EMPTY {
                 break;
             }
-            // An entry moves into the hole only if its preferred index is at or before the hole. Otherwise lookups
-            // would miss it.
+            // An entry moves into the hole only if its preferred index is at or before the hole.
+            // Otherwise lookups would miss it.
             let from_home = at.wrapping_sub(self.home(entry.key)) & mask;
             if from_home >= (at.wrapping_sub(hole) & mask) {
                 self.entries[hole] = entry;

@@ -1,9 +1,9 @@
 //! All TCP connections of one host. This is the interface for the layers above TCP.
 //!
-//! The methods belong to four groups: the layer above (`connect`, `write`, `finish`, `reset`, `poll_event`), the
-//! network (`on_segment`, `poll_transmit`, `has_transmit`), the clock (`on_timeout`, `next_timeout`), and getters.
-//! After each input, call `poll_event` until it returns `None`, and then `poll_transmit` while the NIC accepts
-//! segments. The time never decreases.
+//! The methods belong to four groups. The layer above calls `connect`, `write`, `finish`, `reset` and `poll_event`.
+//! The network calls `on_segment`, `poll_transmit` and `has_transmit`. The clock calls `on_timeout` and `next_timeout`.
+//! All other methods are getters. After each input, call `poll_event` until it returns `None`.
+//! Then call `poll_transmit` while the NIC accepts segments. The time never decreases.
 
 use super::config::TcpConfig;
 use super::congestion::{Controller, Window};
@@ -20,8 +20,7 @@ use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Time};
 /// Local ports of outgoing connections (Linux's default range).
 const EPHEMERAL_PORTS: core::ops::RangeInclusive<u16> = 32_768..=60_999;
 
-/// Smallest invalid offset. Segments with this offset or more are ignored, so that sums of offsets cannot
-/// overflow.
+/// Smallest invalid offset. Segments with this offset or more are ignored, so that sums of offsets cannot overflow.
 const MAX_OFFSET: u64 = 1 << 62;
 
 /// Event of a connection.
@@ -43,8 +42,8 @@ pub enum ConnectionEvent {
         /// Identifier of the connection.
         id: ConnectionId,
     },
-    /// More bytes have arrived in order. The endpoint reports this event only after [`Endpoint::report_delivered`]. One
-    /// event may cover several segments.
+    /// More bytes have arrived in order. The endpoint reports this event only after [`Endpoint::report_delivered`].
+    /// One event may cover several segments.
     Delivered {
         /// Identifier of the connection.
         id: ConnectionId,
@@ -222,8 +221,8 @@ impl Endpoint {
         self.settle(id.slot, Fate::Lives);
     }
 
-    /// Closes this direction after all written data. The FIN is part of the last data segment, if that segment has not
-    /// left yet.
+    /// Closes this direction after all written data.
+    /// The FIN is part of the last data segment, if that segment has not left yet.
     pub fn finish(&mut self, _now: Time, id: ConnectionId) {
         if let Some(connection) = self.get_mut(id) {
             connection.sender.finish();
@@ -231,8 +230,8 @@ impl Endpoint {
         }
     }
 
-    /// Aborts the connection and sends a RST to the peer. `id` is then no longer valid, and no event follows. Returns
-    /// the summary of the connection, or `None` if there is no such connection.
+    /// Aborts the connection and sends a RST to the peer. `id` is then no longer valid, and no event follows.
+    /// Returns the summary of the connection, or `None` if there is no such connection.
     pub fn reset(&mut self, _now: Time, id: ConnectionId) -> Option<Summary> {
         let connection = self.get(id)?;
         let summary = connection.summary();
@@ -245,9 +244,10 @@ impl Endpoint {
         Some(summary)
     }
 
-    /// Moves a connection to another endpoint of this host, where it continues under another identifier. The caller
-    /// must poll all events first. ACKs that are already queued leave from this endpoint. Returns `None`, and changes
-    /// nothing, if there is no such connection, or if `to` has a connection with the same addresses and ports.
+    /// Moves a connection to another endpoint of this host, where it continues under another identifier.
+    /// The caller must poll all events first. ACKs that are already queued leave from this endpoint.
+    /// Returns `None`, and changes nothing, if there is no such connection.
+    /// Also returns `None` if `to` has a connection with the same addresses and ports.
     pub fn hand_over(&mut self, id: ConnectionId, to: &mut Self) -> Option<ConnectionId> {
         let tuple = self.get(id)?.tuple;
         if to.find(&tuple).is_some() {
@@ -312,8 +312,8 @@ impl Endpoint {
     #[cold]
     fn on_unknown(&mut self, segment: &Segment, header: &TcpHeader) {
         let flags = header.flags;
-        // A reset is never answered with a reset (RFC 9293, section 3.5.2). Segments for other hosts get no answer
-        // either.
+        // A reset is never answered with a reset (RFC 9293, section 3.5.2).
+        // Segments for other hosts get no answer either.
         if flags.has(TcpFlags::RST) || segment.tuple.dst != self.host {
             self.shared.ignored += 1;
             return;
@@ -398,8 +398,8 @@ impl Endpoint {
         }
     }
 
-    /// Returns the time at which `on_timeout` must be called, if any. The time may be earlier than needed, but never
-    /// later.
+    /// Returns the time at which `on_timeout` must be called, if any.
+    /// The time may be earlier than needed, but never later.
     #[inline]
     pub fn next_timeout(&self) -> Option<Time> {
         self.shared.timers.next()
@@ -480,8 +480,8 @@ impl Endpoint {
         self.get(id)
             .map(|connection| connection.sender.acknowledged())
     }
-    /// Returns the number of written bytes that have never left; `None` before the end of the handshake and
-    /// after [`finish`](Self::finish).
+    /// Returns the number of written bytes that have never left.
+    /// Returns `None` before the end of the handshake and after [`finish`](Self::finish).
     pub fn unsent(&self, id: ConnectionId) -> Option<u64> {
         let connection = self.get(id)?;
         let is_open = connection.state == State::Established;
@@ -531,8 +531,8 @@ impl Endpoint {
             Some(slot) => {
                 let place = &mut self.connections[slot as usize];
                 connection.generation = place.generation;
-                // Identifiers of old connections stay invalid. The slot's entry in the ready queue now serves this
-                // connection (see `remove`).
+                // Identifiers of old connections stay invalid.
+                // The slot's entry in the ready queue now serves this connection (see `remove`).
                 connection.queued = place.queued;
                 *place = connection;
                 slot
@@ -546,8 +546,8 @@ impl Endpoint {
         slot
     }
 
-    /// Frees a slot. Its entry in the ready queue stays. The entry is skipped, or serves the next connection in the
-    /// slot.
+    /// Frees a slot. Its entry in the ready queue stays.
+    /// The entry is skipped, or serves the next connection in the slot.
     fn remove(&mut self, slot: u32) {
         let connection = &mut self.connections[slot as usize];
         self.demux.remove(Key::of_outgoing(&connection.tuple));

@@ -9,8 +9,8 @@ pub struct TcpHeader {
     pub flags: TcpFlags,
     /// Offset of the first payload byte.
     pub offset: u64,
-    /// Acknowledgment, valid with the ACK flag: every byte before this offset has arrived. After a FIN it is one past
-    /// the end of the stream.
+    /// Acknowledgment, valid with the ACK flag: every byte before this offset has arrived.
+    /// After a FIN it is one past the end of the stream.
     pub ack: u64,
     /// SACK blocks above `ack`, most recent first (RFC 2018). Unused blocks are empty.
     pub sack: [SackBlock; 3],
@@ -20,8 +20,8 @@ pub struct TcpHeader {
     pub kind: TcpKind,
 }
 
-/// TCP time stamp (RFC 7323, 3) in milliseconds, as in Linux. 0 means that there is no time stamp. Deviation: it has 24
-/// of 32 bits, so that [`Stamps`] fit into unused bytes of the header.
+/// TCP time stamp (RFC 7323, 3) in milliseconds, as in Linux. 0 means that there is no time stamp.
+/// Deviation: it has 24 of 32 bits, so that [`Stamps`] fit into unused bytes of the header.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Stamp(u32);
 
@@ -83,8 +83,8 @@ impl Stamps {
     }
 }
 
-/// Byte with one value. The other 255 values distinguish headers of other protocols in an enum of headers. So the enum
-/// needs no tag and segments stay short.
+/// Byte with one value. The other 255 values distinguish headers of other protocols in an enum of headers.
+/// So the enum needs no tag and segments stay short.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum TcpKind {
@@ -94,7 +94,7 @@ pub enum TcpKind {
 }
 
 /// SACK block, relative to the `ack` of its segment. A block below `ack` reports data that arrived twice (RFC 2883).
-/// Its numbers are negative, as two's complement.
+/// The numbers of such a block are negative, as two's complement.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct SackBlock {
     /// Number of bytes from `ack` to the first byte of the block.
@@ -104,8 +104,8 @@ pub struct SackBlock {
 }
 
 impl SackBlock {
-    /// Returns the block from `start` to `end` for a segment with the number `ack`. Returns `None` if the block is
-    /// further than 2^31 - 1 bytes from `ack`.
+    /// Returns the block from `start` to `end` for a segment with the number `ack`.
+    /// Returns `None` if the block is further than 2^31 - 1 bytes from `ack`.
     pub fn relative(start: u64, end: u64, ack: u64) -> Option<Self> {
         let relative = |offset: u64| {
             let distance = i64::try_from(i128::from(offset) - i128::from(ack)).ok()?;
@@ -117,8 +117,8 @@ impl SackBlock {
         })
     }
 
-    /// Returns the offset of the first byte of the block and the offset one past its last byte. Returns `None` if an
-    /// offset is negative.
+    /// Returns the offset of the first byte of the block and the offset one past its last byte.
+    /// Returns `None` if an offset is negative.
     pub fn offsets(self, ack: u64) -> Option<(u64, u64)> {
         let absolute = |number: u32| ack.checked_add_signed(i64::from(number.cast_signed()));
         Some((absolute(self.start)?, absolute(self.end)?))

@@ -1,5 +1,5 @@
-//! TCP host: each message uses its own connection, which opens when the message is submitted. So the completion time of
-//! a flow includes the handshake.
+//! TCP host: each message uses its own connection, which opens when the message is submitted.
+//! So the completion time of a flow includes the handshake.
 
 use super::config::TcpConfig;
 use super::connection::{Role, Summary};
@@ -9,16 +9,16 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use tailcut_units::{FiveTuple, FlowId, HostId, Protocol, Time};
 
-/// Flows of messages. Each message uses one connection of an endpoint. `Messages` receives the events of these
-/// connections.
+/// Flows of messages. Each message uses one connection of an endpoint.
+/// `Messages` receives the events of these connections.
 #[derive(Debug, Default)]
 pub(crate) struct Messages {
     events: VecDeque<Event>,
 }
 
 impl Messages {
-    /// Opens a connection for `message` to `port` of its destination. The message fails at once if every local port is
-    /// in use.
+    /// Opens a connection for `message` to `port` of its destination.
+    /// The message fails at once if every local port is in use.
     pub(crate) fn submit(
         &mut self,
         now: Time,

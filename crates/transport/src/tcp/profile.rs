@@ -20,8 +20,8 @@ pub enum Profile {
 /// Set of timers.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum TimerSet {
-    /// Timers for a data centre: timeouts of at least 10 ms. With a timeout of 1 s, lost SYNs would dominate the tail
-    /// of every distribution.
+    /// Timers for a data centre: timeouts of at least 10 ms.
+    /// With a timeout of 1 s, lost SYNs would dominate the tail of every distribution.
     #[default]
     DataCentre,
     /// Timers of an unchanged Linux: at least 200 ms, and 1 s before the first sample.
@@ -31,8 +31,8 @@ pub enum TimerSet {
 }
 
 impl TcpConfig {
-    /// Returns the defaults with timers for a data centre: `min_rto` and `initial_rto` of 10 ms, and ACKs delayed by at
-    /// most 5 ms. Data centres use 1 to 10 ms.
+    /// Returns the defaults with timers for a data centre.
+    /// `min_rto` and `initial_rto` are 10 ms, and ACKs are delayed by at most 5 ms. Data centres use 1 to 10 ms.
     pub fn data_centre() -> Self {
         Self::of(Profile::Rfc, TimerSet::DataCentre)
     }
@@ -44,7 +44,8 @@ impl TcpConfig {
             Profile::Rfc => {}
             Profile::Linux => config.set_linux(),
             Profile::Ns2 => {
-                // `windowInit_` 2, and one segment for each ACK in slow start.
+                // ns-2 starts with a window of two segments (`windowInit_`).
+                // In ns-2 each ACK opens the window by one segment in slow start.
                 config.initial_window = InitialWindow::Segments(2);
                 config.slow_start_limit = Some(1);
                 config.delayed_ack = None;

@@ -1,5 +1,5 @@
-//! Receiving half of a connection: reassembly, delayed ACKs (RFC 5681, 4.2), SACK blocks (RFC 2018), and the
-//! echo of ECN marks (RFC 3168; RFC 8257, 3.2).
+//! Receiving half of a connection: reassembly, delayed ACKs (RFC 5681, 4.2), and SACK blocks (RFC 2018).
+//! The receiver also echoes ECN marks (RFC 3168; RFC 8257, 3.2).
 
 use super::config::TcpConfig;
 use super::ranges::{Range, Ranges};
@@ -26,7 +26,7 @@ pub(crate) enum Arrival {
 /// State of the receiving half.
 #[derive(Debug)]
 pub(crate) struct Receiver {
-    /// Next byte in order; one past the stream after the FIN.
+    /// Offset of the next byte in order. A FIN that has arrived in order counts as one byte.
     next: u64,
     /// Length of the stream, from the FIN; `NO_FIN` before it arrives.
     fin: u64,
@@ -41,12 +41,13 @@ pub(crate) struct Receiver {
     quick: u8,
     /// Whether this end has answered data with data, so that its ACKs can wait for answers (`pingpong` of Linux).
     answers: bool,
-    /// Time stamp that outgoing segments echo. It comes from the last segment that began at or before `acknowledged`
-    /// (RFC 7323, 4.3).
+    /// Time stamp that outgoing segments echo.
+    /// The time stamp comes from the last segment that began at or before `acknowledged` (RFC 7323, 4.3).
     stamp: Stamp,
     /// Acknowledgment number of the last ACK that left.
     acknowledged: u64,
-    /// Whether the next ACK has the flag ECN-Echo. For DCTCP the last mark decides (DCTCP.CE), for classic ECN a latch.
+    /// Whether the next ACK has the flag ECN-Echo. DCTCP sets it from the last mark (DCTCP.CE).
+    /// Classic ECN sets it until CWR arrives.
     pub(crate) echo: bool,
 }
 
@@ -163,8 +164,8 @@ impl Receiver {
             return Arrival::OutOfOrder;
         }
         if offset < self.next {
-            // The segment repeats a part of the data that has arrived. Without ranges above a hole, `on_twice_reported`
-            // frees the state again.
+            // The segment repeats a part of the data that has arrived.
+            // Without ranges above a hole, `on_twice_reported` frees the state again.
             self.out_of_order.get_or_insert_default().twice = Some(Range {
                 start: offset,
                 end: self.next,
@@ -198,8 +199,8 @@ impl Receiver {
         }
     }
 
-    /// Counts `payload` bytes that arrived in order. A merged segment counts as the full segments in it. Returns
-    /// whether an ACK is due now. Otherwise the ACK is due at `ack_deadline`.
+    /// Counts `payload` bytes that arrived in order. A merged segment counts as the full segments in it.
+    /// Returns whether an ACK is due now. Otherwise the ACK is due at `ack_deadline`.
     ///
     /// `rto` is the retransmission timeout of this end.
     #[inline]
@@ -240,8 +241,9 @@ impl Receiver {
         false
     }
 
-    /// Records that data leaves. If arriving data came within the delay of an ACK before it, this end answers data with
-    /// data, and later ACKs wait for answers.
+    /// Records that data leaves.
+    /// If arriving data came within the delay of an ACK before it, this end answers data with data.
+    /// Later ACKs then wait for answers.
     #[inline]
     pub(crate) fn on_data_sent(&mut self, now: Time, config: &TcpConfig) {
         if self.last_data != Time::MAX && !self.answers {
@@ -250,8 +252,8 @@ impl Receiver {
         }
     }
 
-    /// Echoes a mark of classic ECN. The next two ACKs are not delayed, because the sender must learn of the mark at
-    /// once (Linux: `__tcp_ecn_check_ce`).
+    /// Echoes a mark of classic ECN.
+    /// The next two ACKs are not delayed, because they report the mark (Linux: `__tcp_ecn_check_ce`).
     pub(crate) fn on_classic_mark(&mut self, config: &TcpConfig) {
         if !self.echo && config.quick_acks > 0 {
             self.quick = self.quick.max(2);
@@ -260,8 +262,8 @@ impl Receiver {
         self.echo = true;
     }
 
-    /// Handles the timer of a delayed ACK. The application has not answered in time, so later ACKs do not wait for
-    /// answers.
+    /// Handles the timer of a delayed ACK.
+    /// The application has not answered in time, so later ACKs do not wait for answers.
     #[inline]
     pub(crate) fn on_ack_timer(&mut self) {
         self.answers = false;
@@ -304,8 +306,8 @@ impl Receiver {
         }
     }
 
-    /// Returns up to three SACK blocks. The block of the latest arrival is first (RFC 2018, section 4). With `twice` a
-    /// block for the range that arrived twice comes before it (RFC 2883).
+    /// Returns up to three SACK blocks. The block of the latest arrival is first (RFC 2018, section 4).
+    /// With `twice` a block for the range that arrived twice comes before it (RFC 2883).
     #[inline]
     pub(crate) fn sack_blocks(&self, twice: bool) -> [SackBlock; 3] {
         match &self.out_of_order {

@@ -21,8 +21,8 @@ impl RttEstimator {
         }
     }
 
-    /// Adds the round-trip time of a segment that was sent once, and ends a back-off (2.2 and 2.3). The caller applies
-    /// Karn's algorithm.
+    /// Adds the round-trip time of a segment that was sent once, and ends a back-off (2.2 and 2.3).
+    /// The caller applies Karn's algorithm.
     pub(crate) fn on_sample(&mut self, sample: Duration, config: &TcpConfig) {
         let bounds = config.min_rto..=config.max_rto;
         let granularity = if config.min_rto_above_srtt {
@@ -65,8 +65,8 @@ impl RttEstimator {
         self.rto
     }
 
-    /// Returns the time from an ACK to the probe of TLP while more than one segment is in flight (RFC 8985, 7.2). The
-    /// margin of two ticks corresponds to the rounding of Linux.
+    /// Returns the time from an ACK to the probe of TLP while more than one segment is in flight (RFC 8985, 7.2).
+    /// The margin of two ticks corresponds to the rounding of Linux.
     pub(crate) fn probe_timeout(&self, config: &TcpConfig) -> Duration {
         self.probe_timeout_with(config.tick.saturating_mul(2))
     }

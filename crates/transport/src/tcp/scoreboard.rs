@@ -1,8 +1,9 @@
-//! Ranges above the cumulative ACK that the peer reported as received, and the retransmissions that these reports cause
-//! (RFC 6675). A scoreboard exists only while there are such reports.
+//! SACK reports: ranges above the cumulative ACK that the peer reported as received (RFC 6675).
+//! The scoreboard also contains the retransmissions that these reports cause.
+//! A scoreboard exists only while there are SACK reports.
 //!
-//! Deviation: the sender keeps the reports after a timeout and skips the reported ranges. RFC 6675, 5.1 allows this,
-//! because receivers here never discard data that they have reported.
+//! Deviation: the sender keeps the reports after a timeout and skips the reported ranges.
+//! RFC 6675, 5.1 allows this, because receivers here never discard data that they have reported.
 
 use super::ranges::{Range, Ranges};
 use crate::tcp::SackBlock;
@@ -22,8 +23,9 @@ pub(crate) struct Scoreboard {
 }
 
 impl Scoreboard {
-    /// Adds the SACK blocks of an ACK with the number `ack`. `una` is the first unacknowledged offset, and `high` is
-    /// one past the highest offset sent. Both limit the blocks. Returns whether the blocks report new bytes.
+    /// Adds the SACK blocks of an ACK with the number `ack`.
+    /// `una` is the first unacknowledged offset, and `high` is one past the highest offset sent. Both limit the blocks.
+    /// Returns whether the blocks report new bytes.
     pub(crate) fn on_blocks(
         &mut self,
         ack: u64,
@@ -104,8 +106,8 @@ impl Scoreboard {
         (start < end).then_some(Range { start, end })
     }
 
-    /// Records that `start..end` was sent again. The range is the rescue retransmission if it is above every report and
-    /// is not the first segment.
+    /// Records that `start..end` was sent again.
+    /// The range is the rescue retransmission if it is above every report and is not the first segment.
     pub(crate) fn on_retransmit(&mut self, una: u64, start: u64, end: u64) {
         self.pipe += end - start;
         if start > una && start >= self.sacked.end().unwrap_or(una) {

@@ -1,5 +1,5 @@
-//! Sending half of a connection: new data, retransmissions, and the retransmission timer. The sources are RFC 5681,
-//! 6298 (section 5), 6582, 3042 and 6675.
+//! Sending half of a connection: new data, retransmissions, and the retransmission timer.
+//! The sources are RFC 5681, 6298 (section 5), 6582, 3042 and 6675.
 
 mod by_time;
 mod episode;
@@ -46,8 +46,8 @@ pub(crate) struct Sender {
     mark_answered: u64,
     rtt: RttEstimator,
     scoreboard: Option<Box<Scoreboard>>,
-    /// Segments in flight, for a connection that detects losses by time. `None` before the first segment and in other
-    /// connections.
+    /// Segments in flight, for a connection that detects losses by time.
+    /// `None` before the first segment and in other connections.
     flight: Option<Box<Flight>>,
     /// Bytes sent by limited transmit. They do not count as in flight when a loss is found.
     limited_bytes: u32,
@@ -56,8 +56,8 @@ pub(crate) struct Sender {
     retransmissions: u32,
     timeouts: u32,
     payload_sent: u64,
-    /// Offset and value of `payload_sent` at which the count of bytes for the class of a segment starts. `None`: at the
-    /// start of the stream. The pair is boxed because few connections need it.
+    /// Offset and value of `payload_sent` at which the count of bytes for the class of a segment starts.
+    /// `None`: at the start of the stream. The pair is boxed because few connections need it.
     relieved_at: Option<Box<(u64, u64)>>,
     duplicate_acks: u16,
     /// Number of timeouts since data was last acknowledged.
@@ -65,8 +65,7 @@ pub(crate) struct Sender {
     recovering: bool,
     /// Whether the first unacknowledged segment must be sent again. The window does not limit this retransmission.
     resend_first: bool,
-    /// Whether a partial ACK has restarted the timer in this recovery (the "impatient" variant of RFC 6582,
-    /// 3.2).
+    /// Whether a partial ACK has restarted the timer in this recovery (the "impatient" variant of RFC 6582, 3.2).
     partial_seen: bool,
     finishing: bool,
     /// Whether the next segment of new data must have the flag CWR (classic ECN).
@@ -214,9 +213,9 @@ impl Sender {
         self.rto_deadline = Time::MAX;
     }
 
-    /// Ends the handshake and uses its round trip as a sample. There is no sample if this end sent its SYN or SYN-ACK
-    /// twice (Karn's algorithm). The window starts at one segment if the cause was a timeout (RFC 5681, 3.1). In Linux
-    /// this needs two timeouts.
+    /// Ends the handshake and uses its round trip as a sample.
+    /// There is no sample if this end sent its SYN or SYN-ACK twice (Karn's algorithm).
+    /// The window starts at one segment if the cause was a timeout (RFC 5681, 3.1). In Linux this needs two timeouts.
     pub(crate) fn on_established(&mut self, now: Time, resent: bool, config: &TcpConfig) {
         self.rto_deadline = Time::MAX;
         if self.timeouts > u32::from(config.lost_syn_keeps_window) {
@@ -244,8 +243,8 @@ impl Sender {
 
     /// Returns the segment that may leave now, as `plan` does, while bytes or the FIN are not acknowledged.
     fn plan_unacknowledged(&self, config: &TcpConfig) -> Option<Plan> {
-        // The window does not limit a fast retransmission or the retransmission after a partial ACK (RFC 5681, 3.2; RFC
-        // 6582, 3.2).
+        // The window does not limit a fast retransmission (RFC 5681, 3.2).
+        // The window does not limit the retransmission after a partial ACK either (RFC 6582, 3.2).
         if self.resend_first {
             return Some(self.piece(self.una, u64::MAX, config));
         }
@@ -261,8 +260,8 @@ impl Sender {
         self.plan_next(self.nxt, u64::MAX, self.nxt - self.una, config)
     }
 
-    /// Returns the segment that starts at `offset` and ends at or before `end`. The segment with the last byte also
-    /// contains the FIN.
+    /// Returns the segment that starts at `offset` and ends at or before `end`.
+    /// The segment with the last byte also contains the FIN.
     #[inline]
     fn piece(&self, offset: u64, end: u64, config: &TcpConfig) -> Plan {
         let payload = (self.written.min(end) - offset.min(self.written)).min(u64::from(config.mss));
@@ -284,8 +283,8 @@ impl Sender {
         if payload == 0 {
             return plan.fin.then_some(plan);
         }
-        // These segments bypass the check of the window. A burst has reserved its part of the window when it began. And
-        // with nothing in flight, no ACK would arrive to end the wait for a larger burst.
+        // These segments bypass the check of the window. A burst has reserved its part of the window when it began.
+        // And with nothing in flight, no ACK would arrive to end the wait for a larger burst.
         if in_flight == 0 || self.burst_left > 0 {
             return Some(plan);
         }
@@ -328,8 +327,8 @@ impl Sender {
             .min(left)
     }
 
-    /// Returns the next segment. During recovery, NextSeg of RFC 6675 chooses it. Otherwise it contains the next bytes
-    /// that no SACK block reports.
+    /// Returns the next segment. During recovery, NextSeg of RFC 6675 chooses it.
+    /// Otherwise the segment contains the next bytes that no SACK block reports.
     #[cold]
     fn plan_by_scoreboard(&self, config: &TcpConfig) -> Option<Plan> {
         let board = self.scoreboard.as_ref()?;
@@ -389,8 +388,8 @@ impl Sender {
         }
         self.resend_first = false;
         if let Some(board) = &mut self.scoreboard {
-            // After a timeout `nxt` starts again at `una`. Bytes that are sent again therefore count in `pipe` like new
-            // bytes.
+            // After a timeout `nxt` starts again at `una`.
+            // Bytes that are sent again therefore count in `pipe` like new bytes.
             if again && self.recovering {
                 board.on_retransmit(self.una, plan.offset, end);
             } else {
@@ -433,8 +432,8 @@ impl Sender {
         }
     }
 
-    /// Ends a burst, because nothing more may leave now. If data remains, the window was the limit, so the window may
-    /// grow.
+    /// Ends a burst, because nothing more may leave now.
+    /// If data remains, the window was the limit, so the window may grow.
     #[inline]
     pub(crate) fn on_blocked(&mut self) {
         self.burst_left = 0;
@@ -456,8 +455,8 @@ impl Sender {
             return self.on_ack_by_time(input, config);
         }
         let advances = input.ack > self.una;
-        // With SACK, an ACK is a duplicate exactly if it reports new blocks, even if it also moves the
-        // cumulative acknowledgment (RFC 6675, 2).
+        // With SACK, an ACK is a duplicate exactly if it reports new blocks (RFC 6675, 2).
+        // Such an ACK may also move the cumulative acknowledgment.
         let duplicate = if config.sack {
             self.on_blocks(input, config)
         } else {
@@ -479,8 +478,8 @@ impl Sender {
         // The FIN has an offset but no byte, so it does not count as acknowledged data.
         let mut acked = ack.min(self.written) - before.min(self.written);
         if config.slow_start_limit.is_none() && !self.recovering {
-            // Each duplicate ACK has already reported one of these segments as arrived. The window must not grow twice
-            // for it (`tcp_remove_reno_sacks` of Linux).
+            // Each duplicate ACK has already reported one of these segments as arrived.
+            // The window must not grow twice for it (`tcp_remove_reno_sacks` of Linux).
             let reported = u64::from(self.duplicate_acks) * u64::from(config.mss);
             acked -= reported.min(acked.saturating_sub(u64::from(config.mss)));
         }
@@ -527,8 +526,8 @@ impl Sender {
         config: &TcpConfig,
     ) {
         let mss = u64::from(config.mss);
-        // After a timeout an ACK may cover much data that arrived earlier. To avoid bursts, such an ACK counts as at
-        // most one segment (RFC 3465, 2.3).
+        // After a timeout an ACK may cover much data that arrived earlier.
+        // To avoid bursts, such an ACK counts as at most one segment (RFC 3465, 2.3).
         let after_timeout = self.una <= self.recover && !self.recovering;
         let ack = Ack {
             now: input.now,
@@ -537,8 +536,8 @@ impl Sender {
             una: self.una,
             nxt: self.nxt,
             mss,
-            // The window may grow if it was the limit when the byte at `before` was sent. Otherwise the flow does not
-            // use its window.
+            // The window may grow if it was the limit when the byte at `before` was sent.
+            // Otherwise the flow does not use its window.
             may_grow: !self.recovering && !input.marked && before < self.limited_until,
             slow_start_limit: self.slow_start_limit(after_timeout, config),
             srtt: self.rtt.smoothed(),
@@ -559,8 +558,8 @@ impl Sender {
         }
     }
 
-    /// Handles an expiry of the retransmission timer (RFC 6298, 5.4 to 5.6; RFC 5681, 3.1). Returns whether
-    /// the connection fails.
+    /// Handles an expiry of the retransmission timer (RFC 6298, 5.4 to 5.6; RFC 5681, 3.1).
+    /// Returns whether the connection fails.
     pub(crate) fn on_timeout(&mut self, now: Time, config: &TcpConfig) -> bool {
         if self.on_other_timer(now, config) {
             return false;

@@ -1,6 +1,6 @@
-//! Hosts behind one bottleneck: a link with a drop-tail queue, which loses packets at random. All symbols and segments
-//! from even-numbered hosts to odd-numbered hosts cross this link. The reverse direction has the same delay and loss,
-//! but no queue.
+//! Hosts behind one bottleneck: a link with a drop-tail queue, which loses packets at random.
+//! All symbols and segments from even-numbered hosts to odd-numbered hosts cross this link.
+//! The reverse direction has the same delay and loss, but no queue.
 #![allow(dead_code, reason = "each test file uses its part of the harness")]
 
 use std::collections::{BTreeMap, VecDeque};
@@ -22,9 +22,10 @@ pub struct Link {
     pub loss_permille: f64,
     /// Rate of the hosts' links.
     pub host_rate: Rate,
-    /// Longest random wait of a host before it sends its next packet. A wait of up to the bottleneck's time for a
-    /// packet avoids phase effects: no flow meets a full queue only because of its phase (Floyd and Jacobson, "On
-    /// Traffic Phase Effects in Packet-Switched Gateways", 1992).
+    /// Longest random wait of a host before it sends its next packet.
+    /// A wait of up to the bottleneck's time for a packet avoids phase effects.
+    /// No flow then meets a full queue only because of its phase.
+    /// Source: Floyd and Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", 1992.
     pub jitter: Duration,
 }
 

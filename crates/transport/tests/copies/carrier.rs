@@ -19,8 +19,8 @@ fn carriers() -> Pair<Carrier> {
     Pair::new(carrier(0), carrier(1))
 }
 
-/// The client sends a request in `class`, and the server answers when it has the request. Returns the connection at
-/// both ends.
+/// The client sends a request in `class`, and the server answers when it has the request.
+/// Returns the connection at both ends.
 fn ask(pair: &mut Pair<Carrier>, class: u8) -> [Carried; 2] {
     let asked = pair.act(A, |client, now| {
         let ask = Ask {
@@ -161,8 +161,8 @@ fn hand_over(pair: &mut Pair<Carrier>, copy: Carried, end: &mut ServerEnd) -> Ve
     headers
 }
 
-/// A client sends a request, and its server answers. The server reports windows if the flag is set. Otherwise it uses
-/// parts of the same size. Returns the network and the headers of the answer.
+/// A client sends a request, and its server answers. The server reports windows if the flag is set.
+/// Otherwise the server uses parts of the same size. Returns the network and the headers of the answer.
 fn answered(mut pair: Pair<Carrier>, tells: bool) -> (Pair<Carrier>, Vec<AnswerHeader>) {
     if tells {
         pair.act(B, |server, _| server.tell_windows());

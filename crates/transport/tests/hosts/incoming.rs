@@ -1,5 +1,5 @@
-//! Tests of NDP, pFabric and SCDP with hosts that choose flow numbers independently: an arriving segment must reach the
-//! right session.
+//! Tests of NDP, pFabric and SCDP with hosts that choose flow numbers independently.
+//! An arriving segment must reach the right session.
 
 use crate::hub;
 

@@ -176,7 +176,7 @@ fn a_header_that_comes_back_waits_for_a_pull_while_pulls_are_expected() {
     let first_pull = sent(&pair, B, NdpKind::Ack)[0].0 + Duration::from_us(5);
     assert!(
         resent_at > first_pull,
-        "at once: {resent_at} before {first_pull}"
+        "the packet left at {resent_at}, before the first pull at {first_pull}"
     );
     assert_eq!(pair.stats(0).timeouts, 0);
 }
@@ -480,8 +480,8 @@ fn a_pull_is_charged_what_its_packet_took() {
     let second = next(&mut receiver);
     assert_eq!(second, first + INTERVAL);
     receiver.on_segment(second, short);
-    // The next pull leaves at its planned time. The pull after it leaves earlier by the time of 1,000 B, at 0.8 ns per
-    // byte.
+    // The next pull leaves at its planned time.
+    // The pull after it leaves earlier by the time of 1,000 B, at 0.8 ns per byte.
     let third = next(&mut receiver);
     assert_eq!(third, second + INTERVAL);
     let fourth = next(&mut receiver);

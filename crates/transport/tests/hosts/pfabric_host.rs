@@ -16,8 +16,8 @@ fn host(id: u32, config: PFabricConfig) -> Host {
     Host::new(HostId(id), config).expect("a valid configuration")
 }
 
-/// Returns two pFabric hosts. The one-way delay is 5 us at 10 Gb/s. With 1.23 us for a full packet, a round trip takes
-/// 11.3 us.
+/// Returns two pFabric hosts. The one-way delay is 5 us at 10 Gb/s.
+/// With 1.23 us for a full packet, a round trip takes 11.3 us.
 fn pfabric(config: PFabricConfig) -> Pair<Host> {
     Pair::new(host(0, config), host(1, config)).with_one_way(Duration::from_us(5))
 }
@@ -156,8 +156,7 @@ fn after_five_timeouts_the_sender_only_probes_until_something_arrives() {
     pair.submit(0, 30 * MSS);
     pair.run();
     let probes = sent(&pair, PFabricKind::Probe);
-    // The fifth timeout is at 225 us. Then a probe leaves every 45 us, until the first probe after 600 us is
-    // answered.
+    // The fifth timeout is at 225 us. Then a probe leaves every 45 us, until the first probe after 600 us is answered.
     let times: Vec<u64> = probes.iter().map(|sent| sent.at.as_ns() / 1_000).collect();
     assert_eq!(times, [225, 270, 315, 360, 405, 450, 495, 540, 585, 630]);
     assert!(probes.iter().all(|sent| sent.segment.payload == 0));
@@ -254,8 +253,7 @@ fn a_flow_is_open_at_each_end_from_its_first_packet_until_its_last_word() {
     assert_eq!(open(0), [2, 0]);
     // 50 packets take 61.5 us. The second flow starts after the first.
     assert_eq!(open(30), [2, 1]);
-    // At 67 us the first flow has arrived. Its last ACK and the first packet of the second flow are in
-    // flight.
+    // At 67 us the first flow has arrived. Its last ACK and the first packet of the second flow are in flight.
     assert_eq!(open(67), [2, 0]);
     assert_eq!(open(80), [1, 1]);
     assert_eq!(open(200), [0, 0]);

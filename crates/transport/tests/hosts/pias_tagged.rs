@@ -120,8 +120,8 @@ fn a_starved_flow_counts_from_zero_again_after_some_timeouts_in_a_row() {
     }
 }
 
-/// Returns the completion time of a flow of 2 KB, and the times of three flows of 500 KB. The large flows start earlier
-/// and have moved to low classes.
+/// Returns the completion time of a flow of 2 KB, and the times of three flows of 500 KB.
+/// The large flows start earlier and have moved to low classes.
 fn short_beside_long(in_order: bool) -> (Duration, Vec<Duration>) {
     let mut pair = pias_with(Tags { in_order, ..TAGS });
     // The host's link is the bottleneck: its connections have windows of 200 KB.

@@ -11,8 +11,8 @@ use tailcut_units::{Duration, FiveTuple, HostId, Rate, Time};
 const T: u64 = 1_460;
 /// Bytes of a packet on the link in addition to its payload.
 const OVERHEAD: u32 = 78;
-/// Tolerance for a gap between pulls: the time of a few answers that leave before a pull, on the fast link of the
-/// pulling host.
+/// Tolerance for a gap between pulls.
+/// The tolerance is the time of a few answers that leave before a pull, on the fast link of the pulling host.
 const JITTER: Duration = Duration::from_ps(20);
 /// Number of full packets that each of two senders sends.
 const PACKETS: u64 = 150;
@@ -70,8 +70,8 @@ fn pulled<T: Transport>(hub: &Hub<T>) -> Vec<Time> {
     times
 }
 
-/// Returns every gap between pulls after `at`, including the gap that contains `at`. Gaps at the end of a flow are left
-/// out.
+/// Returns every gap between pulls after `at`, including the gap that contains `at`.
+/// Gaps at the end of a flow are left out.
 fn gaps(times: &[Time], at: Time) -> Vec<Duration> {
     let first = times.partition_point(|time| *time <= at);
     assert!(first > 0, "some pulls before the change");
@@ -114,8 +114,8 @@ fn from_10_gbps<T: Transport>(
     let interval = rate.serialisation(self::T + u64::from(OVERHEAD));
     let gaps = gaps(&pulled(&hub), at);
     let fits = |gap: Duration, interval| gap + JITTER >= interval && gap <= interval + JITTER;
-    // The interval counts from the last pull. If more than the new interval has passed since then, the next pull leaves
-    // at once.
+    // The interval counts from the last pull.
+    // If more than the new interval has passed since then, the next pull leaves at once.
     let (first, rest) = gaps.split_first().expect("a gap");
     let now_at_least = at.since(last_pull_until(&hub, at));
     assert!(fits(*first, interval.max(now_at_least)), "{first}");

@@ -1,5 +1,5 @@
-//! Tests of NDP and SCDP with arbitrary input from the network. Hosts never panic or loop: they count and drop invalid
-//! input.
+//! Tests of NDP and SCDP with arbitrary input from the network.
+//! Hosts never panic or loop: they count and drop invalid input.
 
 use proptest::prelude::*;
 use tailcut_transport::ndp::{self, NdpConfig, NdpHeader, NdpKind};
@@ -100,8 +100,8 @@ fn scdp_header() -> impl Strategy<Value = Header> {
         )
 }
 
-/// Draws a segment of the flow between port 32,768 of host 0 and port 80 of host 1, in either direction, or a segment
-/// of no flow.
+/// Draws a segment of a flow, in either direction, or a segment of no flow.
+/// The flow is between port 32,768 of host 0 and port 80 of host 1.
 fn segment(header: BoxedStrategy<Header>) -> impl Strategy<Value = (usize, Segment)> {
     let header = prop_oneof![20 => header, 1 => Just(Header::Tcp(TcpHeader::default()))];
     let condition = prop_oneof![

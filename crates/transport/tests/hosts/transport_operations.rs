@@ -1,5 +1,6 @@
-//! Tests of every transport with arbitrary sequences of submit, deliver, drop, duplicate, reorder, mark, trim, return
-//! and timeout. Every flow completes exactly once with all its bytes, no timer is in the past, and no state remains.
+//! Tests of every transport with arbitrary sequences of operations.
+//! The operations are submit, deliver, drop, duplicate, reorder, mark, trim, return and timeout.
+//! Every flow completes exactly once with all its bytes, no timer is in the past, and no state remains.
 
 use crate::operations::{Cargo, Flow, Subject, check, operations, subject};
 use crate::watched::watched;
@@ -159,8 +160,8 @@ tcp_subject!(
     }
 );
 
-/// Defines an NDP host with one configuration. Its timeouts exceed the lifetime of segments in the network. It
-/// remembers finished flows longer than a long series of lost ACKs takes.
+/// Defines an NDP host with one configuration. Its timeouts exceed the lifetime of segments in the network.
+/// The host remembers finished flows longer than a long series of lost ACKs takes.
 macro_rules! ndp_subject {
     ($name:ident, $config:expr) => {
         subject!($name, ndp::Host);
@@ -283,8 +284,8 @@ scdp_subject!(
     DecodeSpeed::new(vec![(1, Rate::from_gbps(1_000_000))]).expect("a point")
 );
 
-/// Defines a pFabric host with one configuration. Its timeout exceeds the lifetime of segments in the network. It
-/// remembers finished flows longer than a long series of lost ACKs takes.
+/// Defines a pFabric host with one configuration. Its timeout exceeds the lifetime of segments in the network.
+/// The host remembers finished flows longer than a long series of lost ACKs takes.
 macro_rules! pfabric_subject {
     ($name:ident, $config:expr) => {
         subject!($name, pfabric::Host);

@@ -1,5 +1,5 @@
-//! Several hosts at one wire, for transfers with several ends. Every segment has the same delay. A segment for a group
-//! reaches each member that has not left. The fault function of a test decides about each copy.
+//! Several hosts at one wire, for transfers with several ends. Every segment has the same delay.
+//! A segment for a group reaches each member that has not left. The fault function of a test decides about each copy.
 #![allow(dead_code, reason = "each test file uses its part of the harness")]
 
 use std::collections::BTreeMap;

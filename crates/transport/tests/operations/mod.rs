@@ -1,5 +1,5 @@
-//! Arbitrary sequences of operations on two hosts, and invariants for all sequences. To test another [`Transport`],
-//! implement [`Subject`] and add it to `transport_operations.rs`.
+//! Arbitrary sequences of operations on two hosts, and invariants for all sequences.
+//! To test another [`Transport`], implement [`Subject`] and add it to `transport_operations.rs`.
 #![allow(dead_code, reason = "each test file uses its part of the harness")]
 
 use crate::passing::{self, Passing, World as _};
@@ -172,7 +172,7 @@ impl<T: Subject> passing::World<T> for World<T> {
                     );
                     assert_eq!(
                         flow.completed, 1,
-                        "closed before the receiver had everything"
+                        "the flow closed before the receiver had all data"
                     );
                 }
                 Event::Failed(_, _) => {
@@ -326,7 +326,7 @@ impl<T: Subject> World<T> {
                 assert_eq!(
                     before,
                     self.passing.hosts[host].has_transmit(),
-                    "an early on_timeout did something"
+                    "an early call of on_timeout had an effect"
                 );
                 assert_eq!(next, self.passing.hosts[host].next_timeout());
             }

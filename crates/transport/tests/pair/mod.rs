@@ -1,5 +1,5 @@
-//! Two hosts and the network between them. Every segment has the same delay, unless the `Fault` of the test decides
-//! otherwise.
+//! Two hosts and the network between them.
+//! Every segment has the same delay, unless the `Fault` of the test decides otherwise.
 #![allow(dead_code, reason = "each test file uses its part of the harness")]
 
 use std::collections::BTreeMap;
@@ -95,8 +95,7 @@ pub fn tcp(config: &TcpConfig) -> Pair<Host> {
     Pair::new(host(0), host(1))
 }
 
-/// Returns a configuration with segments of 1,000 B and an ACK for each segment, so that sequences can be computed by
-/// hand.
+/// Returns a configuration with segments of 1,000 B and an ACK for each. Its sequences can be computed by hand.
 pub fn plain_config() -> TcpConfig {
     TcpConfig {
         mss: 1_000,
@@ -324,8 +323,9 @@ impl<T: Transport> Pair<T> {
         end.expect("the flow ended")
     }
 
-    /// Returns the segments that each host sent, in order. Each line contains the sender, the flags, the payload range
-    /// `first..end` and the acknowledgment. Numbers are in units of `mss` if they are whole.
+    /// Returns the segments that each host sent, in order.
+    /// Each line contains the sender, the flags, the payload range `first..end` and the acknowledgment.
+    /// Numbers are in units of `mss` if they are whole.
     pub fn trace(&self, mss: u64) -> Vec<String> {
         self.sent.iter().map(|sent| describe(sent, mss)).collect()
     }

@@ -3,8 +3,8 @@
 use tailcut_transport::{Segment, Transport};
 use tailcut_units::{Duration, Time};
 
-/// Maximum segment lifetime: the network never keeps a segment longer. Designs may require that it is less than their
-/// shortest retransmission timeout.
+/// Maximum segment lifetime: the network never keeps a segment longer.
+/// Designs may require that it is less than their shortest retransmission timeout.
 const LIFETIME: Duration = Duration::from_ms(5);
 
 /// Hosts of one design, and the segments in flight with their send times and receivers.
@@ -27,8 +27,7 @@ pub trait World<T: Transport>: Sized {
         hosts.filter_map(Transport::next_timeout).min()
     }
 
-    /// Applies an action to one of the segments in flight, if there are any. `which` is taken modulo their
-    /// number.
+    /// Applies an action to one of the segments in flight, if there are any. `which` is taken modulo their number.
     fn at(&mut self, which: u16, act: fn(&mut Self, usize)) {
         let count = self.passing().on_the_way.len();
         if count > 0 {
@@ -93,9 +92,9 @@ pub trait World<T: Transport>: Sized {
         }
     }
 
-    /// Ends a step of the test, which takes one microsecond. `moved` is true if a segment was delivered. Timers that
-    /// are due fire. If no segment was delivered, the next timer fires even before it is due. Returns whether another
-    /// event is possible.
+    /// Ends a step of the test, which takes one microsecond. `moved` is true if a segment was delivered.
+    /// Timers that are due fire. If no segment was delivered, the next timer fires even before it is due.
+    /// Returns whether another event is possible.
     fn let_time_pass(&mut self, moved: bool) -> bool {
         let next = self.next_timeout();
         let passing = self.passing_mut();

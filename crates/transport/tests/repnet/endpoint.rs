@@ -1,5 +1,5 @@
-//! Tests of flows in both directions. A server sends first, answers, aborts or exceeds the archive, while connections
-//! of the flow open and fail.
+//! Tests of flows in both directions.
+//! A server sends first, answers, aborts or exceeds the archive, while connections of the flow open and fail.
 
 use crate::pair;
 
@@ -170,8 +170,8 @@ fn conversation(
     Pair::new(client, Talker::new(1, reply, answers, timeout)).with_fault(fault)
 }
 
-/// Checks that each side received the whole stream of the other side, once and in order, and that no state of the flow
-/// remains.
+/// Checks that each side received the whole stream of the other side, once and in order.
+/// No state of the flow may remain.
 fn assert_exchanged(pair: &Pair<Talker>, request: u64, reply: u64) {
     for (host, bytes) in [(A, reply), (B, request)] {
         let talker = &pair.hosts[host];
@@ -227,8 +227,7 @@ fn first_dies_second_is_slow(passage: &Passage) -> Fate {
 
 #[test]
 fn what_a_server_wrote_before_the_second_connection_is_replayed_on_it() {
-    // Each direction sends more than the first window of the first connection, and the ACKs of this connection are
-    // lost.
+    // Each direction sends more than the first window of the first connection. The ACKs of this connection are lost.
     let mut pair = conversation(29_200, Answers::AtOnce, first_dies_second_is_slow);
     pair.submit(0, 20_000);
     pair.run();
@@ -317,7 +316,11 @@ fn a_tombstone_meets_a_second_connection_that_opens_after_the_flow() {
         assert_exchanged(&pair, 20_000, 7_000);
         let server = &pair.hosts[B];
         assert_eq!(server.endpoint.late(), turned_away);
-        assert_eq!(server.endpoint.tombstones(), 0, "it has done its work");
+        assert_eq!(
+            server.endpoint.tombstones(),
+            0,
+            "the tombstone is no longer needed"
+        );
         assert_eq!(server.sockets.len(), 1, "one flow came");
     }
 }

@@ -1,5 +1,5 @@
-//! Tests of the two ends of a flow over byte streams that are delivered, delayed and cut at random. In every case, the
-//! delivered data equals the written data.
+//! Tests of the two ends of a flow over byte streams that are delivered, delayed and cut at random.
+//! In every case, the delivered data equals the written data.
 
 use proptest::prelude::*;
 use std::collections::VecDeque;
@@ -145,7 +145,7 @@ impl World {
             }
             Command::Bury => self.buried = end == SERVER_SIDE,
             Command::Deliver => self.executions += u32::from(end == SERVER_SIDE),
-            Command::NoteDiverged => panic!("the legs carry the same bytes"),
+            Command::NoteDiverged => panic!("both connections transfer the same bytes"),
             Command::Learn(_)
             | Command::Outcome(_)
             | Command::Promote { .. }

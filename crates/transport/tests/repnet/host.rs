@@ -1,5 +1,5 @@
-//! Tests of RepFlow and RepSYN between two hosts: the segments on each connection, and the use of one connection when
-//! the other is slow, lossy, dead or late.
+//! Tests of RepFlow and RepSYN between two hosts. The tests check the segments on each connection.
+//! The tests also check that one connection is used when the other is slow, lossy, dead or late.
 
 use crate::pair;
 
@@ -319,8 +319,8 @@ fn both_connections_of_a_pinned_flow_keep_its_path() {
     assert!(pair.sent.iter().all(|sent| sent.segment.path == path));
 }
 
-/// Fate of a segment: the client receives the second SYN-ACK while the first connection is busy. The client's answer
-/// reaches the server after the first connection has closed.
+/// Fate of a segment: the client receives the second SYN-ACK while the first connection is busy.
+/// The client's answer reaches the server after the first connection has closed.
 fn second_handshake_ends_late(passage: &Passage) -> Fate {
     if port(passage) == SECOND && passage.from == A && !passage.has(SYN) {
         Fate::Late(Duration::from_us(500))
@@ -336,7 +336,7 @@ fn a_flow_that_ends_before_its_second_connection_is_accepted_is_not_run_again() 
     assert_eq!(
         (stats.copies, stats.payload_sent),
         (2, 40_000),
-        "its load is the cost"
+        "the load of the second connection is a cost of the flow"
     );
     let server = pair.hosts[B].endpoint();
     assert_eq!((server.late(), server.tombstones()), (0, 0));
@@ -350,7 +350,7 @@ fn a_flow_that_ends_before_its_second_connection_is_opened_is_not_run_again() {
     let closed = pair.events.last().expect("the end").0;
     assert!(
         closed > Time::ZERO + Duration::from_ms(6),
-        "the flow closes after the end of the slower leg"
+        "the flow closes after the end of the slower connection"
     );
 }
 
@@ -422,8 +422,8 @@ fn a_second_syn_that_comes_back_after_the_waiting_lists_timeout_is_turned_away()
 #[test]
 fn a_handshake_that_outlasts_every_memory_of_its_flow_is_not_a_new_flow() {
     for another_flow_comes in [false, true] {
-        // The SYN of the second connection arrives. For 20 ms no later segment of the client arrives on this
-        // connection.
+        // The SYN of the second connection arrives.
+        // For 20 ms no later segment of the client arrives on this connection.
         let mut pair = Pair::new(
             host(0, waiting(Duration::from_ms(1_000))),
             host(1, waiting(Duration::from_ms(1))),

@@ -1,5 +1,5 @@
-//! Tests of SCDP in credit mode behind one drop-tail queue. The example `scdp_bottleneck` measures more cases for a
-//! longer time.
+//! Tests of SCDP in credit mode behind one drop-tail queue.
+//! The example `scdp_bottleneck` measures more cases for a longer time.
 
 use crate::bottleneck::{Bottleneck, Link, message};
 use crate::bottleneck_hosts::{crowd, dropped_share, link, scdp, secs};
@@ -36,8 +36,8 @@ fn transfers_that_start_into_a_full_queue_do_not_take_its_drops_for_chance() {
 
 #[test]
 fn a_long_path_with_many_open_blocks_is_not_flooded_with_pulls_after_each_loss() {
-    // On average, receivers send a packet every 60 us. In an earlier version each loss caused a report of all blocks,
-    // and pulls left 0.2 s late.
+    // On average, receivers send a packet every 60 us.
+    // In an earlier version each loss caused a report of all blocks, and pulls left 0.2 s late.
     let link = link(100, Duration::from_ms(50), 417, 300.0);
     let share = share(link, 8.0);
     assert!(share > 0.35, "{share}");
@@ -55,7 +55,7 @@ fn none_of_sixteen_at_a_full_switch_pushes_the_others_out() {
         let share = most as f64 / all as f64;
         assert!(
             share < 0.25 && dropped < 0.12,
-            "seed {seed}: {share} of all, {dropped} dropped"
+            "seed {seed}: one sender has the share {share}, and {dropped} of the packets are dropped"
         );
     }
 }

@@ -217,8 +217,8 @@ fn an_answer_that_nobody_waits_for_changes_nothing() {
 
 #[test]
 fn source_symbols_that_come_after_all_make_a_decoding_needless() {
-    // The payload of one symbol is late and not lost. The receiver requests another symbol and starts a decoding. Then
-    // the payload arrives.
+    // The payload of one symbol is late and not lost. The receiver requests another symbol and starts a decoding.
+    // Then the payload arrives.
     let late = Duration::from_ms(1);
     let [a, b] = [A, B].map(|id| {
         let config = ScdpConfig {

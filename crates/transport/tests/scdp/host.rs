@@ -13,8 +13,8 @@ fn decode_time(symbols: u32) -> Duration {
     DecodeSpeed::paper().time(symbols, T as u32)
 }
 
-/// Returns two hosts with a one-way delay of 5 us. `failure` contains the probabilities that decoding fails with 0, 1
-/// and 2 symbols more than K.
+/// Returns two hosts with a one-way delay of 5 us.
+/// `failure` contains the probabilities that decoding fails with 0, 1 and 2 symbols more than K.
 fn scdp_failing(config: ScdpConfig, failure: [f64; 3]) -> Pair<Host<ModelCodec>> {
     let host = |id| {
         let codec = ModelCodec::new(failure, DecodeSpeed::paper(), u64::from(id));
@@ -122,7 +122,7 @@ fn a_header_costs_a_pull_and_two_more_symbols_and_never_a_retransmission() {
     assert_eq!(
         symbols(&pair),
         (0..k + 2 + 2).map(|esi| (0, esi)).collect::<Vec<_>>(),
-        "source, then repair: one for each header and two for the code"
+        "source symbols, then repair symbols: one for each header and two for the code"
     );
     // The number of pulls is K - w, plus the number of headers, plus o (see the module `paper`).
     let pulls = sent(&pair, B, ScdpKind::Pull).len();
@@ -168,11 +168,11 @@ fn a_symbol_that_comes_twice_counts_once() {
     let mut sent = symbols(&pair);
     sent.sort_unstable();
     sent.dedup();
-    assert!(sent.len() >= 30, "30 different symbols at least");
+    assert!(sent.len() >= 30, "at least 30 different symbols");
     assert_eq!(
         decoded(&pair),
         0,
-        "30 arrivals that are 15 symbols are not enough"
+        "30 arrivals of 15 different symbols are not enough"
     );
     let completed = |(_, _, event): &&(Time, usize, Event)| *event == Event::Completed(FlowId(0));
     assert_eq!(pair.events.iter().filter(completed).count(), 1);
@@ -248,8 +248,9 @@ fn the_window_has_the_highest_class_then_bytes_sent_decide_and_fin_has_the_highe
     assert_eq!(classes[99], 0, "in answer to FIN");
 }
 
-/// Returns a host with two long flows, 1 and 2, and the short flow 0. The host has pushed the windows of the long flows
-/// and has received pulls for 20 more symbols of each. Then the short flow was submitted.
+/// Returns a host with two long flows, 1 and 2, and the short flow 0.
+/// The host has pushed the windows of the long flows and has received pulls for 20 more symbols of each.
+/// Then the short flow was submitted.
 fn short_beside_two_long(in_order: bool) -> Host<ModelCodec> {
     let config = ScdpConfig {
         in_order,

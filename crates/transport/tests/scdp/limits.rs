@@ -112,8 +112,8 @@ fn one_peer_cannot_take_all_sessions_and_forged_addresses_cannot_either() {
         host.on_segment(Time::ZERO, first(peer, 0, options()));
     }
     assert_eq!((host.open_sessions(), host.half_open()), (10, 10));
-    // A peer is accepted if the driver has verified its address. A peer that answers is no longer half-open, so another
-    // peer is accepted too.
+    // A peer is accepted if the driver has verified its address.
+    // A peer that answers is no longer half-open, so another peer is accepted too.
     host.on_vouched(Time::ZERO, first(100, 0, options()));
     assert_eq!((host.open_sessions(), host.half_open()), (11, 10));
     let asked_for = ScdpHeader {

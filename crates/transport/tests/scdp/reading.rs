@@ -221,8 +221,8 @@ fn a_decoding_may_outlast_the_patience_of_a_sender_whose_receiver_is_told_of_blo
 fn what_a_slow_reader_has_not_read_never_exceeds_its_window_and_nothing_is_lost() {
     for order in [BlockOrder::Ascending, BlockOrder::AsWhole] {
         for (window, every) in [
-            // The reader takes more than a minute per block. A sender would give up a receiver that is silent for this
-            // time.
+            // The reader takes more than a minute per block.
+            // A sender would give up a receiver that is silent for this time.
             (K * T, Duration::from_ms(70_000)),
             (2 * K * T, Duration::from_ms(3)),
             (3 * K * T + 5, Duration::from_us(200)),
@@ -389,7 +389,7 @@ fn a_group_may_leave_a_reader_out_that_does_not_read() {
     let answers = hub.sent.iter().filter(|(_, from, _)| *from == 3).count() as u64;
     assert!(
         answers < 4 * K,
-        "not one answer per symbol without room: {answers}"
+        "the reader must not answer every symbol outside its window: {answers} answers"
     );
 }
 

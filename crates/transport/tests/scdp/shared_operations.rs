@@ -1,7 +1,9 @@
-//! Tests of SCDP's transfers with several ends, with arbitrary sequences of submit, deliver, drop, duplicate, reorder,
-//! trim and timeout. Every receiver completes exactly once, with enough different symbols of every block. No two
-//! senders of an object send the same symbol, and no state remains. In credit mode, at every arrival, every symbol that
-//! a receiver has requested from a sender has arrived, is lost, or is in flight.
+//! Tests of SCDP's transfers with several ends, with arbitrary sequences of operations.
+//! The operations are submit, deliver, drop, duplicate, reorder, trim and timeout.
+//! Every receiver completes exactly once, with enough different symbols of every block.
+//! No two senders of an object send the same symbol, and no state remains.
+//! In credit mode, every symbol that a receiver has requested from a sender has arrived, is lost, or is in flight.
+//! This holds at every arrival.
 
 use crate::passing::{self, Passing, World as _};
 use proptest::prelude::*;
@@ -115,7 +117,10 @@ impl passing::World<Host<ModelCodec>> for World {
                     for block in 0..transfer.object.blocks() {
                         let got = received.symbols.get(&block).map_or(0, BTreeSet::len);
                         let k = transfer.object.source_symbols(block) as usize;
-                        assert!(got >= k, "{got} different symbols of {k} of block {block}");
+                        assert!(
+                            got >= k,
+                            "block {block} has {got} different symbols, but needs {k}"
+                        );
                     }
                     if let Some(group) = transfer.group {
                         self.groups[group as usize].retain(|member| *member != host);
@@ -277,7 +282,7 @@ impl World {
             let of_share = |share| esi % senders.max(1) == u32::from(share);
             assert!(
                 !header.syn || of_share(header.share),
-                "not of its share: {segment:?}"
+                "a symbol of another sender: {segment:?}"
             );
         }
         let to = match segment.tuple.dst.group_number() {
@@ -311,16 +316,16 @@ impl World {
         self.collect(to);
     }
 
-    /// Returns the counts of a receiver for the session of a symbol. Returns `None` if the receiver has no such
-    /// session, or if the session has ended.
+    /// Returns the counts of a receiver for the session of a symbol.
+    /// Returns `None` if the receiver has no such session, or if the session has ended.
     fn balance(&self, to: usize, symbol: &Segment) -> Option<Balance> {
         let balance = self.passing.hosts[to].balance(symbol);
         balance.filter(|all| all.asked > 0)
     }
 
-    /// Checks the counts after the arrival of a symbol with credit `number`. Every requested symbol has arrived, is
-    /// lost, or is in flight. The symbol counts as arrived once. The exception is a symbol that counted as lost long
-    /// ago, so that its credit was removed.
+    /// Checks the counts after the arrival of a symbol with credit `number`.
+    /// Every requested symbol has arrived, is lost, or is in flight. The symbol counts as arrived once.
+    /// But a symbol that counted as lost long ago may have no credit any more.
     fn check_balance(&mut self, to: usize, symbol: &Segment, before: Balance, number: u32) {
         let Some(after) = self.balance(to, symbol) else {
             return;

@@ -1,5 +1,5 @@
-//! Tests of a host that writes to several receivers by SCDP. Some receivers are slow or silent. The tests check the
-//! times of the host's probes and of its reports of stragglers.
+//! Tests of a host that writes to several receivers by SCDP. Some receivers are slow or silent.
+//! The tests check the times of the host's probes and of its reports of stragglers.
 
 use tailcut_transport::scdp::{DecodeSpeed, Host, ModelCodec, ScdpConfig, ScdpHeader, ScdpKind};
 use tailcut_transport::{
@@ -14,8 +14,9 @@ const fn us(us: u64) -> Time {
     Time::from_ns(us * 1_000)
 }
 
-/// Returns a host that has pushed the window of an object to hosts 1 to `receivers`, and the first symbol of the
-/// object. A receiver whose missing pulls have stopped the transmission for `patience` is a straggler.
+/// Returns a host that has pushed the window of an object to hosts 1 to `receivers`.
+/// Also returns the first symbol of the object.
+/// A receiver whose missing pulls have stopped the transmission for `patience` is a straggler.
 fn writer(receivers: u32, patience: Duration) -> (Host<ModelCodec>, Segment) {
     let config = ScdpConfig {
         initial_window: 4,
@@ -88,10 +89,10 @@ fn a_receiver_is_a_straggler_when_nothing_could_be_sent_for_as_long_since_the_la
     assert_eq!(
         sent(&mut host, us(900)).len(),
         1,
-        "both have a pull pending"
+        "both receivers have a pull pending"
     );
-    // The timeout of 1 ms counts from the latest symbol, which left at 900 us. It does not count from the pushed
-    // window.
+    // The timeout of 1 ms counts from the latest symbol, which left at 900 us.
+    // The timeout does not count from the pushed window.
     host.on_timeout(us(1_000));
     assert_eq!(host.poll_event(), None);
     assert_eq!(host.next_timeout(), Some(us(1_900)));

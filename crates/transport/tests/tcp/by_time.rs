@@ -1,5 +1,5 @@
-//! Tests of loss recovery by time: RACK and TLP (RFC 8985), rate reduction (RFC 6937), F-RTO (RFC 5682), and undo by
-//! DSACK. Expected times are sums of round trips and timer periods.
+//! Tests of loss recovery by time: RACK and TLP (RFC 8985), rate reduction (RFC 6937), and F-RTO (RFC 5682).
+//! The tests also cover the undo by DSACK. Expected times are sums of round trips and timer periods.
 
 use crate::pair::{Fate, Pair, lose_once, plain_config, tcp};
 use tailcut_transport::tcp::{
@@ -59,8 +59,8 @@ fn a_lost_end_of_a_flow_costs_a_probe_and_no_timeout() {
 fn a_lost_first_window_costs_a_probe_and_no_timeout() {
     let window: Vec<u64> = (0..10).collect();
     let (span, retransmissions, timeouts) = completion(pair(&config(), &window), 20_000);
-    // The probe is new data. Its SACK block shows that all segments before the probe are lost, and the retransmissions
-    // follow.
+    // The probe is new data.
+    // The SACK block of the probe shows that all segments before the probe are lost, and the retransmissions follow.
     assert_eq!((retransmissions, timeouts), (10, 0));
     let late = span - undisturbed();
     assert!(
@@ -72,8 +72,8 @@ fn a_lost_first_window_costs_a_probe_and_no_timeout() {
 #[test]
 fn a_lone_lost_segment_waits_for_the_least_timeout() {
     let (span, retransmissions, timeouts) = completion(pair(&config(), &[19]), 20_000);
-    // Segment 18 and the segments before it are acknowledged, so one segment is in flight. Its ACK may be delayed, so
-    // the probe waits for the retransmission timeout: a round trip and 10 ms.
+    // Segment 18 and the segments before it are acknowledged, so one segment is in flight.
+    // The segment's ACK may be delayed, so the probe waits for the retransmission timeout: a round trip and 10 ms.
     assert_eq!((retransmissions, timeouts), (1, 0));
     let late = span - undisturbed();
     let expected = Duration::from_us(10_050);

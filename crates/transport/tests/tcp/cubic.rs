@@ -93,8 +93,8 @@ fn with_a_long_round_trip_the_window_follows_the_cubic() {
     let round_trip = Duration::from_ms(100);
     let mut flow = Flow::after_loss(1_000, round_trip);
     let k = ((1_000.0 - 700.0) / C).cbrt();
-    // The target of the window is one round trip ahead, and the window reaches the target within a round trip. So the
-    // window is between W(t - RTT) and W(t + RTT).
+    // The target of the window is one round trip ahead, and the window reaches the target within a round trip.
+    // So the window is between W(t - RTT) and W(t + RTT).
     for tenths in (10..150).step_by(5) {
         let seconds = f64::from(tenths) / 10.0;
         flow.run_until(Time::ZERO, seconds);
@@ -111,8 +111,8 @@ fn with_a_long_round_trip_the_window_follows_the_cubic() {
 
 #[test]
 fn with_a_short_round_trip_it_grows_as_reno_would() {
-    // In 4.3, W_est grows by 3 (1 - beta) / (1 + beta) per round trip up to the window before the loss, and by one per
-    // round trip after that.
+    // In 4.3, W_est grows by 3 (1 - beta) / (1 + beta) per round trip up to the window before the loss.
+    // After that it grows by one per round trip.
     let round_trip = Duration::from_us(100);
     let mut flow = Flow::after_loss(40, round_trip);
     let slope = 3.0 * (1.0 - BETA) / (1.0 + BETA);

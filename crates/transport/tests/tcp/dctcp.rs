@@ -1,5 +1,5 @@
-//! Tests of DCTCP (RFC 8257): its estimate against the recurrence, its reduction, its receiver, and its equality with
-//! NewReno without marks.
+//! Tests of DCTCP (RFC 8257): its estimate against the recurrence, its reduction, and its receiver.
+//! Without marks it must equal NewReno.
 
 use crate::pair;
 
@@ -69,8 +69,8 @@ fn alpha_follows_its_recurrence_once_a_window() {
     acks.in_flight(10, 1, 0);
     let mut expected = 1.0 - gain;
     assert!((acks.dctcp.alpha() - expected).abs() < 1e-12);
-    // A window ends with the first ACK above all data sent at the start of the window. Here this is one segment more:
-    // eleven ACKs for ten segments in flight.
+    // A window ends with the first ACK above all data sent at the start of the window.
+    // Here this is one segment more: eleven ACKs for ten segments in flight.
     for marked in [11, 11, 0, 5, 1, 0, 0, 11] {
         acks.in_flight(10, 11, marked);
         let fraction = f64::from(marked) / 11.0;
@@ -302,8 +302,8 @@ fn one_window_is_cut_once_however_many_marks_it_has() {
         endpoint.window(id).expect("a live connection")
     };
     let once = cwnd_after(&[0]);
-    // Alpha is 15/16 + 1/16 = 1, because the first ACK of the connection is marked and ends the first window. So the
-    // mark halves the window of ten segments.
+    // Alpha is 15/16 + 1/16 = 1, because the first ACK of the connection is marked and ends the first window.
+    // So the mark halves the window of ten segments.
     assert_eq!(once.ssthresh, 5_000);
     assert_eq!(cwnd_after(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]).ssthresh, 5_000);
 }

@@ -1,5 +1,5 @@
-//! Tests of the endpoint's interface for layers above TCP: many connections, both directions, identifiers of ended
-//! connections.
+//! Tests of the endpoint's interface for layers above TCP.
+//! There are many connections, both directions, and identifiers of ended connections.
 
 use tailcut_transport::tcp::{
     ConnectError, ConnectionEvent, ConnectionId, Endpoint, Host, Role, TcpConfig, TcpFlags,

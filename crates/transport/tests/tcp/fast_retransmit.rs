@@ -1,5 +1,6 @@
-//! Tests of fast retransmit and NewReno's fast recovery (RFC 5681, 3.2; RFC 6582). The expected sequences were computed
-//! by hand. Segments have 1,000 B with an ACK each, the initial window is 10 segments, and the round trip is 20 ms.
+//! Tests of fast retransmit and NewReno's fast recovery (RFC 5681, 3.2; RFC 6582).
+//! The expected sequences were computed by hand.
+//! Segments have 1,000 B with an ACK each, the initial window is 10 segments, and the round trip is 20 ms.
 
 use crate::pair;
 
@@ -26,10 +27,13 @@ fn the_third_duplicate_ack_brings_back_one_lost_segment() {
     let mut pair = pair(&without_limited_transmit(), &[4]);
     pair.submit(0, 30_000);
     pair.run();
-    // The ACKs of 0 to 3 open the window to 14, so 10 to 17 leave. 5, 6 and 7 cause three duplicate ACKs: ssthresh = 14
-    // / 2 = 7, cwnd = 7 + 3 = 10, and 4 is sent again. The duplicate ACKs of 8 to 17 increase the window to 20. 14
-    // segments are in flight, so the last six duplicate ACKs release 18 to 23. The full ACK (18) reduces the window to
-    // min(7, 6 + 1) = 7. Then 24 leaves, and congestion avoidance continues.
+    // The ACKs of segments 0 to 3 open the window to 14, so segments 10 to 17 leave.
+    // Segments 5 to 7 cause three duplicate ACKs.
+    // The duplicate ACKs set ssthresh = 14 / 2 = 7 and cwnd = 7 + 3 = 10, and segment 4 is sent again.
+    // The duplicate ACKs of segments 8 to 17 increase the window to 20.
+    // 14 segments are in flight, so the last six duplicate ACKs release segments 18 to 23.
+    // The full ACK (18) reduces the window to min(7, 6 + 1) = 7.
+    // Then segment 24 leaves, and congestion avoidance continues.
     assert_eq!(
         pair.data_offsets(1_000),
         [
@@ -45,8 +49,7 @@ fn the_third_duplicate_ack_brings_back_one_lost_segment() {
 fn recovery_halves_the_window() {
     let mut pair = pair(&without_limited_transmit(), &[4]);
     pair.submit(0, 1_000_000);
-    // The run covers three round trips: the round trip of the SYN, of the first window, and of segments 10 to 17 with
-    // the retransmission of 4.
+    // The run covers three round trips: the SYN, the first window, and segments 10 to 17 with the retransmission of 4.
     pair.run_until(Time::ZERO + Duration::from_ms(70));
     let endpoint = pair.hosts[pair::A].endpoint();
     let id = endpoint.ids().next().expect("a connection");
@@ -120,15 +123,15 @@ fn a_higher_threshold_tolerates_more_reordering() {
         assert_eq!(
             resent == 0,
             tolerates,
-            "{resent} resent with threshold {threshold}"
+            "{resent} segments sent again with the threshold {threshold}"
         );
     }
 }
 
 #[test]
 fn duplicate_acks_of_what_a_timeout_resent_start_no_second_recovery() {
-    // Every ACK of the first window is lost. The sender times out and sends all ten segments again, and the receiver
-    // answers with ten ACKs of the same number.
+    // Every ACK of the first window is lost.
+    // The sender times out and sends all ten segments again, and the receiver answers with ten ACKs of the same number.
     let mut acks = 0;
     let mut pair = tcp(&without_limited_transmit()).with_fault(move |passage| {
         let ack = passage.from == pair::B && passage.header.ack > 0;

@@ -1,5 +1,5 @@
-//! Tests of an endpoint with arbitrary input from the network. It never panics or loops: it counts and drops invalid
-//! input.
+//! Tests of an endpoint with arbitrary input from the network.
+//! The endpoint never panics or loops: it counts and drops invalid input.
 
 use proptest::prelude::*;
 use tailcut_transport::tcp::{
@@ -35,8 +35,8 @@ fn header() -> impl Strategy<Value = TcpHeader> {
     )
 }
 
-/// Draws a segment of the connection between port 40,000 of host 0 and port 80 of host 1, in either direction, or a
-/// segment of no connection.
+/// Draws a segment of a connection, in either direction, or a segment of no connection.
+/// The connection is between port 40,000 of host 0 and port 80 of host 1.
 fn segment() -> impl Strategy<Value = (usize, Segment)> {
     let payload = prop_oneof![2 => Just(0u32), 4 => 1u32..5_000, 1 => any::<u32>()];
     let ecn = prop_oneof![Just(Ecn::NotCapable), Just(Ecn::Capable), Just(Ecn::Marked)];

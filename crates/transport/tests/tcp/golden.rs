@@ -1,6 +1,6 @@
-//! Table of TCP's behaviour at several loss rates and distances. The table is under version control, so every change of
-//! behaviour is a readable difference. `UPDATE_GOLDEN=1 cargo test -p tailcut-transport --test tcp golden` updates the
-//! table.
+//! Table of TCP's behaviour at several loss rates and distances.
+//! The table is under version control, so every change of behaviour is a readable difference.
+//! `UPDATE_GOLDEN=1 cargo test -p tailcut-transport --test tcp golden` updates the table.
 
 use crate::pair::{Fate, tcp};
 use std::fmt::Write;

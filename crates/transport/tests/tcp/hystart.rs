@@ -46,8 +46,8 @@ fn a_clock_coarser_than_the_round_trip_ends_slow_start_at_sixteen_segments() {
 
 #[test]
 fn a_fine_clock_lets_the_window_grow_until_its_acks_take_half_of_the_round_trip() {
-    // Half of the round trip is 5 ms, which is the time of 580 segments at 1 Gb/s. Slow start ends at the ACK of this
-    // segment in the round of 640 segments.
+    // Half of the round trip is 5 ms, which is the time of 580 segments at 1 Gb/s.
+    // Slow start ends at the ACK of this segment in the round of 640 segments.
     let pair = cubic(
         Some(HyStartClock::Ticks(Duration::from_us(10))),
         Duration::from_ms(5),
@@ -62,8 +62,8 @@ fn without_it_slow_start_lasts_until_a_loss() {
     assert_eq!(left_slow_start_at(pair), None);
 }
 
-/// Runs rounds of sixteen segments with the given round-trip times in ms. The gaps between ACKs are too long for a
-/// train.
+/// Runs rounds of sixteen segments with the given round-trip times in ms.
+/// The gaps between ACKs are too long for a train.
 fn rounds(round_trips_ms: &[u64]) -> Window {
     let mut hystart = HyStart::new(HyStartClock::Ticks(Duration::from_ms(1)));
     let mut window = Window {

@@ -1,5 +1,5 @@
-//! Tests of limited transmit (RFC 3042). The first two duplicate ACKs release one new segment each, so that even a
-//! small window causes a third duplicate ACK.
+//! Tests of limited transmit (RFC 3042).
+//! The first two duplicate ACKs release one new segment each, so that even a small window causes a third duplicate ACK.
 
 use crate::pair;
 
@@ -38,8 +38,8 @@ fn with_it_two_new_segments_bring_the_third_duplicate() {
 
 #[test]
 fn what_it_sent_does_not_count_as_in_flight_when_the_window_is_halved() {
-    // The sequence is as in `fast_retransmit.rs`, but 18 and 19 leave at the first two duplicate ACKs. 16 segments are
-    // in flight. 14 of them count, so ssthresh is 7, not 8.
+    // The sequence is as in `fast_retransmit.rs`, but segments 18 and 19 leave at the first two duplicate ACKs.
+    // 16 segments are in flight. 14 of them count, so ssthresh is 7, not 8.
     let mut pair = tcp(&plain_config())
         .with_slow_acks()
         .with_one_way(Duration::from_ms(10))

@@ -5,8 +5,8 @@ use crate::script::Script;
 use tailcut_transport::tcp::TcpConfig;
 use tailcut_units::Duration;
 
-/// Opens a connection whose SYN is lost `lost` times. Returns the times for which it waited, and the number of segments
-/// in its first flight.
+/// Opens a connection whose SYN is lost `lost` times.
+/// Returns the times for which it waited, and the number of segments in its first flight.
 fn after(lost: usize, config: &TcpConfig) -> (Vec<Duration>, usize) {
     let mut script = Script::connect(config);
     let mut waits = Vec::new();

@@ -106,7 +106,7 @@ fn a_loss_is_announced_by_cwr_and_ends_the_echo_of_its_window() {
     assert!(!again.is_empty() && !new.is_empty());
     assert!(
         new[0].1.has(TcpFlags::CWR),
-        "the first new data (RFC 3168, 6.1.2)"
+        "the first new data has CWR (RFC 3168, 6.1.2)"
     );
     assert!(again.iter().all(|sent| !sent.1.has(TcpFlags::CWR)));
 }

@@ -32,8 +32,8 @@ fn frames_wait_for_others_until_there_are_enough_or_the_first_has_waited_long_en
     let mut pair = coalesced(4, timeout, &TcpConfig::default());
     pair.submit(0, 1_000);
     pair.run();
-    // The SYN, the SYN-ACK, and the data with the FIN each arrive as a single frame that waits for others. The one-way
-    // delay is slightly more than 100 us.
+    // The SYN, the SYN-ACK, and the data with the FIN each arrive as a single frame that waits for others.
+    // The one-way delay is slightly more than 100 us.
     let completed = pair.completed(0).expect("complete");
     let way = |payload: u64| {
         Duration::from_us(100) + Rate::from_gbps(10).serialisation(payload + 78) + timeout

@@ -37,9 +37,9 @@ fn hull(pacer: PacerConfig) -> Pair<Paced<Host>> {
     pair
 }
 
-/// Returns a pacer that paces every flow after its first mark. Its gain is smaller than the gain of the paper, in
-/// proportion to the longer round trip of 4 ms. With the paper's gain, a burst of 64 KB would leave the pacer long
-/// before the next burst.
+/// Returns a pacer that paces every flow after its first mark.
+/// The gain of the pacer is smaller than the gain of the paper, in proportion to the longer round trip of 4 ms.
+/// With the paper's gain, a burst of 64 KB would leave the pacer long before the next burst.
 fn always() -> PacerConfig {
     PacerConfig {
         association_probability: 1.0,
@@ -49,8 +49,8 @@ fn always() -> PacerConfig {
     }
 }
 
-/// Returns a pacer whose associations last long. A few marks then keep a flow associated, and they hardly reduce its
-/// window.
+/// Returns a pacer whose associations last long.
+/// A few marks then keep a flow associated, and they hardly reduce its window.
 fn lasting() -> PacerConfig {
     PacerConfig {
         association_expiry: Some(Duration::from_ms(10_000)),
@@ -164,8 +164,9 @@ fn mice_pass_by_while_an_elephant_waits_in_the_pacer() {
     pair.submit(1, 1_000);
     pair.run_until(start + Duration::from_ms(50));
     let took = pair.completed(1).expect("complete").since(start);
-    // The mouse needs a handshake and a one-way delay of 2 ms each. Before each of its two transmissions, at most one
-    // large send is entering the pacer. This takes less than half of the time that the pacer needs for its backlog.
+    // The mouse needs a handshake and a one-way delay of 2 ms each.
+    // Before each of its two transmissions, at most one large send is entering the pacer.
+    // This takes less than half of the time that the pacer needs for its backlog.
     let alone = Duration::from_ms(6) + LINE.serialisation(78 + 78 + 1_078);
     let large_sends = LINE.serialisation(2 * 45 * FULL);
     assert!(

@@ -1,5 +1,4 @@
-//! Tests of quick ACKs: data that a receiver acknowledges at once in spite of delayed ACKs, as measured with Linux
-//! 6.18.
+//! Tests of quick ACKs. The receiver acknowledges data at once in spite of delayed ACKs, as measured with Linux 6.18.
 
 use crate::pair::{plain_config, tcp};
 use crate::script::Script;
@@ -16,8 +15,8 @@ fn config(quick_acks: u8) -> TcpConfig {
     }
 }
 
-/// Sends `segments` single segments, 1 ms apart, starting with segment `first`. Returns how many are acknowledged at
-/// once.
+/// Sends `segments` single segments, 1 ms apart, starting with segment `first`.
+/// Returns how many are acknowledged at once.
 fn at_once(script: &mut Script, first: u64, segments: u64) -> usize {
     let mut count = 0;
     for nth in first..first + segments {
@@ -60,8 +59,8 @@ fn an_end_that_answers_delays_its_acks_until_one_is_late() {
     script.write(1);
     assert_eq!(script.data(), [0]);
     script.ack(1);
-    // The endpoint waits for an answer that could contain the ACK. No answer comes, so the ACK leaves late, without
-    // data.
+    // The endpoint waits for an answer that could contain the ACK.
+    // No answer comes, so the ACK leaves late, without data.
     assert!(!script.receive(1, Ecn::NotCapable));
     assert_eq!(script.timer(), Duration::from_ms(40));
     script.sent();

@@ -115,8 +115,8 @@ impl Script {
         self.end.on_segment(self.now, &segment);
     }
 
-    /// The peer acknowledges `segments`. The ACK contains the SACK block `sack`, in absolute segments, and ECN-Echo if
-    /// `marked`.
+    /// The peer acknowledges `segments`.
+    /// The ACK contains the SACK block `sack`, in absolute segments, and ECN-Echo if `marked`.
     pub fn ack_with(&mut self, segments: u64, sack: Option<(u64, u64)>, marked: bool) {
         let mut flags = TcpFlags::ACK;
         if marked {

@@ -80,8 +80,9 @@ fn a_flow_that_failed_leaves_nothing_at_either_end() {
 
 #[test]
 fn the_back_off_lasts_until_a_segment_sent_once_is_acknowledged() {
-    // Segment 0 is lost twice, so its ACK gives no round-trip sample (Karn). Segment 1 is lost too, and waits for the
-    // doubled timeout of 4 x 200 ms. With a window of one segment, nothing else shows the loss.
+    // Segment 0 is lost twice, so its ACK gives no round-trip sample (Karn).
+    // Segment 1 is lost too, and waits for the doubled timeout of 4 x 200 ms.
+    // With a window of one segment, nothing else shows the loss.
     let config = TcpConfig {
         initial_window: tailcut_transport::tcp::InitialWindow::Segments(1),
         ..plain_config()
@@ -131,8 +132,8 @@ fn after_a_timeout_the_window_is_one_segment_and_all_is_sent_again_in_slow_start
 
 #[test]
 fn a_timeout_in_recovery_does_not_undo_the_halving() {
-    // Every second segment of a window is lost. Recovery repairs one segment per round trip until the timer expires,
-    // because only the first partial ACK restarts the timer. By then duplicate ACKs have released another window.
+    // Every second segment of a window is lost. Recovery repairs one segment per round trip until the timer expires.
+    // Only the first partial ACK restarts the timer. By then duplicate ACKs have released another window.
     let lost: Vec<u64> = (60..86).step_by(2).collect();
     let mut pair = tcp(&plain_config())
         .with_one_way(Duration::from_ms(10))

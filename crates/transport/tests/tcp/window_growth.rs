@@ -1,5 +1,6 @@
-//! Tests of the growth of the window: bytes that an ACK counts in slow start, use of the window that growth requires,
-//! and the restart after an idle time. Public packetdrill scripts contain the same figures for Linux.
+//! Tests of the growth of the window.
+//! The tests cover the bytes that an ACK counts in slow start, and the use of the window that growth requires.
+//! The tests also cover the restart after an idle time. Public packetdrill scripts contain the same figures for Linux.
 
 use crate::pair::plain_config;
 use crate::script::{MSS, Script};
@@ -43,7 +44,7 @@ fn without_a_limit_slow_start_does_not_pass_its_threshold() {
     }
 }
 
-/// Returns the window after `flight` segments in flight of a window of ten.
+/// Returns the window after one round trip. The window was ten segments, and `flight` segments were in flight.
 fn after_flight(flight: u64, window_use: WindowUse) -> u64 {
     let mut script = with(|config| config.window_use = window_use);
     script.write(flight);
@@ -87,7 +88,7 @@ fn the_largest_flight_of_a_round_trip_counts_and_later_ones_replace_it() {
     script.data();
     script.wait(100);
     script.ack(9);
-    assert_eq!(script.cwnd(), 12, "at most two segments an ACK");
+    assert_eq!(script.cwnd(), 12, "at most two segments per ACK");
     script.write(1);
     script.data();
     script.wait(100);

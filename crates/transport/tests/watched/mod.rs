@@ -6,8 +6,8 @@ use tailcut_transport::tcp::congestion::{
     Ack, Congested, CongestionControl, Controller, Cubic, Dctcp, EcnUse, NewReno, Window,
 };
 
-/// Controller with checks. A loss and a timeout must reduce the window, down to two segments, and a mark must not raise
-/// it.
+/// Controller with checks.
+/// A loss and a timeout must reduce the window, down to two segments, and a mark must not raise it.
 #[derive(Debug)]
 struct Watched(Controller);
 

@@ -1,5 +1,5 @@
-//! Messages that contain requests or answers. The application extends a message while it is sent, and either end may
-//! stop it.
+//! Messages that contain requests or answers.
+//! The application extends a message while it is sent, and either end may stop it.
 
 use super::Host;
 use crate::ndp::receiver::Receiver;

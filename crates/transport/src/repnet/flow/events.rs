@@ -59,8 +59,8 @@ impl Flow {
             return self.rejoin_failed(now, leg);
         }
         let foreign = matches!(refusal, Refusal::Foreign | Refusal::Silent);
-        // If no connection is left before the flow opened, the target counts as a server without RepNet
-        // (`docs/repnet-wire.md`, rule 4 of the client).
+        // If no connection is left before the flow opened, the target counts as a server without RepNet.
+        // This is rule 4 of the client in `docs/repnet-wire.md`.
         let last = self.leg(leg.other()) == LegState::Gone && !self.opened;
         if self.key.is_some() && (foreign || (last && refusal != Refusal::Local)) {
             self.commands.push_back(Command::Learn(false));
@@ -97,8 +97,8 @@ impl Flow {
         self.state() == State::OneConn && self.leg(leg) == LegState::Pending
     }
 
-    /// Server: handles the arrival of the second connection. Returns whether the flow accepts it. If not, the driver
-    /// resets the connection, or closes it if the mode is RepSYN.
+    /// Server: handles the arrival of the second connection. Returns whether the flow accepts it.
+    /// If not, the driver resets the connection, or closes it if the mode is RepSYN.
     pub fn joined(&mut self, now: Time, leg: Leg) -> bool {
         if self.wants(leg) {
             self.counts_mut(leg).connected = true;
@@ -126,8 +126,8 @@ impl Flow {
         }
     }
 
-    /// Records `bytes` that were read from a connection. Returns the number of new bytes for the application. The new
-    /// bytes are the last of `bytes`.
+    /// Records `bytes` that were read from a connection. Returns the number of new bytes for the application.
+    /// The new bytes are the last of `bytes`.
     pub fn received(&mut self, now: Time, leg: Leg, bytes: u64) -> u64 {
         if self.leg(leg) != LegState::Live || bytes == 0 {
             return 0;
@@ -159,8 +159,8 @@ impl Flow {
         self.give_up_rejoin(now);
         let received = self.counts(leg).received;
         if received < self.delivered() {
-            // The application already has more bytes than this connection will ever deliver. Nothing is lost if the
-            // other connection is live, or has delivered everything.
+            // The application already has more bytes than this connection will ever deliver.
+            // Nothing is lost if the other connection is live, or has delivered everything.
             let other_live = self.leg(leg.other()) == LegState::Live;
             if other_live || (self.peer_finished() && self.state() == State::DupConn) {
                 self.commands.push_back(Command::NoteDiverged);
@@ -235,8 +235,8 @@ impl Flow {
         self.give_up_rejoin(now);
     }
 
-    /// Closes the flow for the application. All written data is sent first. Connections that have finished wait for the
-    /// peer to confirm, and then all connections are closed.
+    /// Closes the flow for the application. All written data is sent first.
+    /// Connections that have finished wait for the peer to confirm, and then all connections are closed.
     pub fn close(&mut self, now: Time) {
         if self.has_ended() {
             return;
@@ -255,8 +255,9 @@ impl Flow {
     /// If the peer has not ended, the connections are closed when all of them have received all data.
     pub(super) fn close_when_sent(&mut self, now: Time) {
         let live = Leg::ALL.map(|leg| self.leg(leg) == LegState::Live);
-        // Closing a connection can send the end of our direction on it. This needs a connection to which all our data
-        // was passed, and which has delivered all bytes that the application has.
+        // Closing a connection can send the end of our direction on it.
+        // All our data must have been passed to this connection.
+        // The connection must also have delivered all bytes that the application has.
         let given = |leg: Leg| {
             self.counts(leg).finished || (self.to_send(leg).1 == 0 && self.behind(leg) == 0)
         };
@@ -266,8 +267,8 @@ impl Flow {
             for leg in Leg::ALL {
                 self.counts_mut(leg).finished |= given[leg as usize];
             }
-            // `Abort` closes the connections to which all data was passed. It resets them only in the state
-            // `Resetting`.
+            // `Abort` closes the connections to which all data was passed.
+            // `Abort` resets connections only in the state `Resetting`.
             self.dispatch(now, Event::Abort, Leg::First);
         } else if finished.contains(&true) {
             self.await_confirmation(now);

@@ -1,15 +1,17 @@
-//! One flow over two byte streams that a driver owns. This is the logic that a driver over real sockets needs in
-//! addition to sockets and buffers.
+//! One flow over two byte streams that a driver owns.
+//! This is the logic that a driver over real sockets needs in addition to sockets and buffers.
 //!
-//! A driver reports events of the connections and calls of the application to a [`Flow`], and then executes
-//! [`Command`]s until there are none. The driver keeps the bytes: it needs the written data after position
-//! [`Flow::keep_from`]. [`Flow::to_send`] returns the part that a connection has not yet received, and
-//! [`Flow::received`] returns the number of new bytes for the application. The simulated [`Endpoint`](super::Endpoint)
-//! contains its own TCP and does not need a [`Flow`].
+//! A driver reports events of the connections and calls of the application to a [`Flow`].
+//! Then the driver executes [`Command`]s until there are none.
+//! The driver keeps the bytes: it needs the written data after position [`Flow::keep_from`].
+//! [`Flow::to_send`] returns the part that a connection has not yet received.
+//! [`Flow::received`] returns the number of new bytes for the application.
+//! The simulated [`Endpoint`](super::Endpoint) contains its own TCP and does not need a [`Flow`].
 //!
-//! In addition to the state machine, a flow follows the rules of `docs/repnet-wire.md` and of the npm package. It
-//! checks that both banners come from the same server. It opens a second connection again for an idle kept-alive flow.
-//! It drops a connection if the flow is too large or the connection lags too far.
+//! In addition to the state machine, a flow follows the rules of `docs/repnet-wire.md` and of the npm package.
+//! The flow checks that both banners come from the same server.
+//! The flow opens a second connection again for an idle kept-alive flow.
+//! The flow drops a connection if the flow is too large or the connection lags too far.
 
 mod events;
 mod leg;
@@ -28,8 +30,8 @@ use tailcut_units::{Duration, Time};
 /// Limits of one flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FlowLimits {
-    /// Client: number of bytes, sent and received since the flow was last idle, after which the flow continues on one
-    /// connection; `u64::MAX` for no limit.
+    /// Client: number of bytes after which the flow continues on one connection; `u64::MAX` for no limit.
+    /// The bytes are sent and received since the flow was last idle.
     pub max_bytes: u64,
     /// Largest number of bytes that are kept for a connection that has not arrived.
     pub archive_cap: u64,
@@ -41,8 +43,8 @@ pub struct FlowLimits {
     pub confirm_timeout: Duration,
     /// Server: time for which a flow waits for the second connection.
     pub waiting_list_timeout: Duration,
-    /// Client, RepFlow with hellos: time without a byte in either direction, after which the flow counts as idle and
-    /// gets a second connection again; `None`: never.
+    /// Client, RepFlow with hellos: time without a byte in either direction, after which the flow counts as idle.
+    /// An idle flow gets a second connection again. `None`: never.
     pub idle_time: Option<Duration>,
 }
 
@@ -119,8 +121,8 @@ pub enum Command {
     Settled,
     /// Reset this connection, or cancel the attempt to open it.
     Reset(Leg, Reason),
-    /// The connection has lost the race of RepSYN. A client discards its input until the server ends the connection. A
-    /// server ends it with a FIN.
+    /// The connection has lost the race of RepSYN. A client discards its input until the server ends the connection.
+    /// A server ends it with a FIN.
     Leave(Leg),
     /// Close this connection, on which everything was sent.
     Close(Leg),
@@ -128,8 +130,7 @@ pub enum Command {
     Release(Leg),
     /// A second connection may be opened again. Call [`Flow::rejoin`] if the budget allows it.
     MayRejoin(Leg),
-    /// Count a connection that ended before it had the bytes of the other connection, or that transferred different
-    /// bytes.
+    /// Count a connection that ended before it had the bytes of the other connection, or transferred different bytes.
     NoteDiverged,
     /// Report this failure to the application.
     Fail(Cause),
@@ -195,8 +196,8 @@ enum Leaving {
 }
 
 impl Flow {
-    /// Creates a flow that this host opens. With a `key` the flow uses hellos. Otherwise it uses two connections from
-    /// one port, as in the paper. The driver must open both connections.
+    /// Creates a flow that this host opens. With a `key` the flow uses hellos.
+    /// Otherwise the flow uses two connections from one port, as in the paper. The driver must open both connections.
     pub fn client(now: Time, mode: Mode, key: Option<FlowKey>, limits: FlowLimits) -> Self {
         let mut flow = Self::new(Machine::client(mode), key, limits);
         flow.timers.deadline = Some(now.saturating_add(limits.leg_deadline));
@@ -339,8 +340,8 @@ impl Flow {
     pub const fn is_finishing(&self) -> bool {
         self.count.ending
     }
-    /// Returns whether both connections may still deliver copies of the same bytes, so that a driver can compare the
-    /// copies.
+    /// Returns whether both connections may still deliver copies of the same bytes.
+    /// A driver can then compare the copies.
     pub fn is_compared(&self) -> bool {
         matches!(self.state(), State::OneConn | State::DupConn)
             || Leg::ALL
@@ -348,8 +349,8 @@ impl Flow {
                 .all(|leg| self.machine.leg(*leg) != LegState::Gone)
     }
 
-    /// Returns the position of the first byte that the driver has not passed to a connection, and the number of bytes
-    /// after it. The number is 0 for a connection that does not transfer bytes.
+    /// Returns the position of the first byte that was not passed to a connection, and the number of bytes after it.
+    /// The number is 0 for a connection that does not transfer bytes.
     pub fn to_send(&self, leg: Leg) -> (u64, u64) {
         let sent = self.counts(leg).sent;
         match self.machine.leg(leg) {
@@ -367,8 +368,8 @@ impl Flow {
             && counts.sent == self.count.written
     }
 
-    /// Returns whether this connection can be closed together with the end of our direction. This is so if the peer has
-    /// ended its own direction, and all bytes of the peer were read.
+    /// Returns whether this connection can be closed together with the end of our direction.
+    /// This is so if the peer has ended its own direction, and all bytes of the peer were read.
     pub fn closes_with_its_end(&self, leg: Leg) -> bool {
         let counts = self.counts(leg);
         counts.ended && counts.received == self.delivered()
@@ -380,13 +381,13 @@ impl Flow {
         let live = live.filter(|leg| self.machine.leg(*leg) == LegState::Live);
         let sent = live.map(|leg| self.counts(leg).sent).min();
         let archived = self.archive.is_kept().then_some(self.count.archived_from);
-        // The slowest live connection has yet to send these bytes. A connection that joins later needs the archive.
+        // The slowest live connection has not sent these bytes yet. A connection that joins later needs the archive.
         let needed = sent.into_iter().chain(archived).min();
         needed.unwrap_or(self.count.written)
     }
 
-    /// Returns the number of bytes by which this connection lags behind the data of the application. The driver may
-    /// read these bytes even if the application accepts no more.
+    /// Returns the number of bytes by which this connection lags behind the data of the application.
+    /// The driver may read these bytes even if the application accepts no more.
     pub fn behind(&self, leg: Leg) -> u64 {
         self.delivered().saturating_sub(self.counts(leg).received)
     }
@@ -403,8 +404,8 @@ impl Flow {
         live.map(|leg| self.to_send(leg).1).min().unwrap_or(0)
     }
 
-    /// Returns whether the driver must stop reading from the application. A server never drops a slow connection, so it
-    /// must slow down its application.
+    /// Returns whether the driver must stop reading from the application.
+    /// A server never drops a slow connection, so it must slow down its application.
     pub fn is_held_back(&self) -> bool {
         self.role() == Role::Server
             && Leg::ALL

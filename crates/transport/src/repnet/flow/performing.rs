@@ -88,8 +88,8 @@ impl Flow {
                     self.commands.push_back(Command::Fail(cause));
                 }
                 Action::Bury => self.commands.push_back(Command::Bury),
-                // The count of the connection starts at the position where the archive begins, so the driver sends it
-                // the archived data.
+                // The count of the connection starts where the archive begins.
+                // So the driver sends it the archived data.
                 Action::ReplayArchive => {}
             }
         }
@@ -110,8 +110,8 @@ impl Flow {
         self.commands.push_back(Command::Promote { leg, paired });
     }
 
-    /// Closes the connections for the application. If a connection has sent less than the other, it is reset, so that
-    /// the peer does not receive two different ends.
+    /// Closes the connections for the application.
+    /// If a connection has sent less than the other, it is reset, so that the peer does not receive two different ends.
     fn close_legs(&mut self, reason: Reason) {
         let resetting = self.leaving == Leaving::Resetting;
         let best = Leg::ALL
@@ -128,8 +128,9 @@ impl Flow {
         }
     }
 
-    /// Drops a connection. A loser of RepSYN that has sent its hello is not reset: it waits for the end from the
-    /// server. A reset would cause an error at the server for every flow.
+    /// Drops a connection.
+    /// A loser of RepSYN that has sent its hello is not reset: it waits for the end from the server.
+    /// A reset would cause an error at the server for every flow.
     fn drop_leg(&mut self, leg: Leg, reason: Reason) {
         // A flow at the server is RepSYN only if its hello requested this mode.
         let by_hello = self.is_by_hello() || self.role() == Role::Server;
@@ -166,8 +167,9 @@ impl Flow {
                 self.fail_by(now, Event::ArchiveOverThreshold, leg, cause);
             }
         }
-        // A server never drops a slow connection. It slows down its application until the slower connection accepts
-        // bytes, or until the client has dropped that connection.
+        // A server never drops a slow connection.
+        // The server slows down its application until the slower connection accepts bytes.
+        // The client may also drop that connection.
         if self.state() != State::DupConn || self.role() == Role::Server {
             return;
         }
@@ -186,8 +188,9 @@ impl Flow {
         self.count.written + self.delivered()
     }
 
-    /// Returns the connection to drop. This is a connection that is not live, or the connection that has received fewer
-    /// bytes, or the connection that was passed fewer bytes. If the connections are equal, it is the second.
+    /// Returns the connection to drop: a connection that is not live, or the connection that has received fewer bytes.
+    /// If both have received the same bytes, it is the connection that was passed fewer bytes.
+    /// If the connections are equal, it is the second.
     pub(super) fn slower(&self) -> Leg {
         let [first, second] = Leg::ALL.map(|leg| self.leg(leg) == LegState::Live);
         if !second {
@@ -203,11 +206,11 @@ impl Flow {
         }
     }
 
-    /// Returns the lag of a connection behind the other, in bytes. In the direction from the peer, the lag is the
-    /// number of bytes that only the other connection has delivered. In our direction, it is the number of bytes that
-    /// wait for this connection, if fewer bytes wait for the other. A connection that is ahead in the direction from
-    /// the peer has no lag, because without it the application would wait for the other. So at most one connection
-    /// lags.
+    /// Returns the lag of a connection behind the other, in bytes.
+    /// In the direction from the peer, the lag is the number of bytes that only the other connection has delivered.
+    /// In our direction, it is the number of bytes that wait for this connection, if fewer bytes wait for the other.
+    /// A connection that is ahead in the direction from the peer has no lag.
+    /// Without this connection the application would wait for the other. So at most one connection lags.
     fn lag(&self, leg: Leg) -> u64 {
         let both = Leg::ALL.iter().all(|leg| self.leg(*leg) == LegState::Live);
         let (own, other) = (self.counts(leg), self.counts(leg.other()));

@@ -1,6 +1,7 @@
-//! Second connection for a flow that continues on one connection (`docs/repnet-wire.md`, "Legs that rejoin"). A flow
-//! continues on one connection if a message was long, or if a connection failed or lagged. When the flow is idle, its
-//! client opens another connection. The new connection uses another port, so it may use another path.
+//! Second connection for a flow that continues on one connection (`docs/repnet-wire.md`, "Legs that rejoin").
+//! A flow continues on one connection if a message was long, or if a connection failed or lagged.
+//! When the flow is idle, its client opens another connection.
+//! The new connection uses another port, so it may use another path.
 
 use super::{Command, Flow, Reason, earlier};
 use crate::repnet::hello::Rejoin;
@@ -66,8 +67,8 @@ impl Rejoining {
 impl Flow {
     /// Client: starts the check whether the flow is idle, after a byte was transferred.
     pub(super) fn watch(&mut self, now: Time) {
-        // Only clients open connections. RepSYN uses a single connection, and a new connection identifies its flow by
-        // its hello.
+        // Only clients open connections.
+        // RepSYN uses a single connection, and a new connection identifies its flow by its hello.
         let may_rejoin = self.role() == Role::Client
             && self.mode() == Mode::RepFlow
             && self.key.is_some()
@@ -152,8 +153,8 @@ impl Flow {
         self.commands.push_back(Command::Open(leg));
     }
 
-    /// Starts the counts of a connection at the current position. The connection must deliver all later bytes of the
-    /// other connection too.
+    /// Starts the counts of a connection at the current position.
+    /// The connection must deliver all later bytes of the other connection too.
     fn start_here(&mut self, leg: Leg) {
         let received = self.delivered();
         *self.counts_mut(leg) = super::Counts {
@@ -184,19 +185,18 @@ impl Flow {
         }
     }
 
-    /// Server: returns whether a connection with this hello may rejoin now. Both ends must agree on the positions of
-    /// both directions.
+    /// Server: returns whether a connection with this hello may rejoin now.
+    /// Both ends must agree on the positions of both directions.
     pub fn stands_at(&self, leg: Leg, rejoin: &Rejoin) -> bool {
         let other = leg.other();
-        // The numbers of attempts increase, so a smaller or equal number belongs to an attempt that the client has
-        // dropped.
+        // The numbers of attempts increase. The client has dropped attempts with a smaller or equal number.
         let stands = rejoin.message > self.rejoining.message
             && rejoin.sent == self.delivered()
             && rejoin.received == self.written();
         let goes_on = !self.peer_finished() && !self.count.ending;
         let carried = self.leg(other) == LegState::Live && self.behind(other) == 0;
-        // The connection may join if the flow has no second connection yet, or if the client has dropped the second
-        // connection and replaces it.
+        // The connection may join if the flow has no second connection yet.
+        // A connection may also replace a second connection that the client has dropped.
         let has_place = self.state() == State::Chosen || self.leg(leg) != LegState::Gone;
         self.mode() == Mode::RepFlow && stands && goes_on && carried && has_place
     }

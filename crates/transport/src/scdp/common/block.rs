@@ -10,8 +10,8 @@ use tailcut_units::Time;
 pub(crate) enum State {
     /// The block needs more symbols.
     Receiving,
-    /// A codec decodes the block. The result is available at `until`. If `until` is `Time::MAX`, the driver will report
-    /// the result.
+    /// A codec decodes the block. The result is available at `until`.
+    /// If `until` is `Time::MAX`, the driver will report the result.
     Decoding { until: Time, decoded: bool },
     /// The block is complete: all K source symbols were received or decoded.
     Whole,
@@ -92,8 +92,7 @@ impl Block {
         } else if self.repair.insert(u64::from(esi), u64::from(esi) + 1) > 0 {
             self.received += 1;
         }
-        // All source symbols have arrived, so nothing must be decoded, even if a loss or a failure has raised the
-        // target.
+        // All source symbols have arrived, so nothing must be decoded. A loss or a failure may have raised the target.
         if self.source_received == self.k {
             self.state = State::Whole;
         }

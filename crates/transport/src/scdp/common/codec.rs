@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use tailcut_units::{Duration, FiveTuple, Rate, Time, mix64};
 
-/// Identifier of a decoding job: one block of one session of a host. The identifier is never used again for another
-/// block, even after the session has ended.
+/// Identifier of a decoding job: one block of one session of a host.
+/// The identifier is never used again for another block, even after the session has ended.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Job {
     pub(crate) session: SessionKey,
@@ -45,17 +45,17 @@ pub enum Decoding {
         /// Whether the block is complete. If not, the receiver requests another symbol.
         decoded: bool,
     },
-    /// The work has started. The driver reports the result with [`Host::decoded`](crate::scdp::Host::decoded). The
-    /// block waits for this report without a time limit.
+    /// The work has started. The driver reports the result with [`Host::decoded`](crate::scdp::Host::decoded).
+    /// The block waits for this report without a time limit.
     Begun,
 }
 
-/// Decoder of blocks. If the codec needs payload, the driver provides the payload. A session calls the codec when a
-/// block has enough symbols.
+/// Decoder of blocks. If the codec needs payload, the driver provides the payload.
+/// A session calls the codec when a block has enough symbols.
 ///
-/// Encoding needs no such call, because a sender can choose the numbers of symbols before the symbols exist. While a
-/// block is being encoded, a driver may delay its repair symbols and send other symbols. Symbols may arrive in any
-/// order.
+/// Encoding needs no such call, because a sender can choose the numbers of symbols before the symbols exist.
+/// While a block is being encoded, a driver may delay its repair symbols and send other symbols.
+/// Symbols may arrive in any order.
 pub trait Codec: core::fmt::Debug {
     /// Starts to decode a block. The session starts the same block again only after this attempt has failed.
     fn start(&mut self, attempt: &Attempt) -> Decoding;
@@ -81,21 +81,21 @@ impl Codec for DriverCodec {
     }
 }
 
-/// Decoding rate as a function of the number of source symbols. Between the given sizes the rate is interpolated
-/// linearly. Outside them it is constant.
+/// Decoding rate as a function of the number of source symbols.
+/// Between the given sizes the rate is interpolated linearly. Outside them it is constant.
 #[derive(Clone, PartialEq, Debug)]
 pub struct DecodeSpeed(Vec<(u32, Rate)>);
 
 impl DecodeSpeed {
-    /// Returns a table of sizes and rates of decoded source bytes. Returns `None` if the table is empty or the sizes
-    /// are not in ascending order.
+    /// Returns a table of sizes and rates of decoded source bytes.
+    /// Returns `None` if the table is empty or the sizes are not in ascending order.
     pub fn new(points: Vec<(u32, Rate)>) -> Option<Self> {
         let ascending = points.windows(2).all(|pair| pair[0].0 < pair[1].0);
         (ascending && !points.is_empty()).then_some(Self(points))
     }
 
-    /// Returns 1.3 Gb/s for all sizes. This is the worst case of the software on which the SCDP paper bases its model
-    /// (section V).
+    /// Returns 1.3 Gb/s for all sizes.
+    /// This is the worst case of the software on which the SCDP paper bases its model (section V).
     pub fn paper() -> Self {
         Self(alloc::vec![(1, Rate::from_mbps(1_300))])
     }
@@ -124,8 +124,9 @@ impl DecodeSpeed {
     }
 }
 
-/// Model of RaptorQ with the bounds of RFC 6330 (section 5.1). Decoding with K, K + 1 or K + 2 symbols fails with a
-/// given probability for each. A table determines how long decoding takes.
+/// Model of RaptorQ with the bounds of RFC 6330 (section 5.1).
+/// Decoding with K, K + 1 or K + 2 symbols fails with a given probability for each.
+/// A table determines how long decoding takes.
 #[derive(Clone, Debug)]
 pub struct ModelCodec {
     failure: [f64; 3],
@@ -153,8 +154,8 @@ impl ModelCodec {
         }
     }
 
-    /// Limits the codec to `cores` cores, at least 1. Each core decodes one block at a time, in order of
-    /// arrival. Without this call, the number of cores is unlimited.
+    /// Limits the codec to `cores` cores, at least 1. Each core decodes one block at a time, in order of arrival.
+    /// Without this call, the number of cores is unlimited.
     pub fn on_cores(mut self, cores: u32) -> Self {
         self.cores = (0..cores.max(1)).map(|_| Reverse(Time::ZERO)).collect();
         self
@@ -222,8 +223,7 @@ mod tests {
 
     #[test]
     fn failures_come_as_often_as_they_should() {
-        // Expected: 2,000 failures in 200,000 draws at 1 %. The interval is 4 standard deviations of 44.5 on
-        // each side.
+        // Expected: 2,000 failures in 200,000 draws at 1 %. The interval is 4 standard deviations of 44.5 on each side.
         let mut codec = ModelCodec::new([0.01, 0.0, 0.0], DecodeSpeed::paper(), 7);
         let tries = 200_000;
         let failed = (0..tries)

@@ -16,12 +16,12 @@ pub enum ScdpKind {
     Done,
     /// Credit mode: source or repair symbol, or its header after trimming.
     Credited,
-    /// Credit mode: offer of an object. The offer contains the options, and the sender pushes the first symbols after
-    /// it.
+    /// Credit mode: offer of an object.
+    /// The offer contains the options, and the sender pushes the first symbols after it.
     Offer,
-    /// Credit mode: report of the number of symbols that the sender has sent. A sender that has no symbol to send
-    /// answers a probe with this report. With SYN, the report requests an answer from a receiver that has sent nothing
-    /// for some time.
+    /// Credit mode: report of the number of symbols that the sender has sent.
+    /// A sender that has no symbol to send answers a probe with this report.
+    /// With SYN, the report requests an answer from a receiver that has sent nothing for some time.
     Status,
 }
 
@@ -30,8 +30,8 @@ pub enum ScdpKind {
 pub struct ScdpHeader {
     /// Kind of the packet.
     pub kind: ScdpKind,
-    /// In a symbol: whether it contains the options, so that it may open the session. In a status: whether the sender
-    /// waits for an answer.
+    /// In a symbol: whether it contains the options, so that it may open the session.
+    /// In a status: whether the sender waits for an answer.
     pub syn: bool,
     /// In a pull: whether the symbol that answers this pull is the last symbol that the receiver needs.
     pub fin: bool,
@@ -41,24 +41,25 @@ pub struct ScdpHeader {
     pub block: u32,
     /// In a symbol: its encoding symbol identifier. Identifiers below K of the block are source symbols.
     pub esi: u32,
-    /// In a pull: total number of symbols of `block` that the receiver has requested, without pushed symbols. In a
-    /// credited symbol: number of the credit that it uses, from 0. In a status: number of credits used so far.
+    /// In a pull: total number of symbols of `block` that the receiver has requested, without pushed symbols.
+    /// In a credited symbol: number of the credit that it uses, from 0. In a status: number of credits used so far.
     pub pull: u32,
-    /// With SYN and in an offer: number of symbols that the sender pushes. In a pull: total number of pulls for all
-    /// blocks. In a credited symbol and a status: departure time by the sender's clock, in units of 100 ns, modulo
-    /// 2^32.
+    /// With SYN and in an offer: number of symbols that the sender pushes.
+    /// In a pull: total number of pulls for all blocks.
+    /// In a credited symbol and a status: departure time by the sender's clock, in units of 100 ns, modulo 2^32.
     pub count: u32,
     /// With SYN and in an offer: length of the object in bytes.
     pub length: u64,
-    /// With SYN and in an offer: number of source blocks. In a pull: number of blocks, counted from the first, that the
-    /// receiver has completely. For an object from several senders, blocks with enough symbols count too.
+    /// With SYN and in an offer: number of source blocks.
+    /// In a pull: number of blocks, counted from the first, that the receiver has completely.
+    /// For an object from several senders, blocks with enough symbols count too.
     pub blocks: u32,
     /// With SYN and in an offer: size of a symbol in bytes.
     pub symbol: u32,
     /// With SYN and in an offer: number of hosts that send symbols of the object.
     pub senders: u16,
-    /// With SYN and in an offer: number of this sender among the senders. Its symbols have identifiers that are equal
-    /// to this number modulo `senders`.
+    /// With SYN and in an offer: number of this sender among the senders.
+    /// The sender's symbols have identifiers that are equal to this number modulo `senders`.
     pub share: u16,
 }
 
@@ -88,14 +89,14 @@ impl Default for Want {
 /// Largest number of wants in one pull.
 pub const WANTS: usize = 5;
 
-/// Pull in credit mode. It contains the whole state of the receiver that the sender needs. A later pull replaces an
-/// earlier pull, so the loss of a pull has no effect.
+/// Pull in credit mode. It contains the whole state of the receiver that the sender needs.
+/// A later pull replaces an earlier pull, so the loss of a pull has no effect.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct CreditHeader {
     /// Whether the receiver requests an answer, because it has received nothing for too long.
     pub probe: bool,
-    /// Whether the receiver has already requested all symbols that it needs. In a group, the sender then does not wait
-    /// for more credits from this receiver.
+    /// Whether the receiver has already requested all symbols that it needs.
+    /// In a group, the sender then does not wait for more credits from this receiver.
     pub fin: bool,
     /// Total number of symbols that the sender may have sent so far, including pushed symbols.
     pub granted: u32,

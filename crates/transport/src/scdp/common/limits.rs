@@ -1,5 +1,5 @@
-//! Limits for values that peers send. They limit the memory of a host and its work per packet, even if a peer is faulty
-//! or hostile.
+//! Limits for values that peers send.
+//! The limits bound the memory of a host and its work per packet, even if a peer is faulty or hostile.
 
 use crate::config::{ConfigError, check, within};
 use alloc::collections::BTreeMap;
@@ -8,18 +8,18 @@ use tailcut_units::HostId;
 /// Largest window, and largest number of symbols that a sender may push. A receiver rejects larger numbers.
 pub(crate) const MAX_WINDOW: u32 = 4_096;
 
-/// Largest distance of a requested block from the receiver's first incomplete block. It limits the state that a sender
-/// keeps for each receiver.
+/// Largest distance of a requested block from the receiver's first incomplete block.
+/// This distance limits the state that a sender keeps for each receiver.
 pub(crate) const MAX_AHEAD: u32 = 65_536;
 
 /// Value that replaces the number of complete blocks, for a receiver that needs no more symbols.
 pub(crate) const ALL: u32 = u32::MAX;
 
-/// Limits for objects that a peer announces, and for sessions that peers open. A host drops and counts packets that
-/// exceed a limit ([`Host::ignored`](crate::scdp::Host::ignored)).
+/// Limits for objects that a peer announces, and for sessions that peers open.
+/// A host drops and counts packets that exceed a limit ([`Host::ignored`](crate::scdp::Host::ignored)).
 ///
-/// One limit is fixed: a receiver requests blocks at most 65,536 ahead of its first incomplete block. A sender ignores
-/// requests for later blocks.
+/// One limit is fixed: a receiver requests blocks at most 65,536 ahead of its first incomplete block.
+/// A sender ignores requests for later blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     /// Smallest size of a symbol in bytes, for objects with more than one symbol.
@@ -30,8 +30,8 @@ pub struct Limits {
     pub block_symbols: u32,
     /// Largest number of hosts that send symbols of one object.
     pub senders: u16,
-    /// Largest number of symbols that a sender pushes, at most 4,096. It is also the largest number of open blocks at
-    /// the start of a session.
+    /// Largest number of symbols that a sender pushes, at most 4,096.
+    /// At most this number of blocks is open at the start of a session.
     pub pushed: u32,
     /// Largest number of open sessions in which this host receives. At the limit, the host rejects new sessions.
     pub sessions: u32,
@@ -39,9 +39,9 @@ pub struct Limits {
     pub waiting: u32,
     /// Largest number of sessions of one peer, including sessions in time-wait.
     pub sessions_of_peer: u32,
-    /// Largest number of half-open sessions. In a half-open session no requested symbol has arrived yet, so the address
-    /// of the sender may be forged. The limit does not apply if the driver has verified the address in another way
-    /// ([`Host::on_vouched`](crate::scdp::Host::on_vouched)).
+    /// Largest number of half-open sessions.
+    /// In a half-open session no requested symbol has arrived yet, so the address of the sender may be forged.
+    /// The limit does not apply to verified addresses ([`Host::on_vouched`](crate::scdp::Host::on_vouched)).
     pub half_open: u32,
 }
 
@@ -59,9 +59,11 @@ impl Limits {
         half_open: u32::MAX,
     };
 
-    /// Limits for hosts that receive packets from unknown hosts: symbols of 64 to 8,896 B (the payload of a jumbo
-    /// frame), blocks of 256 symbols, 256 senders, 10 pushed symbols, 1,024 sessions, 64 sessions of one peer, 64
-    /// half-open sessions, and 8,192 sessions in time-wait.
+    /// Limits for hosts that receive packets from unknown hosts.
+    /// A symbol has 64 to 8,896 B (the payload of a jumbo frame), and a block has at most 256 symbols.
+    /// An object has at most 256 senders, and each sender pushes at most 10 symbols.
+    /// A host has at most 1,024 sessions, and at most 64 sessions of one peer.
+    /// At most 64 sessions are half-open, and at most 8,192 sessions are in time-wait.
     pub const SOCKETS: Self = Self {
         min_symbol: 64,
         max_symbol: 8_896,
@@ -99,8 +101,8 @@ pub(crate) struct Census {
 }
 
 impl Census {
-    /// Returns whether `peer` may open a session. `sessions` is the number of all sessions, including
-    /// sessions in time-wait.
+    /// Returns whether `peer` may open a session.
+    /// `sessions` is the number of all sessions, including sessions in time-wait.
     pub(crate) fn has_room(
         &self,
         limits: &Limits,

@@ -6,8 +6,8 @@ use crate::Share;
 /// Largest number of source symbols in a block (K'max of RFC 6330, section 5.1.2).
 const MAX_BLOCK: u64 = 56_403;
 
-/// Object that consists of source blocks of nearly equal size. Its source symbols also have an index in the
-/// whole object, in the order of the blocks.
+/// Object that consists of source blocks of nearly equal size.
+/// The source symbols also have an index in the whole object, in the order of the blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Object {
     length: u64,
@@ -20,9 +20,10 @@ pub struct Object {
 }
 
 impl Object {
-    /// Returns an object of `length` bytes, with symbols of at most `symbol` bytes and blocks of at most
-    /// `block_symbols` symbols. Returns `None` if the object would need more than 2^32 blocks, if a parameter
-    /// is 0, or if a block would be larger than RFC 6330 allows.
+    /// Returns an object of `length` bytes.
+    /// The symbols have at most `symbol` bytes, and the blocks at most `block_symbols` symbols.
+    /// Returns `None` if a parameter is 0, or if the object would need more than 2^32 blocks.
+    /// Also returns `None` if a block would be larger than RFC 6330 allows.
     pub fn new(length: u64, symbol: u32, block_symbols: u32) -> Option<Self> {
         if block_symbols == 0 || u64::from(block_symbols) > MAX_BLOCK || symbol == 0 {
             return None;
@@ -92,8 +93,8 @@ impl Object {
     }
     /// Returns the number of bytes in all blocks before `block`.
     pub fn bytes_before(&self, block: u32) -> u64 {
-        // The product counts the last symbol as full, so it may exceed the length of the object, and even the range of
-        // 64 bits.
+        // The product counts the last symbol as full.
+        // The product may exceed the length of the object, and even the range of 64 bits.
         let bytes = self
             .first_index(block)
             .saturating_mul(u64::from(self.symbol));
@@ -114,8 +115,7 @@ impl Object {
             false => in_long as u32,
         }
     }
-    /// Returns the number of blocks that contain source symbols of the sender `share`: all blocks, the long blocks, or
-    /// none.
+    /// Returns the number of blocks with source symbols of the sender `share`: all blocks, the long blocks, or none.
     const fn blocks_with(&self, share: Share) -> u32 {
         if share.of_first(self.short) > 0 {
             self.blocks
@@ -125,8 +125,9 @@ impl Object {
             0
         }
     }
-    /// Returns the number of symbols that a sender with a window of `most` pushes. These are the source symbols that it
-    /// sends, but at least 1 and at most `most`. The loop has at most `most` steps.
+    /// Returns the number of symbols that a sender with a window of `most` pushes.
+    /// The number is the sender's number of source symbols, but at least 1 and at most `most`.
+    /// The loop has at most `most` steps.
     pub(crate) fn window(&self, share: Share, most: u32) -> u32 {
         let mut own = 0u32;
         for block in 0..self.blocks_with(share) {
@@ -138,9 +139,10 @@ impl Object {
         // In paper mode a pushed symbol opens the session, so every sender pushes at least one symbol.
         own.max(1)
     }
-    /// Returns the symbols that a sender pushes, as pairs of block and count. These are its source symbols, in
-    /// ascending order. If it has too few source symbols, it also pushes repair symbols of the first block. The
-    /// iterator has at most `window` steps, for any size of the object.
+    /// Returns the symbols that a sender pushes, as pairs of block and count.
+    /// The sender pushes its source symbols in ascending order.
+    /// If it has too few source symbols, it also pushes repair symbols of the first block.
+    /// The iterator has at most `window` steps, for any size of the object.
     pub(crate) fn pushes(self, share: Share, window: u32) -> impl Iterator<Item = (u32, u32)> {
         let mut left = window;
         let mut block = 0;
@@ -156,8 +158,8 @@ impl Object {
             (rest > 0).then_some((0, rest))
         })
     }
-    /// Returns the payload bytes of a symbol. Only the last source symbol of the object may be shorter than the other
-    /// symbols.
+    /// Returns the payload bytes of a symbol.
+    /// Only the last source symbol of the object may be shorter than the other symbols.
     pub fn payload(&self, block: u32, esi: u32) -> u32 {
         if esi >= self.source_symbols(block) {
             return self.symbol;
@@ -184,7 +186,11 @@ mod tests {
             .map(|block| object.source_symbols(block))
             .collect();
         assert_eq!(sizes, [26, 26, 26, 25]);
-        assert_eq!(object.payload(3, 24), 1, "the last one without padding");
+        assert_eq!(
+            object.payload(3, 24),
+            1,
+            "the last source symbol has no padding"
+        );
         assert_eq!(object.payload(3, 25), 10, "a repair symbol");
     }
 
@@ -196,7 +202,7 @@ mod tests {
         assert_eq!(
             Object::from_options(u64::MAX, 10, 1),
             None,
-            "a block beyond the code"
+            "a block with too many symbols for the code"
         );
         assert_eq!(Object::new(u64::MAX, 1, 1), None);
     }

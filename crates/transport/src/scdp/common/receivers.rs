@@ -1,5 +1,6 @@
-//! Receivers of the symbols of one sender. For each receiver, this module counts the symbols that it has requested and
-//! not yet received. Every symbol is sent to all receivers and uses one pull, or one credit, of each receiver.
+//! Receivers of the symbols of one sender.
+//! For each receiver, this module counts the symbols that it has requested and not yet received.
+//! Every symbol is sent to all receivers and uses one pull, or one credit, of each receiver.
 
 use super::limits::{ALL, MAX_AHEAD};
 use alloc::collections::VecDeque;
@@ -22,8 +23,8 @@ struct Receiver {
     granted: u32,
     /// Total number of symbols requested of each block, starting with block `first` of [`Receivers`].
     wanted: VecDeque<u32>,
-    /// Number of leading entries of `wanted` for which enough symbols were sent. A search can start after these
-    /// entries.
+    /// Number of leading entries of `wanted` for which enough symbols were sent.
+    /// A search can start after these entries.
     served: usize,
     /// Number of blocks, counted from the first, that this receiver has completely or no longer needs.
     whole: u32,
@@ -103,8 +104,8 @@ impl Receivers {
         self.all[receiver].granted
     }
 
-    /// Sets the total number of symbols that the receiver has granted. A smaller number comes from an older pull and is
-    /// ignored.
+    /// Sets the total number of symbols that the receiver has granted.
+    /// A smaller number comes from an older pull and is ignored.
     pub(crate) fn grant(&mut self, receiver: usize, granted: u32) {
         let receiver = &mut self.all[receiver];
         receiver.granted = granted.max(receiver.granted);
@@ -115,8 +116,8 @@ impl Receivers {
         self.all[receiver].whole
     }
 
-    /// Records that the receiver has the first `whole` blocks. A smaller number comes from an older pull and is
-    /// ignored.
+    /// Records that the receiver has the first `whole` blocks.
+    /// A smaller number comes from an older pull and is ignored.
     pub(crate) fn set_whole(&mut self, receiver: usize, whole: u32) {
         let receiver = &mut self.all[receiver];
         if whole > receiver.whole {
@@ -125,8 +126,9 @@ impl Receivers {
         }
     }
 
-    /// Returns the entry for the number of symbols of a block that a receiver has requested, including symbols already
-    /// sent. Returns `None` if all receivers have the block, or if the block is too far ahead.
+    /// Returns the entry for the number of symbols of a block that a receiver has requested.
+    /// The number includes symbols already sent.
+    /// Returns `None` if all receivers have the block, or if the block is too far ahead.
     pub(crate) fn wanted(&mut self, receiver: usize, block: u32) -> Option<&mut u32> {
         let place = block.checked_sub(self.first)?;
         if place >= MAX_AHEAD {
@@ -150,8 +152,8 @@ impl Receivers {
         };
         let passed = first.saturating_sub(self.first) as usize;
         self.first = self.first.max(first);
-        // The list gets an entry with the first symbol of a block, so it may be shorter than the number of deleted
-        // blocks.
+        // The first symbol of a block adds an entry to the list.
+        // So the list may be shorter than the number of deleted blocks.
         self.sent_of.drain(..passed.min(self.sent_of.len()));
         for receiver in &mut self.all {
             let known = receiver.wanted.len();
@@ -166,8 +168,8 @@ impl Receivers {
         all.filter(|(_, one)| !one.is_done()).map(|(at, _)| at)
     }
 
-    /// Returns the first block of which a receiver has requested more symbols than were sent. The search covers only
-    /// the blocks that the receiver has open.
+    /// Returns the first block of which a receiver has requested more symbols than were sent.
+    /// The search covers only the blocks that the receiver has open.
     pub(crate) fn first_wanted(&self, receiver: usize) -> Option<u32> {
         let receiver = &self.all[receiver];
         let from = receiver.whole.saturating_sub(self.first) as usize;
@@ -179,8 +181,8 @@ impl Receivers {
         Some(self.first + place as u32)
     }
 
-    /// Returns whether the sender must wait for this receiver: the receiver is not done, and every symbol that it has
-    /// granted was sent.
+    /// Returns whether the sender must wait for this receiver.
+    /// The receiver is then not done, and every symbol that it has granted was sent.
     pub(crate) fn holds_up(&self, receiver: usize) -> bool {
         let receiver = &self.all[receiver];
         !receiver.is_done() && receiver.granted <= self.sent

@@ -12,8 +12,8 @@ pub(super) const LEAST: u32 = 4;
 pub struct CreditConfig {
     /// Largest number of symbols in flight from one sender, 4 to 4,096. Default 4,096.
     pub max_window: u32,
-    /// Largest fraction of lost symbols, 0 to 1, that counts as chance if there is no queue. The limit rises if a path
-    /// loses more symbols even with the smallest window. Default 0.1.
+    /// Largest fraction of lost symbols, 0 to 1, that counts as chance if there is no queue.
+    /// The limit rises if a path loses more symbols even with the smallest window. Default 0.1.
     pub loss_by_chance: f64,
     /// Shortest time for which a receiver waits for a symbol before it sends a probe. Default 200 us.
     pub min_timeout: Duration,

@@ -1,27 +1,32 @@
 //! Congestion control of one sender on networks that do not trim. The window is the number of its symbols in flight.
-//! The window grows as in CUBIC (RFC 9438). After a loss it shrinks in proportion to the queue, so that the path stays
-//! full.
+//! The window grows as in CUBIC (RFC 9438).
+//! After a loss it shrinks in proportion to the queue, so that the path stays full.
 //!
-//! - The queue is the one-way delay above the minimum of the last minute. The controller uses the smallest delay in the
-//!   last half to whole window of symbols. In slow start on paced paths, it uses the last eighth to quarter of a
-//!   window. So a delay in a host or a single burst does not count as a queue. The clocks of two hosts may drift apart
-//!   by several milliseconds per minute. So the queue is at most the round trip minus the smallest round trip.
-//! - The part of the window that fills the path is `empty / (empty + queue)`, where `empty` is the round trip without
-//!   the queue. A loss reduces the window to this part, but not below 0.3. So a random loss costs nothing, and a full
-//!   queue drains. A loss changes nothing if the queue is below an eighth of the empty round trip. On paced paths this
-//!   limit may be higher: up to 500 us, and up to a quarter of the empty round trip.
-//! - After a small reduction the window grows slowly. So the average window at a given loss rate is the same as in
-//!   CUBIC ([`Cubic::on_congestion`]).
-//! - If there is no queue, a limit applies to the fraction of lost symbols ([`CreditConfig::loss_by_chance`]). Losses
-//!   below the limit count as chance. Losses above it reduce the window to 0.7. If the smallest window has about the
-//!   same losses, and almost no symbol waits in a queue, the losses still count as chance. Then the window grows again,
-//!   and up to twice this fraction of losses does not reduce it.
+//! - The queue is the one-way delay above the minimum of the last minute.
+//!   The controller uses the smallest delay in the last half to whole window of symbols.
+//!   In slow start on paced paths, it uses the last eighth to quarter of a window.
+//!   So a delay in a host or a single burst does not count as a queue.
+//!   The clocks of two hosts may drift apart by several milliseconds per minute.
+//!   So the queue is at most the round trip minus the smallest round trip.
+//! - The part of the window that fills the path is `empty / (empty + queue)`.
+//!   Here `empty` is the round trip without the queue. A loss reduces the window to this part, but not below 0.3.
+//!   So a random loss costs nothing, and a full queue drains.
+//!   A loss changes nothing if the queue is below an eighth of the empty round trip.
+//!   On paced paths this limit may be higher: up to 500 us, and up to a quarter of the empty round trip.
+//! - After a small reduction the window grows slowly.
+//!   So the average window at a given loss rate is the same as in CUBIC ([`Cubic::on_congestion`]).
+//! - If there is no queue, a limit applies to the fraction of lost symbols ([`CreditConfig::loss_by_chance`]).
+//!   Losses below the limit count as chance. Losses above it reduce the window to 0.7.
+//!   The smallest window may have about the same losses, while almost no symbol waits in a queue.
+//!   In this case the losses still count as chance.
+//!   Then the window grows again, and up to twice this fraction of losses does not reduce it.
 //! - An ECN mark, or a trimmed symbol, reduces the window to 0.8.
 //! - The window shrinks at most once per round trip.
 //! - Slow start ends when the queue is half of the empty round trip.
-//! - If the round trip is at least 1 ms, credits are paced: 2 windows per round trip in slow start, and 1.25 windows
-//!   after slow start. Without pacing, a window would arrive as one burst and an idle time. The queue that this burst
-//!   causes would not be the queue of the path.
+//! - If the round trip is at least 1 ms, credits are paced.
+//!   The pace is 2 windows per round trip in slow start, and 1.25 windows after slow start.
+//!   Without pacing, a window would arrive as one burst and an idle time.
+//!   The queue that this burst causes would not be the queue of the path.
 //!
 //! `docs/decisions/0007-a-loss-closes-as-far-as-the-path-stays-full.md` contains the reasons.
 
@@ -33,15 +38,15 @@ use tailcut_units::{Duration, Time};
 
 /// Part of the window that remains after too many losses without a queue (RFC 9438, section 4.6).
 const KEPT_ON_LOSS: f64 = 0.7;
-/// Span of the queue measurement in slow start, as the divisor of a window. The queue is the minimum of the last one to
-/// two spans. In slow start the window doubles in each round trip, so a late measurement would allow a far too large
-/// window.
+/// Span of the queue measurement in slow start: a window divided by this number.
+/// The measured queue is the minimum over the last one to two spans.
+/// In slow start the window doubles in each round trip, so a late measurement would allow a far too large window.
 const PART_IN_SLOW_START: u32 = 8;
-/// Span of the queue measurement after slow start, as the divisor of a window.
+/// Span of the queue measurement after slow start: a window divided by this number.
 // In a shorter span, bursts and delays of hosts would count as a queue (docs/decisions/0009).
 const PART: u32 = 2;
-/// Part of the empty round trip up to which a queue does not shrink the window. A queue of this size keeps the path
-/// full in spite of small measurement errors.
+/// Part of the empty round trip up to which a queue does not shrink the window.
+/// A queue of this size keeps the path full in spite of small measurement errors.
 const SHORT: f64 = 0.125;
 /// Smallest part of the window that remains after a loss.
 // With 0.5, transfers on long paths with deep buffers share the path less evenly (docs/decisions/0007).
@@ -54,35 +59,36 @@ const KEPT_ON_MARK: f64 = 0.8;
 const PACE_IN_SLOW_START: f64 = 2.0;
 /// Pace of credits after slow start, in windows per round trip.
 const PACE: f64 = 1.25;
-/// Largest burst of credits, as the time that the burst takes at the pace. The timers of hosts are precise enough for
-/// this time.
+/// Largest burst of credits, as the time that the burst takes at the pace.
+/// The timers of hosts are precise enough for this time.
 const AT_ONCE: Duration = Duration::from_us(500);
-/// Smallest limit of a burst, in credits, so that pacing needs no more pulls than without pacing (decision 0009).
+/// Lower bound of the largest burst, in credits. With this bound, pacing needs no additional pulls (decision 0009).
 const LEAST_AT_ONCE: u32 = 4;
 /// One symbol in the units of [`Window`], so that windows need not be integers.
 const SYMBOL: u64 = 1_000;
-/// Reciprocal weight of one symbol in the estimated fraction of lost symbols.
+/// The estimated fraction of lost symbols is a moving average. One symbol has the weight 1 / `LOSS_MEMORY`.
 const LOSS_MEMORY: f64 = 400.0;
 /// Margin, in standard deviations, by which the estimated fraction of lost symbols must exceed another fraction.
-// Without this margin, the noise of the estimate would shrink the window at losses below the limit
-// (docs/decisions/0007).
+// Without this margin, noise of the estimate would shrink the window at losses below the limit (docs/decisions/0007).
 const CERTAIN: f64 = 3.0;
 /// Number of symbols in a trial with the smallest window.
 const TRIAL: u32 = 64;
-/// Part of the chance losses that a trial must reach, so that the smallest window counts as having the same losses. At
-/// 10 % loss, 64 symbols give the fraction of lost symbols with a standard deviation of 4 %.
+/// Ratio of a trial's fraction of lost symbols to the fraction that counts as chance.
+/// Above this ratio, the smallest window counts as having the same losses.
+/// At 10 % loss, 64 symbols give the fraction of lost symbols with a standard deviation of 4 %.
 const AS_MANY: f64 = 0.6;
-/// Reciprocal of the largest part of a trial's symbols that may have waited in a queue. If more symbols have waited,
-/// another sender fills the queue, and a larger window would only displace its packets (docs/decisions/0007).
+/// At most one in this number of a trial's symbols may have waited in a queue.
+/// If more symbols have waited, another sender fills the queue.
+/// A larger window would only displace the packets of this sender (docs/decisions/0007).
 const SELDOM: u32 = 8;
-/// Factor between the measured fraction of lost symbols and the fraction that then counts as chance.
+/// Factor of the measured fraction of lost symbols. The product is the fraction that then counts as chance.
 const MARGIN: f64 = 2.0;
 /// Upper bound of the fraction of lost symbols that counts as chance.
 const MOST_BY_CHANCE: f64 = 0.5;
 /// Half of the time for which a minimum delay is remembered.
 // Clocks drift apart, so an older minimum would show a queue that does not exist.
 const HALF_MEMORY: Duration = Duration::from_ms(30_000);
-/// Reciprocal weight of one sample in the empty round trip.
+/// The empty round trip is a moving average. One sample has the weight 1 / `SMOOTHING`.
 const SMOOTHING: f64 = 8.0;
 
 /// Returns the sender's clock for a symbol, in units of 100 ns, modulo 2^32.
@@ -151,8 +157,8 @@ pub(crate) struct Controller {
     window: Window,
     cubic: Cubic,
     rtt: RttEstimator,
-    /// Delay of the first symbol. Other delays are differences from this delay, because the clocks are not
-    /// synchronised.
+    /// Delay of the first symbol.
+    /// Other delays are differences from this delay, because the clocks are not synchronised.
     origin: Option<u32>,
     /// Minimum one-way delay.
     base: Least,
@@ -175,8 +181,8 @@ pub(crate) struct Controller {
 }
 
 impl Controller {
-    /// Returns a controller with a window of `initial` symbols. `timeout` applies until the first round trip is
-    /// measured.
+    /// Returns a controller with a window of `initial` symbols.
+    /// `timeout` applies until the first round trip is measured.
     pub(crate) fn new(config: CreditConfig, now: Time, initial: u32, timeout: Duration) -> Self {
         let initial = u64::from(initial.clamp(LEAST, config.max_window));
         Self {
@@ -207,11 +213,11 @@ impl Controller {
         ((self.window.cwnd / SYMBOL) as u32).clamp(LEAST, self.config.max_window)
     }
 
-    /// Returns the number of credits that one pull gives while other symbols are in flight. Larger batches need fewer
-    /// pulls. Smaller batches cause smaller bursts.
+    /// Returns the number of credits that one pull gives while other symbols are in flight.
+    /// Larger batches need fewer pulls. Smaller batches cause smaller bursts.
     pub(crate) fn batch(&self) -> u32 {
-        // With this batch, the burst of a pull is at most a thirty-second of the window, but at least one symbol. The
-        // limit of 16 keeps the bursts of large windows small.
+        // With this batch, the burst of a pull is at most a thirty-second of the window, but at least one symbol.
+        // The limit of 16 keeps the bursts of large windows small.
         (self.window() / 32).clamp(1, 16)
     }
 
@@ -254,8 +260,8 @@ impl Controller {
         let queue = self.measure_queue(arrival);
         if let Some(round_trip) = arrival.round_trip {
             let least = self.config.min_timeout;
-            // 60 s is the smallest upper bound that RFC 6298 (2.5) allows. The maximum ensures that the range of the
-            // timeout is not empty for any configured minimum.
+            // 60 s is the smallest upper bound that RFC 6298 (2.5) allows.
+            // The maximum ensures that the range of the timeout is not empty for any configured minimum.
             let most = Duration::from_ms(60_000).max(least);
             // The variation counts as at least half of a round trip, so that the timeout is at least 1.5 round trips.
             let half = self.rtt.smoothed().max(round_trip) / 2;
@@ -345,8 +351,8 @@ impl Controller {
             self.lost_share += (1.0 - self.lost_share) / LOSS_MEMORY;
         }
         if self.empty == 0.0 {
-            // Without a measured round trip the queue is unknown. In this case a quarter of the pushed symbols may be
-            // lost without a reaction.
+            // Without a measured round trip the queue is unknown.
+            // In this case a quarter of the pushed symbols may be lost without a reaction.
             self.lost_first += count;
             if self.lost_first.saturating_mul(4) > granted {
                 self.close(now, number, granted, KEPT_ON_LOSS);
@@ -373,8 +379,8 @@ impl Controller {
         if !self.is_paced() {
             return part;
         }
-        // Timers of hosts and one burst may add this delay. The delay counts only if it is small compared with the
-        // path.
+        // Timers of hosts and one burst may add this delay.
+        // The delay counts only if it is small compared with the path.
         part.max(AT_ONCE.as_secs_f64().min(2.0 * part))
     }
 
@@ -389,9 +395,11 @@ impl Controller {
         self.window() <= LEAST && number >= self.recover
     }
 
-    /// Counts symbols of the trial, and evaluates a complete trial. The smallest window does not overload a path by
-    /// itself, and other senders shrink their windows after the same losses. So if the smallest window has about the
-    /// same losses, and almost no symbol waits in a queue, a small window does not help.
+    /// Counts symbols of the trial, and evaluates a complete trial.
+    /// The smallest window does not overload a path by itself.
+    /// Other senders shrink their windows after the same losses.
+    /// The smallest window may have about the same losses, while almost no symbol waits in a queue.
+    /// Then a small window does not help.
     fn judge_least(&mut self, symbols: u32) {
         self.trial.all += symbols;
         if self.trial.all < TRIAL {
@@ -412,8 +420,8 @@ impl Controller {
         if number < self.recover {
             return;
         }
-        // Only credits that are given after this reduction show its effect. Until then the window does not shrink
-        // again.
+        // Only credits that are given after this reduction show its effect.
+        // Until then the window does not shrink again.
         self.recover = granted;
         let before = self.window.cwnd;
         let congested = Congested {
@@ -442,8 +450,7 @@ mod tests {
         let mut longest: f64 = 0.0;
         for number in 0..60_000 {
             let now = start + Duration::from_ms(u64::from(number));
-            // The sender's clock loses 100 us per second, 6 ms in total. The path takes 1 ms in each
-            // direction.
+            // The sender's clock loses 100 us per second, 6 ms in total. The path takes 1 ms in each direction.
             let sent = now.as_ns() - 1_000_000;
             let stamp = ((sent - sent / 10_000) / 100) as u32;
             controller.on_arrival(

@@ -8,8 +8,8 @@ use crate::scdp::config::ScdpConfig;
 use alloc::collections::VecDeque;
 use tailcut_units::{Duration, Time};
 
-/// Number of pulls that may leave at once after a loss to repeat requests for stale blocks. With many open blocks and
-/// many losses, repeating all requests at once would need more pulls than symbols (docs/decisions/0010).
+/// Number of pulls that may leave at once after a loss to repeat requests for stale blocks.
+/// After many losses in many open blocks, all requests together need more pulls than symbols (docs/decisions/0010).
 const RETELLS: u8 = 2;
 
 /// Symbols of one block that are assigned to a sender.
@@ -23,8 +23,8 @@ struct Assigned {
     stale: bool,
 }
 
-/// Credit state of one sender. A pull requests a number of symbols of a block for the credits after a given number. So
-/// the receiver need not know the blocks of lost symbols.
+/// Credit state of one sender. A pull requests a number of symbols of a block for the credits after a given number.
+/// So the receiver need not know the blocks of lost symbols.
 #[derive(Debug)]
 pub(crate) struct CreditedSender {
     pub(crate) credits: Credits,
@@ -35,7 +35,7 @@ pub(crate) struct CreditedSender {
     total: u32,
     /// Whether a pull must leave at once, even without a new credit.
     pub(crate) has_news: bool,
-    /// Whether the entries of any block in `assigned` are stale.
+    /// Whether the entry of any block in `assigned` is stale.
     has_stale: bool,
     /// Number of pulls that may leave at once to report stale blocks.
     retells: u8,
@@ -53,7 +53,7 @@ pub(crate) struct CreditedSender {
     paced_to: Time,
     waits_since: Time,
     pub(crate) heard_at: Time,
-    /// Time since which assigned symbols have been outstanding.
+    /// Start of the current time in which assigned symbols are outstanding.
     owes_since: Time,
     /// Block that the next pull with free entries reports first.
     turn: usize,
@@ -105,8 +105,8 @@ impl CreditedSender {
         self.assigned.get(place).map_or(0, |one| one.symbols)
     }
 
-    /// Assigns `symbols` more symbols of the block at `place`. With `pushes`, the sender sends the symbols without a
-    /// request.
+    /// Assigns `symbols` more symbols of the block at `place`.
+    /// With `pushes`, the sender sends the symbols without a request.
     pub(crate) fn assign(&mut self, now: Time, place: usize, symbols: u32, pushes: bool) {
         if self.total == 0 {
             self.owes_since = now;
@@ -234,8 +234,8 @@ impl CreditedSender {
         self.timeouts > 0
     }
 
-    /// Processes a symbol that uses a credit. Returns the previous state of the credit, or `None` if the symbol is
-    /// invalid.
+    /// Processes a symbol that uses a credit.
+    /// Returns the previous state of the credit, or `None` if the symbol is invalid.
     pub(crate) fn on_symbol(&mut self, arrival: &Arrival, block: u32) -> Option<Use> {
         let used = self.credits.on_use(arrival.number, block);
         let round_trip = match used {
@@ -270,11 +270,11 @@ impl CreditedSender {
         lost
     }
 
-    /// Processes a report that the sender has used all credits before `sent`. `asks` is true if the sender requests an
-    /// answer. Returns the number of symbols that now count as lost.
+    /// Processes a report that the sender has used all credits before `sent`.
+    /// `asks` is true if the sender requests an answer. Returns the number of symbols that now count as lost.
     pub(crate) fn on_status(&mut self, now: Time, sent: u32, asks: bool) -> u32 {
-        // The report may have overtaken symbols that were requested after the probe. But if the sender requests an
-        // answer, it has sent nothing for a long time, so the report covers all symbols.
+        // The report may have overtaken symbols that were requested after the probe.
+        // But if the sender requests an answer, it has sent nothing for a long time, so the report covers all symbols.
         let before = if asks { Time::MAX } else { self.probed_at };
         let lost = self.credits.on_status(sent, before);
         self.hear(now);
@@ -297,8 +297,8 @@ impl CreditedSender {
         }
     }
 
-    /// Allows `pulls` pulls to leave at once for stale blocks. Pulls for other reasons, and one pull after each symbol,
-    /// report the other stale blocks.
+    /// Allows `pulls` pulls to leave at once for stale blocks.
+    /// Pulls for other reasons, and one pull after each symbol, report the other stale blocks.
     fn retell(&mut self, pulls: u8) {
         if self.has_stale {
             self.retells = self.retells.max(pulls);
@@ -306,8 +306,8 @@ impl CreditedSender {
         }
     }
 
-    /// Returns the time at which assigned symbols are overdue. Returns `None` if no symbols are assigned, or if they
-    /// have no credit.
+    /// Returns the time at which assigned symbols are overdue.
+    /// Returns `None` if no symbols are assigned, or if they have no credit.
     pub(crate) fn overdue_at(&self, config: &ScdpConfig) -> Option<Time> {
         let owes = self.total > 0 && self.credits.in_flight() > 0;
         let span = self
@@ -326,15 +326,15 @@ impl CreditedSender {
         self.fruitless = self.fruitless.saturating_add(1);
         self.waits_since = now;
         self.probe_due = true;
-        // No symbols arrive now, so their pulls cannot repeat these requests step by step. All requests are repeated at
-        // once (docs/decisions/0010).
+        // No symbols arrive now, so their pulls cannot repeat these requests step by step.
+        // All requests are repeated at once (docs/decisions/0010).
         for one in &mut self.assigned {
             one.untold |= one.symbols > 0;
         }
     }
 
-    /// Returns the time at which the sender starts to count as silent, unless a packet arrives before. Returns `None`
-    /// if no assigned symbols are outstanding.
+    /// Returns the time at which the sender starts to count as silent, unless a packet arrives before.
+    /// Returns `None` if no assigned symbols are outstanding.
     pub(crate) fn silent_at(&self, patience: Duration) -> Option<Time> {
         let since = self.heard_at.max(self.owes_since);
         (self.total > 0).then(|| since.saturating_add(patience))
@@ -346,15 +346,15 @@ impl CreditedSender {
         round_trip.is_some_and(|round_trip| round_trip > patience)
     }
 
-    /// Returns whether the receiver should not wait for the symbols assigned to this sender, because the sender is slow
-    /// or silent.
+    /// Returns whether this sender is slow or silent, so that the receiver should not wait for its assigned symbols.
     pub(crate) fn is_behind(&self, now: Time, patience: Duration) -> bool {
         let silent = self.silent_at(patience).is_some_and(|at| at <= now);
         silent || (self.total > 0 && self.is_slow(patience))
     }
 
-    /// Returns a pull that gives `credits` new credits and renews `renewed` old credits. `limited` is true if the
-    /// window or the pace allows no more credits. `first` is the number of the first open block.
+    /// Returns a pull that gives `credits` new credits and renews `renewed` old credits.
+    /// `limited` is true if the window or the pace allows no more credits.
+    /// `first` is the number of the first open block.
     pub(crate) fn pull(
         &mut self,
         now: Time,
@@ -367,8 +367,8 @@ impl CreditedSender {
         }
         self.credits.renew(now, renewed);
         self.credits.give(now, credits);
-        // The receiver may move symbols between sources without any answer from them. Each source must still reach its
-        // timeout.
+        // The receiver may move symbols between sources without any answer from them.
+        // Each source must still reach its timeout.
         if credits > 0 || self.heard_at >= self.waits_since {
             self.waits_since = now;
         }
@@ -387,8 +387,9 @@ impl CreditedSender {
         }
     }
 
-    /// Returns the requests of a pull. They have this order: the first block with assigned symbols, unreported changes,
-    /// stale blocks, and other blocks. Within each group, the blocks take turns.
+    /// Returns the requests of a pull.
+    /// Order of requests: the first block with assigned symbols, unreported changes, stale blocks, and other blocks.
+    /// Within each group, the blocks take turns.
     fn wants(&mut self, first: u32) -> [Want; WANTS] {
         let mut wants = [Want::NONE; WANTS];
         let mut free = wants.iter_mut();
@@ -406,8 +407,8 @@ impl CreditedSender {
                 continue;
             }
             let Some(want) = free.next() else { break };
-            // A request covers all credits after the first open credit. So the number includes symbols of these credits
-            // that have already arrived.
+            // A request covers all credits after the first open credit.
+            // So the number includes symbols of these credits that have already arrived.
             let ahead = self.credits.ahead_of(first + place as u32);
             *want = Want {
                 // `u16::MAX` marks an unused entry.

@@ -1,5 +1,5 @@
-//! Credits that a receiver has given to one sender. Each symbol contains the number of the credit that it uses. So a
-//! gap in the numbers shows a loss, and the age of a used credit is a round trip.
+//! Credits that a receiver has given to one sender. Each symbol contains the number of the credit that it uses.
+//! So a gap in the numbers shows a loss, and the age of a used credit is a round trip.
 
 use crate::scdp::common::limits::MAX_WINDOW;
 use alloc::collections::VecDeque;
@@ -38,8 +38,8 @@ pub(crate) enum Use {
     Nonsense,
 }
 
-/// Counts of the symbols that a receiver has requested from one sender, including pushed symbols. `asked` is the sum of
-/// the other counts.
+/// Counts of the symbols that a receiver has requested from one sender, including pushed symbols.
+/// `asked` is the sum of the other counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Balance {
     /// Total number of requested symbols.
@@ -71,8 +71,8 @@ pub(crate) struct Credits {
 }
 
 impl Credits {
-    /// Returns the credits of a sender that pushes `pushed` symbols. These symbols use the first credits. The age of
-    /// these credits does not measure the path.
+    /// Returns the credits of a sender that pushes `pushed` symbols. These symbols use the first credits.
+    /// The age of these credits does not measure the path.
     pub(crate) fn new(pushed: u32) -> Self {
         let mut credits = Self {
             ring: VecDeque::new(),
@@ -100,8 +100,8 @@ impl Credits {
         self.in_flight += count;
     }
 
-    /// Sets a new start time for the last `count` credits. The sender already has these credits, but gets symbols for
-    /// them only now.
+    /// Sets a new start time for the last `count` credits.
+    /// The sender already has these credits, but gets symbols for them only now.
     pub(crate) fn renew(&mut self, now: Time, count: u32) {
         // A sender uses its credits in order, so unused credits have numbers above the highest used number.
         let unused = (self.granted() - self.highest.max(self.next)).min(count) as usize;
@@ -116,8 +116,8 @@ impl Credits {
         self.next + self.ring.len() as u32
     }
 
-    /// Returns the first credit that is still open. Every earlier credit is closed: its symbol has arrived or counts as
-    /// lost.
+    /// Returns the first credit that is still open.
+    /// Every earlier credit is closed: its symbol has arrived or counts as lost.
     pub(crate) fn next(&self) -> u32 {
         self.next
     }
@@ -152,9 +152,10 @@ impl Credits {
         let Some(place) = number.checked_sub(self.next) else {
             return Use::Late;
         };
-        // A number without a credit is valid within this range. In a group, the sender does not wait for a receiver
-        // that has requested all that it needs, but this receiver still gets the symbols of the group. The second
-        // window in the limit is for the numbers of these symbols.
+        // A number without a credit is valid within this range.
+        // In a group, the sender does not wait for a receiver that has requested all that it needs.
+        // But this receiver still gets the symbols of the group.
+        // The second window in the limit is for the numbers of these symbols.
         if place >= MAX_WINDOW * 2 {
             return Use::Nonsense;
         }
@@ -195,8 +196,9 @@ impl Credits {
         self.lose_until(end, Time::MAX)
     }
 
-    /// Processes the sender's report that it has used all credits before `sent`. A credit that was given before
-    /// `before`, and whose symbol has not arrived, counts as lost. Returns the number of these credits.
+    /// Processes the sender's report that it has used all credits before `sent`.
+    /// A credit that was given before `before`, and whose symbol has not arrived, counts as lost.
+    /// Returns the number of these credits.
     pub(crate) fn on_status(&mut self, sent: u32, before: Time) -> u32 {
         // A faulty sender may report credits that it does not have, so the number is limited.
         let sent = sent.min(self.granted());
@@ -213,8 +215,8 @@ impl Credits {
                 break;
             };
             if credit.state == State::InFlight {
-                // The report cannot cover symbols of this credit and of later credits, because they were given too
-                // late. A credit with `Time::MAX` was given at an unknown time, so it does not end the search.
+                // The report does not cover this credit and later credits, because they were given too late.
+                // A credit with `Time::MAX` was given at an unknown time, so it does not end the search.
                 if credit.given_at >= before && credit.given_at < Time::MAX {
                     break;
                 }
@@ -242,8 +244,8 @@ impl Credits {
         any_lost
     }
 
-    /// Returns the number of symbols of a block that have arrived and use credits at or after [`Self::next`]. The
-    /// search covers only credits that can be out of order.
+    /// Returns the number of symbols of a block that have arrived and use credits at or after [`Self::next`].
+    /// The search covers only credits that can be out of order.
     pub(crate) fn ahead_of(&self, block: u32) -> u32 {
         let used = self.highest.saturating_sub(self.next) as usize;
         let used = self.ring.range(..used.min(self.ring.len()));
@@ -292,7 +294,7 @@ mod tests {
         assert_eq!(
             credits.on_status(5, Time::from_ns(20)),
             3,
-            "not the one given since"
+            "the later credit does not count as lost"
         );
         assert!(credits.advance());
         assert_eq!((credits.next(), credits.in_flight()), (4, 1));

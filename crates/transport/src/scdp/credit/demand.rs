@@ -1,8 +1,8 @@
-//! Demand of receivers that give credits. A symbol uses one credit of every receiver, and contains the number of this
-//! credit.
+//! Demand of receivers that give credits.
+//! A symbol uses one credit of every receiver, and contains the number of this credit.
 //!
-//! A receiver requests a number of symbols of a block for the credits after a given number. Only the sender can count
-//! the lost symbols of each block, because only the sender stores the block of each credit number.
+//! A receiver requests a number of symbols of a block for the credits after a given number.
+//! Only the sender can count the lost symbols of each block. Only the sender stores the block of each credit number.
 
 use crate::scdp::common::header::{CreditHeader, Want};
 use crate::scdp::common::limits::{ALL, MAX_WINDOW};
@@ -112,8 +112,8 @@ impl CreditDemand {
                 continue;
             }
             let all = self.sent_before(header.next, block) + u32::from(want.symbols);
-            // The receiver is too far ahead of the other receivers. The credits stay valid, because later pulls repeat
-            // the requests in turn.
+            // The receiver is too far ahead of the other receivers.
+            // The credits stay valid, because later pulls repeat the requests in turn.
             let Some(wanted) = self.receivers.wanted(receiver, block) else {
                 return false;
             };
@@ -133,8 +133,8 @@ impl CreditDemand {
         let mut first: Option<u32> = None;
         for receiver in self.receivers.open() {
             let held = self.receivers.holds_up(receiver);
-            // The sender waits for a receiver without credit, unless the receiver has already requested all that it
-            // needs (FIN).
+            // The sender waits for a receiver without credit.
+            // But it does not wait for a receiver that has requested all that it needs (FIN).
             if held && !self.told[receiver].fin {
                 return None;
             }
@@ -183,8 +183,8 @@ mod tests {
         let mut demand = CreditDemand::new(1, 0);
         assert!(demand.pull(0, &pull(4, 0, 0, &[(0, 2), (1, 9)]), 5));
         assert_eq!(answers(&mut demand), [0, 0, 1, 1]);
-        // The second symbol of block 0 and the first symbol of block 1 are lost. The pull that reports this
-        // replaces all earlier pulls.
+        // The second symbol of block 0 and the first symbol of block 1 are lost.
+        // The pull that reports this replaces all earlier pulls.
         assert!(demand.pull(0, &pull(7, 4, 0, &[(0, 1), (1, 8)]), 5));
         assert_eq!(answers(&mut demand), [0, 1, 1]);
         // An older pull arrives late.

@@ -1,8 +1,8 @@
 //! Credit mode, for networks that do not trim. It is not in the paper.
 //!
-//! A receiver gives credits: the total number of symbols that a sender may have sent. The receiver adapts the number of
-//! symbols in flight to delay, losses and marks. Credits are cumulative, so the loss of a pull has no effect if a later
-//! pull arrives.
+//! A receiver gives credits: the total number of symbols that a sender may have sent.
+//! The receiver adapts the number of symbols in flight to delay, losses and marks.
+//! Credits are cumulative, so the loss of a pull has no effect if a later pull arrives.
 
 pub(super) mod config;
 pub(super) mod control;

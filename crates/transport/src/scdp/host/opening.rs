@@ -10,8 +10,8 @@ use crate::{Segment, Transport};
 use tailcut_units::{FiveTuple, Time};
 
 impl<C: Codec> Host<C> {
-    /// Processes a symbol that is invalid for the session at `key`, which has the same addresses. The symbol may be the
-    /// first of a new session, which then replaces the old session.
+    /// Processes a symbol that is invalid for the session at `key`, which has the same addresses.
+    /// The symbol may be the first of a new session, which then replaces the old session.
     #[cold]
     pub(super) fn on_nonsense(
         &mut self,

@@ -58,8 +58,8 @@ impl<C: Codec> Host<C> {
             return;
         };
         self.table.open -= 1;
-        // If the application collects or reads the object, it gets an event for the failure. Other sessions end without
-        // an event.
+        // If the application collects or reads the object, it gets an event for the failure.
+        // Other sessions end without an event.
         let flow = receiver.flow();
         if receiver.is_collected() {
             let receipt = receiver.receipt().unwrap_or_default();

@@ -1,9 +1,9 @@
-//! Demand of a group of receivers. Every symbol is sent to all receivers. So the sender waits until each receiver that
-//! is not done has a pull pending (SCDP paper, section IV-D). The pull may be for any block. So no receiver gets more
-//! symbols than it has pulled.
+//! Demand of a group of receivers. Every symbol is sent to all receivers.
+//! So the sender waits until each receiver that is not done has a pull pending (SCDP paper, section IV-D).
+//! The pull may be for any block. So no receiver gets more symbols than it has pulled.
 //!
-//! The symbol belongs to the lowest block of which a receiver has requested more symbols than were sent. Receivers that
-//! already have this block cannot use the symbol.
+//! The symbol belongs to the lowest block of which a receiver has requested more symbols than were sent.
+//! Receivers that already have this block cannot use the symbol.
 
 use crate::scdp::common::header::ScdpHeader;
 use crate::scdp::common::receivers::Receivers;
@@ -38,8 +38,8 @@ impl GroupDemand {
         true
     }
 
-    /// Returns the block of the symbol that may be sent now, if any. The search covers only the blocks that receivers
-    /// have open.
+    /// Returns the block of the symbol that may be sent now, if any.
+    /// The search covers only the blocks that receivers have open.
     pub(crate) fn next(&self) -> Option<u32> {
         let receivers = &self.receivers;
         if receivers.open().any(|one| receivers.holds_up(one)) {
@@ -64,8 +64,7 @@ mod tests {
     use crate::scdp::common::limits::MAX_AHEAD;
     use alloc::vec::Vec;
 
-    /// Returns a pull with the total of pulls so far, the total of symbols wanted of `block`, and the number
-    /// of complete blocks.
+    /// Returns a pull with three counts: all pulls so far, symbols wanted of `block`, and complete blocks.
     fn pull(pulls: u32, block: u32, pull: u32, whole: u32) -> ScdpHeader {
         ScdpHeader {
             count: pulls,

@@ -5,7 +5,7 @@ use crate::scdp::config::ScdpConfig;
 use alloc::collections::VecDeque;
 use tailcut_units::{Duration, FiveTuple, FlowId, Time};
 
-/// Reciprocal weight of a new sample in the smoothed answer time (1/8, as in RFC 6298).
+/// The smoothed answer time is a moving average. A new sample has the weight 1/8, as in RFC 6298.
 const SMOOTHING: u64 = 8;
 
 /// Criteria by which the receiver decides whether a source is late, if there are several sources.
@@ -25,8 +25,8 @@ struct Requests {
     pushed: u32,
     /// Number of pending symbols: pushed or requested, and not arrived, whole or trimmed.
     coming: u32,
-    /// With several senders: request time of each pending symbol, oldest first. A symbol does not show which request it
-    /// answers, so it counts as the answer to the oldest request.
+    /// With several senders: request time of each pending symbol, oldest first.
+    /// A symbol does not show which request it answers, so it counts as the answer to the oldest request.
     asked_at: VecDeque<Time>,
 }
 
@@ -48,8 +48,8 @@ pub(crate) struct Source {
     to_group: Option<u32>,
     /// Requests for each open block, starting with the first open block.
     blocks: VecDeque<Requests>,
-    /// Number of pushed symbols that have not arrived, whole or trimmed. The source sends them all at once, so only the
-    /// last of them shows how long an answer takes.
+    /// Number of pushed symbols that have not arrived, whole or trimmed.
+    /// The source sends them all at once, so only the last of them shows how long an answer takes.
     pushes_left: u32,
     /// Smoothed time from a pull to its answer. `None` before the first answer.
     answers_in: Option<Duration>,
@@ -124,15 +124,15 @@ impl Source {
         self.to_group.get_or_insert(self.coming);
     }
 
-    /// Returns whether the source still has source symbols of the block at `place` that were neither pushed nor
-    /// requested. The block has `k` source symbols in all.
+    /// Returns whether the source has source symbols of the block at `place` that were not pushed or requested.
+    /// The block has `k` source symbols in all.
     pub(crate) fn has_source_symbols(&self, place: usize, k: u32) -> bool {
         let requests = &self.blocks[place];
         requests.pushed.saturating_add(requests.asked) < self.share.of_first(k)
     }
 
-    /// Requests a symbol of the block at `place`, which has `k` source symbols. Returns the number of symbols of the
-    /// block requested so far, and whether the answer must be a repair symbol.
+    /// Requests a symbol of the block at `place`, which has `k` source symbols.
+    /// Returns the number of symbols of the block requested so far, and whether the answer must be a repair symbol.
     #[inline]
     pub(crate) fn ask(&mut self, now: Time, place: usize, k: u32) -> (u32, bool) {
         let has_others = self.has_others();
@@ -166,8 +166,8 @@ impl Source {
         self.to_group.is_some_and(|pulled| pulled < self.coming)
     }
 
-    /// Sends one more pull for the symbols already requested. Returns the number of symbols requested of the first open
-    /// block.
+    /// Sends one more pull for the symbols already requested.
+    /// Returns the number of symbols requested of the first open block.
     pub(crate) fn pull_again(&mut self, now: Time) -> u32 {
         self.waits_since = now;
         self.pull();
@@ -227,22 +227,20 @@ impl Source {
         });
     }
 
-    /// Returns the smoothed time from a pull to its answer, or `None` if it is unknown or the source is
-    /// silent.
+    /// Returns the smoothed time from a pull to its answer, or `None` if it is unknown or the source is silent.
     pub(crate) fn answers_in(&self) -> Option<Duration> {
         self.answers_in.filter(|_| !self.is_silent())
     }
 
-    /// Returns the time at which the source starts to count as silent, unless a packet arrives before. Returns `None`
-    /// if no symbols are pending.
+    /// Returns the time at which the source starts to count as silent, unless a packet arrives before.
+    /// Returns `None` if no symbols are pending.
     fn silent_at(&self, patience: Duration) -> Option<Time> {
         let oldest = |requests: &Requests| requests.asked_at.front().copied();
         let owes_since = self.blocks.iter().filter_map(oldest).min()?;
         Some(self.heard_at.max(owes_since).saturating_add(patience))
     }
 
-    /// Returns whether the receiver should not wait for the pending symbols of this source, because the source is slow
-    /// or silent.
+    /// Returns whether this source is slow or silent, so that the receiver should not wait for its pending symbols.
     pub(crate) fn is_behind(&self, judge: Judge) -> bool {
         let silent_at = self.silent_at(judge.patience);
         silent_at.is_some_and(|silent_at| self.is_slow(judge) || silent_at <= judge.now)
@@ -253,8 +251,8 @@ impl Source {
         answers_in.is_some_and(|answers_in| answers_in > judge.patience)
     }
 
-    /// Returns the number of late symbols of the block at `place`. If the source is slow or silent, all its pending
-    /// symbols are late.
+    /// Returns the number of late symbols of the block at `place`.
+    /// If the source is slow or silent, all its pending symbols are late.
     pub(crate) fn late_of(&self, place: usize, judge: Judge) -> u32 {
         let Some(requests) = self.blocks.get(place) else {
             return 0;
@@ -283,8 +281,7 @@ impl Source {
         Time::earlier(late_at, Some(silent_at))
     }
 
-    /// Counts `symbols` symbols of the block at `place` as requested, because the sender counts them as sent to this
-    /// receiver.
+    /// Counts `symbols` symbols of the block at `place` as requested. The sender counts them as sent to this receiver.
     pub(crate) fn count_as_asked(&mut self, place: usize, symbols: u32) {
         let requests = &mut self.blocks[place];
         requests.asked = requests.asked.saturating_add(symbols);

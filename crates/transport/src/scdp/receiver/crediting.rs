@@ -1,5 +1,5 @@
-//! Receiver in credit mode ([`Mode::Credit`](crate::scdp::Mode::Credit)). Each source has a window, and each needed
-//! symbol is assigned to one source.
+//! Receiver in credit mode ([`Mode::Credit`](crate::scdp::Mode::Credit)).
+//! Each source has a window, and each needed symbol is assigned to one source.
 
 use super::Receiver;
 use crate::scdp::common::block::State;
@@ -30,8 +30,8 @@ impl Receiver {
         source.map(|(_, line)| line.credits.balance())
     }
 
-    /// Returns the number of credits in the last pull. The pull queue is charged for them, because the requested
-    /// symbols will use the host's link.
+    /// Returns the number of credits in the last pull.
+    /// The pull queue is charged for them, because the requested symbols will use the host's link.
     pub(crate) fn last_credits(&self) -> u32 {
         self.last_credits
     }
@@ -98,8 +98,8 @@ impl Receiver {
         true
     }
 
-    /// Returns the position of a block that is not complete. Opens all blocks up to this block, if allowed, because a
-    /// group also gets symbols that other receivers have requested.
+    /// Returns the position of a block that is not complete. Opens all blocks up to this block, if allowed.
+    /// A group also gets symbols that other receivers have requested.
     fn place_of(&mut self, block: u32) -> Option<usize> {
         let place = block.checked_sub(self.first)?;
         // The second limit bounds the number of open blocks for any block number that a packet contains.
@@ -147,8 +147,8 @@ impl Receiver {
         self.lines.iter().map(|line| line.assigned(place)).sum()
     }
 
-    /// Processes lost symbols. If all blocks are open, the first incomplete block gets extra symbols. Otherwise a
-    /// failed decoding would cost a round trip in which nothing else can be requested.
+    /// Processes lost symbols. If all blocks are open, the first incomplete block gets extra symbols.
+    /// Otherwise a failed decoding would cost a round trip in which nothing else can be requested.
     fn on_lost(&mut self, lost: u32, config: &ScdpConfig) {
         if lost > 0 && !self.has_unopened() {
             let mut open = self.blocks.iter_mut();
@@ -218,8 +218,8 @@ impl Receiver {
         Some(fastest * 2)
     }
 
-    /// Returns a block with symbols that are assigned to a late source, and the position of that source. It applies
-    /// when all needed symbols are assigned.
+    /// Returns a block with symbols that are assigned to a late source, and the position of that source.
+    /// The search applies when all needed symbols are assigned.
     fn overdue(&self, now: Time) -> Option<(usize, usize)> {
         let patience = self.patience()?;
         let is_behind = |line: &&CreditedSender| line.is_behind(now, patience);
@@ -283,8 +283,8 @@ impl Receiver {
         self.next_line(now).is_some()
     }
 
-    /// Assigns one more symbol to the source at `at`. Returns `false` if no symbol is needed. The search starts at the
-    /// position `from` and updates it. No block before `from` needs symbols.
+    /// Assigns one more symbol to the source at `at`. Returns `false` if no symbol is needed.
+    /// The search starts at the position `from` and updates it. No block before `from` needs symbols.
     fn assign(&mut self, now: Time, at: usize, from: &mut usize) -> bool {
         if let Some(place) = self.unassigned(*from) {
             self.lines[at].assign(now, place, 1, false);
@@ -310,8 +310,8 @@ impl Receiver {
         true
     }
 
-    /// Returns a pull that gives the next source as many credits as the window and the pace admit. The caller has
-    /// checked that a pull may be sent.
+    /// Returns a pull that gives the next source as many credits as the window and the pace admit.
+    /// The caller has checked that a pull may be sent.
     pub(super) fn give(&mut self, now: Time) -> Segment {
         let at = self.next_line(now).unwrap_or(0);
         let several = self.lines.len() > 1;
@@ -348,8 +348,8 @@ impl Receiver {
             }
         };
         let room = window.saturating_sub(self.lines[at].credits.in_flight() + credits);
-        // The window may grow only while it limits the receiver. It counts as full if it admits less than a batch,
-        // because then no pull leaves (`has_room`).
+        // The window may grow only while it limits the receiver.
+        // The window counts as full if it admits less than a batch, because then no pull leaves (`has_room`).
         let limited = is_held && (room < batch || credits >= paced);
         let first = self.first;
         let header = self.lines[at].pull(now, first, (credits, renewed, limited));
@@ -363,8 +363,7 @@ impl Receiver {
         self.control(at, Header::Credit(header))
     }
 
-    /// Returns the earliest time at which a source is overdue, or is so late that another source can replace its
-    /// symbols.
+    /// Returns the earliest time at which a source is overdue, or another source can replace its late symbols.
     pub(super) fn lines_due_at(&self, now: Time, config: &ScdpConfig) -> Option<Time> {
         let due = |line: &CreditedSender| {
             // With several sources, this source may have to replace symbols of another source.

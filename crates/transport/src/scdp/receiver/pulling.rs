@@ -10,8 +10,9 @@ use alloc::vec::Vec;
 use tailcut_units::Time;
 
 impl Receiver {
-    /// Returns whether a pull may be sent. Either symbols are needed and a source has less than its window pending, or
-    /// symbols are late and another source can replace them.
+    /// Returns whether a pull may be sent.
+    /// This is so if symbols are needed, and a source has less than its window pending.
+    /// A pull may also be sent if symbols are late, and another source can replace them.
     #[inline]
     pub(crate) fn can_pull(&self, now: Time) -> bool {
         if self.complete {
@@ -39,8 +40,8 @@ impl Receiver {
         self.in_group && self.sources[0].lacks_pull()
     }
 
-    /// Returns the source whose turn it is. A silent source is skipped while other sources answer. When a packet
-    /// arrives from a silent source, it gets its turns again.
+    /// Returns the source whose turn it is. A silent source is skipped while other sources answer.
+    /// When a packet arrives from a silent source, it gets its turns again.
     #[inline]
     fn next_source(&self) -> Option<usize> {
         if let [only] = &*self.sources {
@@ -62,8 +63,8 @@ impl Receiver {
             })
     }
 
-    /// Returns the source for a symbol of the block at `place`, if a source has window left. Sources that have source
-    /// symbols of this block come first, because source symbols need no decoding.
+    /// Returns the source for a symbol of the block at `place`, if a source has window left.
+    /// Sources that have source symbols of this block come first, because source symbols need no decoding.
     #[inline]
     fn next_source_for(&self, place: usize) -> Option<usize> {
         if self.sources.len() > 1 {
@@ -76,8 +77,8 @@ impl Receiver {
         self.next_source()
     }
 
-    /// Returns the criteria for late sources, if there are several: each may take twice the answer time of the fastest
-    /// source.
+    /// Returns the criteria for late sources, if there are several.
+    /// Each source may take twice the answer time of the fastest source.
     fn judge(&self, now: Time) -> Option<Judge> {
         let answers_in = self.sources.iter().filter_map(Source::answers_in);
         let fastest = answers_in.min()?;
@@ -85,8 +86,8 @@ impl Receiver {
         Some(Judge { now, patience })
     }
 
-    /// Returns the block and the source for a request that replaces a late symbol. Such a request needs several
-    /// sources, and all needed symbols must be requested already.
+    /// Returns the block and the source for a request that replaces a late symbol.
+    /// Such a request needs several sources, and all needed symbols must be requested already.
     #[inline(never)]
     fn find_overdue(&self, now: Time) -> Option<(usize, usize)> {
         let judge = self.judge(now)?;
@@ -161,8 +162,8 @@ impl Receiver {
         self.pull_of(now, at, number, pull)
     }
 
-    /// Returns the pull that was just counted at a source. `pull` is the number of symbols of the block that were
-    /// requested from this source.
+    /// Returns the pull that was just counted at a source.
+    /// `pull` is the number of symbols of the block that were requested from this source.
     pub(super) fn pull_of(&self, now: Time, source: usize, block: u32, pull: u32) -> Segment {
         let is_last = !self.has_unopened() && !self.lacks_symbols();
         let header = ScdpHeader {
@@ -190,8 +191,8 @@ impl Receiver {
         self.sources.len() > 1
     }
 
-    /// Returns a pull for each source with pending symbols, when all blocks have enough symbols and only decoding
-    /// remains. The pulls report that these symbols are not needed.
+    /// Returns a pull for each source with pending symbols, when all blocks have enough symbols. Only decoding remains.
+    /// The pulls report that these symbols are not needed.
     pub(crate) fn enough(&mut self) -> Vec<Segment> {
         let receives = |block: &Block| block.state == State::Receiving;
         if self.has_unopened() || self.blocks.iter().any(receives) {

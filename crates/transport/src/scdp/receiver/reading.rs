@@ -23,8 +23,8 @@ pub(super) struct Reader {
     consumed: u64,
     /// Complete blocks whose reports wait.
     news: VecDeque<BlockRange>,
-    /// Number of symbols of each block that arrived for a group while the window did not admit the block. The sender
-    /// counts these symbols as sent.
+    /// Number of symbols of each block that arrived for a group while the window did not admit the block.
+    /// The sender counts these symbols as sent.
     missed: BTreeMap<u32, u32>,
     /// Position of the source that sent an unrequested symbol, so it waits for an answer.
     asks: Option<usize>,
@@ -108,8 +108,8 @@ impl Receiver {
         }
     }
 
-    /// Processes a symbol or a trimmed header of a block that is not open, because the window may not admit the block
-    /// yet. The symbol is dropped, and requested again later. Returns `false` if the symbol is invalid.
+    /// Processes a symbol or a trimmed header of a block that is not open. The window may not admit the block yet.
+    /// The symbol is dropped, and requested again later. Returns `false` if the symbol is invalid.
     #[cold]
     pub(super) fn on_beyond(
         &mut self,
@@ -142,9 +142,9 @@ impl Receiver {
         true
     }
 
-    /// Records that a source sent a symbol of a block that needs none. This receiver may expect no other symbols,
-    /// because the application reads slowly or decoding takes long. The source may then have had a timeout and need an
-    /// answer.
+    /// Records that a source sent a symbol of a block that needs none.
+    /// This receiver may expect no other symbols, because the application reads slowly or decoding takes long.
+    /// The source may then have had a timeout and need an answer.
     #[inline]
     pub(super) fn note_question(&mut self, from: usize, to_group: bool) {
         if self.has_reader() && !to_group {
@@ -155,8 +155,8 @@ impl Receiver {
         }
     }
 
-    /// Counts the symbols of the newly opened block at `place` that were sent to the group while the window did not
-    /// admit the block.
+    /// Counts symbols of the newly opened block at `place`.
+    /// These symbols were sent to the group while the window did not admit the block.
     pub(super) fn count_missed(&mut self, place: usize) {
         let number = self.first + place as u32;
         let missed = self.reader.as_mut().map(|reader| &mut reader.missed);
@@ -167,8 +167,8 @@ impl Receiver {
         }
     }
 
-    /// Returns a pull for a source that had a timeout. The pull shows that the session continues, and which blocks are
-    /// complete. It requests nothing new.
+    /// Returns a pull for a source that had a timeout.
+    /// The pull shows that the session continues, and which blocks are complete. It requests nothing new.
     pub(crate) fn still_here(&mut self, now: Time) -> Option<Segment> {
         let source = self
             .reader

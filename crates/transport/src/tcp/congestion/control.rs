@@ -8,8 +8,8 @@ use tailcut_units::{Duration, Time};
 pub struct Window {
     /// Congestion window in payload bytes.
     pub cwnd: u64,
-    /// Slow-start threshold in payload bytes: below it the window grows by slow start. `u64::MAX` before the
-    /// first congestion.
+    /// Slow-start threshold in payload bytes: below it the window grows by slow start.
+    /// `u64::MAX` before the first congestion.
     pub ssthresh: u64,
 }
 
@@ -35,17 +35,18 @@ pub struct Ack {
     pub nxt: u64,
     /// Payload bytes of a full segment.
     pub mss: u64,
-    /// Whether the window may grow. It may not grow during recovery or on a marked ACK (RFC 3168). It may not grow
-    /// either if the application or the NIC limited the sender, and not the window (RFC 9438, 5.8; RFC 7661).
+    /// Whether the window may grow. It may not grow during recovery or on a marked ACK (RFC 3168).
+    /// The window must also be the limit of the sender, and not the application or the NIC (RFC 9438, 5.8; RFC 7661).
     pub may_grow: bool,
-    /// Largest number of bytes that one ACK adds in slow start (the limit L of RFC 3465): two segments, or one segment
-    /// after a timeout. With `u64::MAX` all acknowledged bytes count, and bytes above `ssthresh` count for congestion
-    /// avoidance, as in Linux.
+    /// Largest number of bytes that one ACK adds in slow start (the limit L of RFC 3465).
+    /// The limit is two segments, or one segment after a timeout.
+    /// With `u64::MAX` all acknowledged bytes count, as in Linux.
+    /// Bytes above `ssthresh` then count for congestion avoidance.
     pub slow_start_limit: u64,
     /// Smoothed round-trip time; zero before the first sample.
     pub srtt: Duration,
-    /// Round-trip time that this ACK measured; `None` if it measured none. A sender times one segment at a time, and
-    /// never a segment that it sent twice (Karn's algorithm).
+    /// Round-trip time that this ACK measured; `None` if it measured none.
+    /// A sender times one segment at a time, and never a segment that it sent twice (Karn's algorithm).
     pub rtt: Option<Duration>,
 }
 
@@ -68,8 +69,8 @@ impl Ack {
 pub struct Congested {
     /// Time at which the sender noticed the congestion.
     pub now: Time,
-    /// Payload bytes sent and not acknowledged, without the bytes of limited transmit (RFC 5681, 3.2). The number never
-    /// exceeds the window.
+    /// Payload bytes sent and not acknowledged, without the bytes of limited transmit (RFC 5681, 3.2).
+    /// The number never exceeds the window.
     pub in_flight: u64,
     /// Payload bytes of a full segment.
     pub mss: u64,
@@ -86,25 +87,25 @@ pub enum EcnUse {
 
 /// Congestion controller of one connection: it sets the congestion window.
 ///
-/// After each call the sender clamps `cwnd` to the range from one MSS to the configured maximum. A loss or a
-/// timeout must not raise the window, except to the minimum of two segments in RFC 5681.
+/// After each call the sender clamps `cwnd` to the range from one MSS to the configured maximum.
+/// A loss or a timeout must not raise the window, except to the minimum of two segments in RFC 5681.
 pub trait CongestionControl: Debug + Send {
     /// Handles an ACK for new data. The sender also calls this during recovery.
     fn on_ack(&mut self, window: &mut Window, ack: &Ack);
-    /// Handles a loss that duplicate ACKs or SACK blocks show. The sender calls this at most once per window. Sets both
-    /// `ssthresh` and `cwnd`.
+    /// Handles a loss that duplicate ACKs or SACK blocks show. The sender calls this at most once per window.
+    /// Sets both `ssthresh` and `cwnd`.
     fn on_loss(&mut self, window: &mut Window, congested: &Congested);
-    /// Handles the first expiry of the retransmission timer since data was acknowledged. The sender does not call this
-    /// during recovery, because `on_loss` has already handled that loss. Sets `ssthresh`. The sender then sets `cwnd`
-    /// to one segment.
+    /// Handles the first expiry of the retransmission timer since data was acknowledged.
+    /// The sender does not call this during recovery, because `on_loss` has already handled that loss. Sets `ssthresh`.
+    /// The sender then sets `cwnd` to one segment.
     fn on_timeout(&mut self, window: &mut Window, congested: &Congested);
-    /// Handles an ACK with ECN-Echo outside recovery. The sender calls this at most once per window, after `on_ack`. By
-    /// default a mark counts as a loss (RFC 3168, 6.1.2).
+    /// Handles an ACK with ECN-Echo outside recovery. The sender calls this at most once per window, after `on_ack`.
+    /// By default a mark counts as a loss (RFC 3168, 6.1.2).
     fn on_mark(&mut self, window: &mut Window, congested: &Congested) {
         self.on_loss(window, congested);
     }
-    /// Records that data up to the offset `end` leaves. `again` is true if the segment repeats bytes. Only controllers
-    /// that time every segment use this call.
+    /// Records that data up to the offset `end` leaves. `again` is true if the segment repeats bytes.
+    /// Only controllers that time every segment use this call.
     fn on_sent(&mut self, _now: Time, _end: u64, _again: bool) {}
     /// Returns the use of ECN.
     fn ecn_use(&self) -> EcnUse {

@@ -5,8 +5,8 @@
 //! - A spurious reduction of the window is not undone (4.9).
 //! - If the window is not the limit for some time, the epoch ends, and the next epoch starts with the current window.
 //!   The RFC (5.8) only requires that such a time does not count.
-//! - After a timeout the window grows towards the old `w_max`. The RFC (4.8) starts with K = 0 and the
-//!   current window instead.
+//! - After a timeout the window grows towards the old `w_max`.
+//!   The RFC (4.8) starts with K = 0 and the current window instead.
 
 use super::control::{Ack, Congested, CongestionControl, Window};
 use tailcut_units::Time;
@@ -29,8 +29,8 @@ pub struct Cubic {
     cwnd_prior: f64,
     /// Fraction of a byte by which the exact window exceeds the integer window.
     fraction: f64,
-    /// Fraction of the window that remained after the last congestion: [`BETA`], unless another controller passes
-    /// another fraction to `on_congestion`.
+    /// Fraction of the window that remained after the last congestion.
+    /// The fraction is [`BETA`], unless another controller passes another fraction to `on_congestion`.
     kept: f64,
     /// Start of the current stage of congestion avoidance; `Time::MAX` outside such a stage.
     epoch: Time,
@@ -68,9 +68,9 @@ impl Cubic {
         }
     }
 
-    /// Returns C, scaled by the last reduction: a larger reduction gives faster growth. So the average window at a
-    /// given loss rate hardly depends on the size of reductions (equation 6 of RFC 9438, with its `C (3 + BETA) / (1 -
-    /// BETA)`).
+    /// Returns C, scaled by the last reduction: a larger reduction gives faster growth.
+    /// So the average window at a given loss rate hardly depends on the size of reductions.
+    /// Equation 6 of RFC 9438 contains the term `C (3 + BETA) / (1 - BETA)`.
     fn growth(&self) -> f64 {
         C * ((1.0 - self.kept) / (1.0 - BETA))
     }
@@ -84,8 +84,8 @@ impl Cubic {
     /// Updates `ssthresh` and the state that every congestion event changes (4.6 and 4.7).
     fn back_off(&mut self, window: &mut Window, congested: &Congested, kept: f64) {
         let cwnd = window.cwnd as f64 / congested.mss as f64;
-        // Fast convergence (4.7): a flow that backs off before it reaches its old maximum probably has a new
-        // competitor. So its new maximum is lower than its current window.
+        // Fast convergence (4.7): a flow that backs off below its old maximum probably has a new competitor.
+        // So the flow's new maximum is lower than its current window.
         self.w_max = if cwnd < self.w_max {
             cwnd * (1.0 + kept) / 2.0
         } else {
@@ -136,19 +136,19 @@ impl CongestionControl for Cubic {
         };
         self.w_est += reno * acked / cwnd;
         let grown = if self.w_cubic(seconds) < self.w_est {
-            // Reno-friendly region (4.3): here the cubic function would give a smaller window than Reno. The window
-            // never shrinks on an ACK.
+            // Reno-friendly region (4.3): here the cubic function would give a smaller window than Reno.
+            // The window never shrinks on an ACK.
             self.w_est.max(cwnd)
         } else {
-            // The target is the window one round trip later (4.4). It is at most 1.5 windows, so that a window grows no
-            // faster than in slow start.
+            // The target is the window one round trip later (4.4).
+            // The target is at most 1.5 windows, so that a window grows no faster than in slow start.
             let target = self.w_cubic(seconds + ack.srtt.as_secs_f64());
             cwnd + (target.clamp(cwnd, 1.5 * cwnd) - cwnd) / cwnd * acked
         };
         let bytes = grown * mss;
         window.cwnd = bytes as u64;
-        // `cwnd` is an integer. A large window grows by less than a byte per ACK, so the fraction of a byte must be
-        // kept.
+        // `cwnd` is an integer.
+        // A large window grows by less than a byte per ACK, so the fraction of a byte must be kept.
         self.fraction = bytes - window.cwnd as f64;
     }
 

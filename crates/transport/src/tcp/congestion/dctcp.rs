@@ -22,8 +22,7 @@ impl Dctcp {
     /// First estimate (RFC 8257, 4.2). With 1.0 the first mark halves the window.
     pub const FIRST_ALPHA: f64 = 1.0;
 
-    /// Creates the state of a new connection. `gain` is g, in (0, 1]; `alpha` is the first estimate, in [0,
-    /// 1].
+    /// Creates the state of a new connection. `gain` is g, in (0, 1]; `alpha` is the first estimate, in [0, 1].
     pub const fn new(gain: f64, alpha: f64) -> Self {
         Self {
             growth: NewReno::new(),
@@ -42,8 +41,7 @@ impl Dctcp {
 }
 
 impl CongestionControl for Dctcp {
-    /// Counts acknowledged and marked bytes, and updates the estimate once per window (RFC 8257, 3.3, steps 1
-    /// to 9).
+    /// Counts acknowledged and marked bytes, and updates the estimate once per window (RFC 8257, 3.3, steps 1 to 9).
     #[inline]
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         self.acked += ack.acked;
@@ -57,8 +55,8 @@ impl CongestionControl for Dctcp {
             self.acked = 0;
             self.marked = 0;
         }
-        // The estimate is updated first. If this ACK ends a window and has a mark, `on_mark` is called next and uses
-        // the new estimate.
+        // The estimate is updated first.
+        // If this ACK ends a window and has a mark, `on_mark` is called next and uses the new estimate.
         self.growth.on_ack(window, ack);
     }
 

@@ -1,9 +1,9 @@
-//! HighSpeed TCP (RFC 3649). Above a window of 38 segments, the window grows by more than one segment per round trip,
-//! and a loss reduces it by less than half. So a flow can fill long paths with high rates at realistic loss rates.
+//! HighSpeed TCP (RFC 3649). Above a window of 38 segments, the window grows by more than one segment per round trip.
+//! A loss reduces it by less than half. So a flow can fill long paths with high rates at realistic loss rates.
 //!
 //! Deviations:
-//! - The code computes the functions a(w) and b(w) of section 5. RFC 3649, appendix B, and Linux use a table of
-//!   integers.
+//! - The code computes the functions a(w) and b(w) of section 5.
+//!   RFC 3649, appendix B, and Linux use a table of integers.
 //! - A timeout halves the window (RFC 5681). Linux also uses b(w) after a timeout.
 //! - The optional changes to slow start (section 9, RFC 3742) are not implemented.
 

@@ -1,28 +1,32 @@
-//! HyStart over CUBIC: Ha and Rhee, "Taming the Elephants: New TCP Slow Start", Computer Networks 55 (2011). Two
-//! versions of Linux (`net/ipv4/tcp_cubic.c`) are implemented. In 2.6.29 to 2.6.38 the clock counts jiffies. Since 5.6
-//! it counts microseconds.
+//! HyStart over CUBIC: Ha and Rhee, "Taming the Elephants: New TCP Slow Start", Computer Networks 55 (2011).
+//! Two versions of Linux (`net/ipv4/tcp_cubic.c`) are implemented. In 2.6.29 to 2.6.38 the clock counts jiffies.
+//! Since 5.6 it counts microseconds.
 //!
-//! HyStart ends slow start before a loss. It is active while the window is at least 16 segments, and ends
-//! slow start in two cases. First, the ACKs of a round arrive as a train for at least half of the minimum
-//! round-trip time. Second, the minimum of the first eight round trips of a round exceeds the overall minimum
-//! by more than a sixteenth, at least 2 and at most 16 ticks.
+//! HyStart ends slow start before a loss.
+//! HyStart is active while the window is at least 16 segments, and ends slow start in two cases.
+//! First, the ACKs of a round arrive as a train for at least half of the minimum round-trip time.
+//! Second, the minimum of the first eight round trips of a round exceeds the overall minimum by more than a margin.
+//! The margin is a sixteenth of the overall minimum, at least 2 and at most 16 ticks.
 //!
-//! With the clock in microseconds, the train must last longer than half of a sum. The sum is the minimum round-trip
-//! time plus the time in which the sender sends 256 KB (at most 1 ms), because ACKs of large segments arrive in bursts.
-//! The margin of the round trips is an eighth of the minimum, at least 4 ms and at most 16 ms. So the second case ends
-//! slow start only if the round trip grows by more than 4 ms.
+//! With the clock in microseconds, the train must last longer than half of a sum.
+//! The sum is the minimum round-trip time plus the time in which the sender sends 256 KB (at most 1 ms).
+//! The sum contains this time, because ACKs of large segments arrive in bursts.
+//! The margin of the round trips is an eighth of the minimum, at least 4 ms and at most 16 ms.
+//! So the second case ends slow start only if the round trip grows by more than 4 ms.
 //!
-//! A coarse clock counts ticks. A round-trip time is the number of ticks that have begun in it, at least one. If round
-//! trips are shorter than a tick, half of the minimum is zero ticks. Then the first ACK of any window of at least 16
-//! segments ends slow start.
+//! A coarse clock counts ticks. A round-trip time is the number of ticks that have begun in it, at least one.
+//! If round trips are shorter than a tick, half of the minimum is zero ticks.
+//! Then the first ACK of any window of at least 16 segments ends slow start.
 //!
 //! Deviations
-//! - Linux 2.6.39 to 5.5 use milliseconds, with an eighth of a millisecond for round trips. They require more than half
-//!   of the round trip, and a margin of 4 to 16 ms. The nearest setting here is a clock of 1 ms.
-//! - The rate at which the sender sends is twice the window in a round trip, as in Linux while the window is below half
-//!   of `ssthresh`.
-//! - As in Linux, HyStart starts again after a timeout. Linux ignores samples within a second after the start of an
-//!   epoch of CUBIC. This implementation ignores samples within a second after a loss.
+//! - Linux 2.6.39 to 5.5 use milliseconds, with an eighth of a millisecond for round trips.
+//!   These versions require more than half of the round trip, and a margin of 4 to 16 ms.
+//!   The nearest setting here is a clock of 1 ms.
+//! - The rate at which the sender sends is twice the window in a round trip.
+//!   This is as in Linux while the window is below half of `ssthresh`.
+//! - As in Linux, HyStart starts again after a timeout.
+//!   Linux ignores samples within a second after the start of an epoch of CUBIC.
+//!   This implementation ignores samples within a second after a loss.
 
 use super::control::{Ack, Congested, CongestionControl, Window};
 use super::cubic::Cubic;
@@ -181,8 +185,7 @@ impl HyStart {
     }
 }
 
-/// Returns the time in which the sender sends four large segments, in microseconds, at most 1,000
-/// (`hystart_ack_delay`).
+/// Returns the time for sending four large segments, in microseconds, at most 1,000 (`hystart_ack_delay`).
 fn large_sends(window: &Window, ack: &Ack) -> u64 {
     let srtt = ack.srtt.as_ps() / 1_000_000;
     let bytes = 2 * window.cwnd.max(ack.mss);

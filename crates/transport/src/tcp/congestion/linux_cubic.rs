@@ -1,6 +1,7 @@
-//! CUBIC in whole segments, with the integer arithmetic of Linux 6.18 (`net/ipv4/tcp_cubic.c`). [`Cubic`](super::Cubic)
-//! computes with real numbers, as RFC 9438 does. The difference matters for windows of a few segments: Linux rounds the
-//! distance to the last maximum down, so a window of 7 segments grows to 8 in the first round trip after a loss.
+//! CUBIC in whole segments, with the integer arithmetic of Linux 6.18 (`net/ipv4/tcp_cubic.c`).
+//! [`Cubic`](super::Cubic) computes with real numbers, as RFC 9438 does.
+//! The difference matters for windows of a few segments. Linux rounds the distance to the last maximum down.
+//! So a window of 7 segments grows to 8 in the first round trip after a loss.
 //!
 //! Deviation: the cube root is exact. Linux approximates it within 0.2 %.
 
@@ -14,8 +15,7 @@ const BETA_SCALE: u64 = 1_024;
 const C_SCALED: u64 = 410;
 /// Number of CUBIC's time units per second (`1 << BICTCP_HZ`).
 const UNITS: u64 = 1_024;
-/// Growth of a Reno flow with this `BETA`: its window grows by one segment after ACKs for this number of eighths of a
-/// window (15).
+/// Eighths of a window that must be acknowledged before a Reno flow with this `BETA` grows by one segment (15).
 const FRIENDLY_EIGHTHS: u64 = 8 * (BETA_SCALE + BETA) / 3 / (BETA_SCALE - BETA);
 
 /// State of CUBIC for one connection. Windows are in segments.
@@ -197,8 +197,8 @@ impl CongestionControl for LinuxCubic {
         window.cwnd += self.credit(segments) * ack.mss;
     }
 
-    /// Shifts the epoch by the time in which nothing was in flight (`CA_EVENT_TX_START`), so that the window does not
-    /// grow for this time.
+    /// Shifts the epoch by the time in which nothing was in flight (`CA_EVENT_TX_START`).
+    /// So the window does not grow for this time.
     fn on_sent(&mut self, now: Time, end: u64, _again: bool) {
         if self.una >= self.high
             && let Some(epoch) = self.epoch

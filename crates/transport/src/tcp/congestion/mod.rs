@@ -1,7 +1,8 @@
 //! Congestion control: the trait of a controller, the standard controllers, and the enum that holds one.
 //!
-//! A controller decides by how much the window grows and shrinks. The sender decides *when* there was a loss and which
-//! segments leave during recovery (RFC 6582, RFC 6675). The rules of the sender are the same for all controllers.
+//! A controller decides by how much the window grows and shrinks.
+//! The sender decides *when* there was a loss and which segments leave during recovery (RFC 6582, RFC 6675).
+//! The rules of the sender are the same for all controllers.
 
 mod control;
 mod cubic;

@@ -1,7 +1,7 @@
 //! NewReno: the window of RFC 5681 with slow start, congestion avoidance, and halving after a loss.
 //!
-//! Deviation: the window grows by acknowledged bytes, not by ACKs (RFC 3465 with L = 2 segments), so that
-//! delayed ACKs do not slow the growth.
+//! Deviation: the window grows by acknowledged bytes, not by ACKs (RFC 3465 with L = 2 segments).
+//! So delayed ACKs do not slow the growth.
 
 use super::control::{Ack, Congested, CongestionControl, Window};
 
@@ -19,8 +19,7 @@ impl NewReno {
     }
 }
 
-/// Returns the new `ssthresh` in bytes: half of the bytes in flight, at least two segments (RFC 5681,
-/// equation 4).
+/// Returns the new `ssthresh` in bytes: half of the bytes in flight, at least two segments (RFC 5681, equation 4).
 fn half(congested: &Congested) -> u64 {
     (congested.in_flight / 2).max(2 * congested.mss)
 }
@@ -38,8 +37,8 @@ impl CongestionControl for NewReno {
                 return;
             }
         }
-        // Byte counting (RFC 3465, 2.1): one segment per window of acknowledged bytes. RFC 5681 adds a
-        // fraction of a segment per ACK instead, so a receiver that delays ACKs would halve the growth.
+        // Byte counting (RFC 3465, 2.1): one segment per window of acknowledged bytes.
+        // RFC 5681 adds a fraction of a segment per ACK instead, so a receiver that delays ACKs would halve the growth.
         self.credit += acked;
         if self.credit >= window.cwnd {
             // The remaining bytes count towards the next segment, so that no bytes of large ACKs are lost.
@@ -49,16 +48,15 @@ impl CongestionControl for NewReno {
     }
 
     fn on_loss(&mut self, window: &mut Window, congested: &Congested) {
-        // A loss and a timeout set the same `ssthresh` (RFC 5681, 3.1 and 3.2). They differ only in `cwnd`: a
-        // loss continues at `ssthresh`, and after a timeout the sender itself sets `cwnd` to one segment.
+        // A loss and a timeout set the same `ssthresh` (RFC 5681, 3.1 and 3.2). They differ only in `cwnd`.
+        // A loss continues at `ssthresh`. After a timeout the sender itself sets `cwnd` to one segment.
         self.on_timeout(window, congested);
         window.cwnd = window.ssthresh;
     }
 
     fn on_timeout(&mut self, window: &mut Window, congested: &Congested) {
         window.ssthresh = half(congested);
-        // The next growth needs a full window of new ACKs. Bytes acknowledged under the old window do not
-        // count.
+        // The next growth needs a full window of new ACKs. Bytes acknowledged under the old window do not count.
         self.credit = 0;
     }
 }

@@ -1,7 +1,7 @@
 //! Segments that a connection sends: data, ACKs, SYNs and resets.
 //!
-//! Without `control_ect` only data is ECN-capable, also under DCTCP (RFC 3168, 6.1.1 and 6.1.4). Resets are never
-//! ECN-capable.
+//! Without `control_ect` only data is ECN-capable, also under DCTCP (RFC 3168, 6.1.1 and 6.1.4).
+//! Resets are never ECN-capable.
 
 use super::{Connection, Negotiated, Role, State};
 use crate::tcp::config::TcpConfig;
@@ -11,8 +11,9 @@ use crate::{Condition, Ecn, Header, Segment};
 use tailcut_units::Time;
 
 impl Connection {
-    /// Returns the next segment to send, if any. The caller first updates the connection and then calls
-    /// [`build`](Self::build), so that the segment is written once, directly to its destination.
+    /// Returns the next segment to send, if any.
+    /// The caller first updates the connection and then calls [`build`](Self::build).
+    /// So the segment is written once, directly to its destination.
     #[inline]
     pub(crate) fn transmit(&mut self, now: Time, config: &TcpConfig) -> Option<Outgoing> {
         if self.state == State::Established {
@@ -38,8 +39,9 @@ impl Connection {
         if plan.fin {
             outgoing.flags = outgoing.flags.with(TcpFlags::FIN);
         }
-        // RFC 3168, 6.1.5: retransmissions are not ECN-capable. But switches for DCTCP may drop segments that are not
-        // ECN-capable, so all data of DCTCP is ECN-capable (as in Linux).
+        // RFC 3168, 6.1.5: retransmissions are not ECN-capable.
+        // But switches for DCTCP may drop segments that are not ECN-capable.
+        // So all data of DCTCP is ECN-capable (as in Linux).
         let capable = match self.ecn {
             Negotiated::NoEcn => false,
             Negotiated::Classic => !again,

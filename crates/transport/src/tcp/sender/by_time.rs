@@ -1,14 +1,13 @@
-//! Loss recovery of Linux: RACK and TLP (RFC 8985), proportional rate reduction (RFC 6937), F-RTO (RFC 5682, with
-//! SACK). Needless reductions are undone by DSACK (RFC 3708) and by time stamps (RFC 3522). The steps have the order of
-//! `tcp_ack` and `tcp_fastretrans_alert` of Linux 6.18.
+//! Loss recovery of Linux: RACK and TLP (RFC 8985), rate reduction (RFC 6937), and F-RTO with SACK (RFC 5682).
+//! Needless reductions are undone by DSACK (RFC 3708) and by time stamps (RFC 3522).
+//! The steps have the order of `tcp_ack` and `tcp_fastretrans_alert` of Linux 6.18.
 //!
 //! Deviations
 //! - All counters are in bytes, where Linux counts segments. The difference is less than one segment.
-//! - Without losses, SACK blocks and marks, the sender takes one sample per round trip, as RFC 6298 demands. Linux
-//!   takes a sample from each ACK.
+//! - Without losses, SACK blocks and marks, the sender takes one sample per round trip, as RFC 6298 demands.
+//!   Linux takes a sample from each ACK.
 //! - The variation of the round-trip time is computed as in RFC 6298. Linux uses the largest variation of a round trip.
-//! - The sender does not check for reneging (RFC 2018, 8), because receivers here never discard data that they have
-//!   reported.
+//! - The sender does not check for reneging (RFC 2018, 8). Receivers here never discard data that they have reported.
 
 mod arrivals;
 mod losses;
@@ -185,8 +184,7 @@ impl Sender {
         sent.at = now;
         sent.set(Mark::EVER_RESENT);
         if core::mem::take(&mut episode.probe.due) {
-            // A probe does not count as the retransmission of a lost segment, because its original may be in the
-            // network.
+            // A probe does not count as the retransmission of a lost segment. Its original may be in the network.
             return;
         }
         sent.set(Mark::RESENT);
@@ -257,8 +255,8 @@ impl Sender {
         flight.probe_timeout = self.rtt.probe_timeout(config);
     }
 
-    /// Passes an ACK to the controller. The ACK reports `arrived` new bytes. `before` was the first unacknowledged
-    /// offset.
+    /// Passes an ACK to the controller. The ACK reports `arrived` new bytes.
+    /// `before` was the first unacknowledged offset.
     #[inline]
     fn grow_by_time(
         &mut self,
@@ -290,8 +288,8 @@ impl Sender {
         self.clamp_window(config);
     }
 
-    /// Handles an ACK that reports a SACK block or a mark, or that arrives while the connection has state of loss
-    /// recovery.
+    /// Handles an ACK that reports a SACK block or a mark.
+    /// Also handles all ACKs while the connection has state of loss recovery.
     #[cold]
     fn on_unusual_ack(&mut self, input: &AckInput, flight: &mut Flight, config: &TcpConfig) {
         let mut episode = self.take_episode(flight, config);

@@ -1,6 +1,6 @@
-//! State of loss recovery of one connection. It contains those counters of Linux's `tcp_sock` that only a connection
-//! with losses needs. The sources are RFC 8985 (RACK and TLP), RFC 6937 (PRR), RFC 5682 (F-RTO) and RFC 3708 (undo by
-//! DSACK).
+//! State of loss recovery of one connection.
+//! The state contains those counters of Linux's `tcp_sock` that only a connection with losses needs.
+//! The sources are RFC 8985 (RACK and TLP), RFC 6937 (PRR), RFC 5682 (F-RTO) and RFC 3708 (undo by DSACK).
 
 use super::flight::{Mark, Sent};
 use crate::tcp::Stamp;
@@ -59,7 +59,7 @@ pub(super) struct Counts {
 /// State of RACK (RFC 8985, 6).
 #[derive(Debug)]
 pub(super) struct Rack {
-    /// Of all segments that have arrived, the one that was sent last: its send time and its end (6.2, step 2).
+    /// Send time and end of the arrived segment that was sent last (6.2, step 2).
     pub(super) newest: (Time, u64),
     /// Round-trip time of the segment in `newest`.
     pub(super) newest_rtt: Duration,
@@ -154,11 +154,10 @@ impl Episode {
         matches!(self.phase, Phase::Reduced | Phase::Recovery)
     }
 
-    /// Returns the time by which a segment may arrive late without counting as lost (RFC 8985, 6.2, step 4). `least` is
-    /// the minimum round-trip time, and `smoothed` is the smoothed round-trip time.
+    /// Returns the time by which a segment may arrive late without counting as lost (RFC 8985, 6.2, step 4).
+    /// `least` is the minimum round-trip time, and `smoothed` is the smoothed round-trip time.
     pub(super) fn reordering_window(&self, least: Duration, smoothed: Duration) -> Duration {
-        // If the network has not reordered packets so far, enough reports above a hole show a loss, as three duplicate
-        // ACKs do.
+        // Without reordering so far, enough reports above a hole show a loss, as three duplicate ACKs do.
         let enough = self.counts.sacked_segments >= u32::from(self.rack.reordering);
         if !self.rack.reordering_seen && (self.phase >= Phase::Recovery || enough) {
             return Duration::ZERO;
@@ -177,8 +176,8 @@ impl Episode {
         least: Duration,
     ) {
         let rtt = now.since(at);
-        // The answer to the first transmission may arrive just after the second transmission. An answer to the second
-        // cannot arrive before the minimum round-trip time has passed.
+        // The answer to the first transmission may arrive just after the second transmission.
+        // An answer to the second cannot arrive before the minimum round-trip time has passed.
         if repeated && rtt < least {
             return;
         }
@@ -244,14 +243,15 @@ impl Episode {
         self.undo.from.is_some() && self.undo.resent == Some(0)
     }
 
-    /// Returns whether the reduction was needless. Either DSACKs show it, or the ACK answers a segment that left before
-    /// the first retransmission (`tcp_may_undo`).
+    /// Returns whether the reduction was needless.
+    /// Either DSACKs show it, or the ACK answers a segment that left before the first retransmission (`tcp_may_undo`).
     pub(super) fn may_undo(&self, answers_original: bool) -> bool {
         self.all_repeated() || self.undo.from.is_some() && answers_original
     }
 
-    /// Returns the number of bytes that may leave now, by proportional rate reduction (RFC 6937, with its reduction
-    /// bound PRR-SSRB). `arrived` is the number of bytes that the ACK reports as arrived.
+    /// Returns the number of bytes that may leave now, by proportional rate reduction.
+    /// The rule is RFC 6937 with its reduction bound PRR-SSRB.
+    /// `arrived` is the number of bytes that the ACK reports as arrived.
     pub(super) fn allowance(
         &mut self,
         arrived: u64,

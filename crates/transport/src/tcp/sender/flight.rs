@@ -1,8 +1,8 @@
-//! Segments that were sent and not acknowledged, with the time of the last transmission of each (the retransmission
-//! queue of Linux). RACK (RFC 8985) uses these times to decide which segments are lost.
+//! Segments that were sent and not acknowledged, with the time of the last transmission of each.
+//! Linux calls this list the retransmission queue. RACK (RFC 8985) uses these times to decide which segments are lost.
 //!
-//! Deviation: a SACK block that covers only a part of a segment does not report the segment. Receivers here report
-//! whole segments.
+//! Deviation: a SACK block that covers only a part of a segment does not report the segment.
+//! Receivers here report whole segments.
 
 use super::episode::{Episode, Phase};
 use crate::tcp::congestion::Window;
@@ -28,8 +28,8 @@ impl Mark {
 /// Segment that was sent. It starts at the end of the segment before it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sent {
-    /// One past the last offset, below 2^60, and the flags in the bits above. A FIN has one offset. One word for both
-    /// keeps a segment at 16 bytes, because large simulations have millions of segments in flight.
+    /// One past the last offset, below 2^60, and the flags in the bits above. A FIN has one offset.
+    /// One word for both keeps a segment at 16 bytes, because large simulations have millions of segments in flight.
     end_and_marks: u64,
     /// Time at which the segment was sent last.
     pub(super) at: Time,
@@ -109,8 +109,8 @@ pub(super) struct Flight {
     pub(super) acknowledged: u64,
     /// Kind of the timer that expires at `rto_deadline` of the sender.
     pub(super) timer: Timer,
-    /// Time from an ACK to the probe while more than one segment is in flight. The value is cached because almost every
-    /// ACK needs it.
+    /// Time from an ACK to the probe while more than one segment is in flight.
+    /// The value is cached because almost every ACK needs it.
     pub(super) probe_timeout: Duration,
     /// Least round-trip time so far; `Duration::MAX` before the first sample.
     pub(super) least_rtt: Duration,
@@ -145,10 +145,11 @@ impl Flight {
         }
     }
 
-    /// Returns whether the next new segment sets the timer. It does so if nothing is in flight. It also does so if one
-    /// segment is in flight and the probe timer runs, because that timer includes the delay of an ACK. With more
-    /// segments in flight a transmission only moves the probe to a later time. `on_other_timer` computes this time when
-    /// the timer expires.
+    /// Returns whether the next new segment sets the timer. A segment sets the timer if nothing is in flight.
+    /// A segment also sets the timer if one segment is in flight and the probe timer runs.
+    /// That timer includes the delay of an ACK.
+    /// With more segments in flight a transmission only moves the probe to a later time.
+    /// `on_other_timer` computes this time when the timer expires.
     #[inline]
     pub(super) fn sets_timer_next(&self) -> bool {
         match self.segments.len() {
@@ -158,8 +159,8 @@ impl Flight {
         }
     }
 
-    /// Removes the segments that `ack` acknowledges, if loss recovery has no state to update. Returns the end of the
-    /// last acknowledged segment, before and after the call.
+    /// Removes the segments that `ack` acknowledges, if loss recovery has no state to update.
+    /// Returns the end of the last acknowledged segment, before and after the call.
     #[inline]
     pub(super) fn acknowledge(&mut self, ack: u64) -> (u64, u64) {
         let before = self.acknowledged;

@@ -1,5 +1,5 @@
-//! Fast retransmit and fast recovery, for losses that duplicate ACKs and SACK blocks show. The sources are RFC 5681
-//! (3.2), RFC 6582, RFC 6675 and RFC 3042.
+//! Fast retransmit and fast recovery, for losses that duplicate ACKs and SACK blocks show.
+//! The sources are RFC 5681 (3.2), RFC 6582, RFC 6675 and RFC 3042.
 
 use super::{AckInput, Sender};
 use crate::tcp::config::TcpConfig;
@@ -7,8 +7,8 @@ use crate::tcp::congestion::{CongestionControl, EcnUse};
 use tailcut_units::Time;
 
 impl Sender {
-    /// Handles an ACK during recovery (RFC 6582, 3.2, steps 3 to 5, or RFC 6675). Returns whether the timer must
-    /// restart.
+    /// Handles an ACK during recovery (RFC 6582, 3.2, steps 3 to 5, or RFC 6675).
+    /// Returns whether the timer must restart.
     #[cold]
     pub(super) fn on_ack_in_recovery(&mut self, acked: u64, config: &TcpConfig) -> bool {
         let mss = u64::from(config.mss);
@@ -17,8 +17,9 @@ impl Sender {
             self.resend_first = false;
             self.duplicate_acks = 0;
             self.limited_bytes = 0;
-            // RFC 6582, 3.2, step 3, option 1: after a full ACK little may be in flight, and a window of `ssthresh`
-            // would release a burst. With SACK, `pipe` has kept the bytes in flight near `ssthresh`.
+            // RFC 6582, 3.2, step 3, option 1: after a full ACK little may be in flight.
+            // A window of `ssthresh` would then release a burst.
+            // With SACK, `pipe` has kept the bytes in flight near `ssthresh`.
             self.window.cwnd = if config.sack {
                 self.window.ssthresh
             } else {
@@ -31,8 +32,8 @@ impl Sender {
         if config.sack {
             return true;
         }
-        // This is a partial ACK, so the next segment is lost too. The window shrinks by the acknowledged bytes, and
-        // grows by one segment for the retransmission (RFC 6582, 3.2, step 3).
+        // This is a partial ACK, so the next segment is lost too. The window shrinks by the acknowledged bytes.
+        // Then the window grows by one segment for the retransmission (RFC 6582, 3.2, step 3).
         self.resend_first = true;
         self.window.cwnd = self.window.cwnd.saturating_sub(acked);
         if acked >= mss {
@@ -47,8 +48,8 @@ impl Sender {
         // Limited transmit decides which segments leave now. The rest of a burst must fit into the window again.
         self.burst_left = 0;
         if self.recovering {
-            // Each duplicate ACK shows that a segment has left the network (RFC 5681, 3.2, step 4). With SACK, `pipe`
-            // already includes this.
+            // Each duplicate ACK shows that a segment has left the network (RFC 5681, 3.2, step 4).
+            // With SACK, `pipe` already includes this.
             if !config.sack {
                 self.window.cwnd += u64::from(config.mss);
             }
@@ -62,17 +63,18 @@ impl Sender {
         if self.duplicate_acks < threshold && !reported_lost {
             return;
         }
-        // After a timeout, duplicate ACKs for segments that were sent again show no new loss. An ACK of exactly
-        // `recover` may still be such an ACK, unless SACK blocks show otherwise (RFC 6582, 3.2; RFC 6675, 5). Before
-        // the first loss `recover` is 0, and `una` may be 0 too.
+        // After a timeout, duplicate ACKs for segments that were sent again show no new loss.
+        // An ACK of `recover` may be one of them, unless SACK blocks show otherwise (RFC 6582, 3.2; RFC 6675, 5).
+        // Before the first loss `recover` is 0, and `una` may be 0 too.
         let past = self.una > self.recover || (config.sack && self.una == self.recover);
         if past || self.recover == 0 {
             self.start_recovery(now, config);
         }
     }
 
-    /// Returns whether a mark has already reduced the window that contained the first unacknowledged segment. A window
-    /// is reduced once (RFC 3168, 6.1.2). DCTCP is an exception: a mark may reduce its window by less than a loss.
+    /// Returns whether a mark has already reduced the window that contained the first unacknowledged segment.
+    /// A window is reduced once (RFC 3168, 6.1.2).
+    /// DCTCP is an exception: a mark may reduce its window by less than a loss.
     pub(super) fn mark_has_reduced(&self) -> bool {
         self.una < self.mark_answered && self.controller.ecn_use() == EcnUse::Classic
     }
@@ -112,7 +114,7 @@ impl Sender {
 
     /// Reads the SACK blocks of an ACK. Returns whether they report new bytes.
     pub(super) fn on_blocks(&mut self, input: &AckInput, config: &TcpConfig) -> bool {
-        // A newer ACK overtook an ACK below `una`. Its blocks still report what arrived (RFC 6675, 2: "any ACK").
+        // An ACK below `una` arrives after a newer ACK. Its blocks still report arrived data (RFC 6675, 2: "any ACK").
         let reports = input.blocks[0].end > 0;
         if !reports && self.scoreboard.is_none() {
             return false;

@@ -42,9 +42,11 @@ impl Sender {
         }
     }
 
-    /// Returns the congestion event for the controller. `in_flight` is the FlightSize of RFC 5681, limited to the
-    /// window. Without this limit a loss could raise the window: bytes that SACK blocks report still count as sent and
-    /// not acknowledged, and a recovery ends with more bytes in flight than the window.
+    /// Returns the congestion event for the controller.
+    /// `in_flight` is the FlightSize of RFC 5681, limited to the window.
+    /// Without this limit a loss could raise the window.
+    /// Bytes that SACK blocks report still count as sent and not acknowledged.
+    /// A recovery also ends with more bytes in flight than the window.
     pub(super) fn congested(&self, now: Time, config: &TcpConfig) -> Congested {
         let flight = (self.nxt - self.una).saturating_sub(u64::from(self.limited_bytes));
         let flight = if config.reduces_window {
@@ -62,15 +64,16 @@ impl Sender {
     /// Makes the first unacknowledged segment the next to send after a timeout, and reduces the window.
     pub(super) fn go_back(&mut self, now: Time, config: &TcpConfig) {
         if self.recovering {
-            // The recovery has already reduced `ssthresh` for this loss. The bytes in flight also include segments that
-            // duplicate ACKs released, so they do not measure the network. But they are an upper bound (RFC 5681, 3.1).
+            // The recovery has already reduced `ssthresh` for this loss.
+            // Duplicate ACKs have released segments, which also count as bytes in flight.
+            // So the bytes in flight do not measure the network. But they are an upper bound (RFC 5681, 3.1).
             let flight = self.nxt - self.una;
             let most = (flight / 2).max(2 * u64::from(config.mss));
             self.window.ssthresh = self.window.ssthresh.min(most);
         } else if self.timeouts_in_row == 1 && !self.mark_has_reduced() {
             let congested = self.congested(now, config);
-            // Only the first timeout in a row sets `ssthresh`. Further timeouts of the same segment do not change it
-            // (RFC 5681, 3.1).
+            // Only the first timeout in a row sets `ssthresh`.
+            // Further timeouts of the same segment do not change it (RFC 5681, 3.1).
             self.controller.on_timeout(&mut self.window, &congested);
         }
         // RFC 5681, 3.1: the loss window is one segment, for any initial window.

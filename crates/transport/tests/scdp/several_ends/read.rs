@@ -15,7 +15,7 @@ fn a_read_from_three_senders_takes_disjoint_symbols_in_one_senders_time() {
         sent += of_sender.len();
         all.extend(of_sender);
     }
-    assert_eq!(all.len(), sent, "the same symbol of two senders");
+    assert_eq!(all.len(), sent, "two senders sent the same symbol");
     // Three windows exceed the receiver's need, and each block may need two more symbols.
     assert!((686..686 + 7 * 2 + 24).contains(&sent), "{sent}");
     let end = hub.completed(0, 0).expect("all of it");
@@ -30,8 +30,8 @@ fn a_sender_that_never_speaks_or_dies_midway_does_not_stall_a_read() {
         read(&mut hub, OBJECT);
         hub.run_until(Time::from_ns(100_000_000));
         let end = hub.completed(0, 0).expect("the other hosts have all data");
-        // The other senders replace the missing symbols of a failed sender. No symbols are missing if a sender never
-        // sent.
+        // The other senders replace the missing symbols of a failed sender.
+        // No symbols are missing if a sender never sent.
         assert!(end < Time::from_ns(2_500_000), "dies at {dies_at}: {end:?}");
         assert!(
             receipt(&hub, 0).decoded > 0,
@@ -40,8 +40,8 @@ fn a_sender_that_never_speaks_or_dies_midway_does_not_stall_a_read() {
     }
 }
 
-/// Time after which a silent peer counts as failed. With the defaults, the timeout is 20 ms, doubles up to 1 s, and
-/// expires 16 times.
+/// Time after which a silent peer counts as failed.
+/// With the defaults, the timeout is 20 ms, doubles up to 1 s, and expires 16 times.
 const PATIENCE: Time = Time::from_ns(11_260_000_000);
 
 #[test]
@@ -114,8 +114,8 @@ fn a_read_that_was_answered_is_not_given_up_when_the_wait_for_answers_would_end(
     );
 }
 
-/// Creates four hosts with links of 1 Gb/s. Decoding takes no time, so the duration of a read is the time for which the
-/// reader waits for symbols.
+/// Creates four hosts with links of 1 Gb/s.
+/// Decoding takes no time, so the duration of a read is the time for which the reader waits for symbols.
 fn gigabit() -> Hub<Host<ModelCodec>> {
     let config = ScdpConfig {
         pull_interval: Duration::from_ns(12_304),
@@ -178,7 +178,10 @@ fn a_sender_that_stalls_at_any_time_of_a_read_does_not_hold_it_up() {
         read(&mut hub, OBJECT);
         hub.run();
         let longer = longer_by(&hub, usual);
-        assert!(longer <= 6.0, "from {stalls_at} ns on: {longer} % longer");
+        assert!(
+            longer <= 6.0,
+            "stall at {stalls_at} ns: the read takes {longer} % longer"
+        );
     }
 }
 
@@ -188,8 +191,7 @@ fn single_symbols_and_pulls_that_are_lost_do_not_hold_a_read_up() {
     let mut seen = 0;
     let mut hub = gigabit().with_fault(move |_, _, segment| {
         seen += 1;
-        // The first segments from a sender and the last segments to it are excluded, because only a timeout repairs
-        // their loss.
+        // The first segments from a sender and the last segments to it are excluded. Only a timeout repairs their loss.
         let header = header(segment);
         if !header.syn && header.kind != ScdpKind::Done && seen % 97 == 0 {
             Fate::Drop
@@ -219,7 +221,7 @@ fn a_symbol_that_comes_twice_from_a_sender_counts_once() {
     let different = symbols(&hub, 1).len() + symbols(&hub, 2).len();
     assert!(
         different >= 90,
-        "{different} different symbols cannot be 90"
+        "{different} different symbols are too few for 90"
     );
     assert!(receipt(&hub, 0).in_vain >= 45, "{:?}", receipt(&hub, 0));
 }

@@ -16,8 +16,8 @@ pub struct Case {
     pub steps: Vec<Step>,
 }
 
-/// Settings of the TCP stack under test. The defaults are those values that Linux has, except for the segment size, the
-/// congestion control and the restart after idle times.
+/// Settings of the TCP stack under test. The defaults are as in Linux.
+/// Only the following defaults differ: the segment size, the congestion control and the restart after idle times.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// Bytes of a segment.

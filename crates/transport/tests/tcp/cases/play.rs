@@ -12,12 +12,12 @@ pub trait Machine {
     /// The stack does not support this input.
     fn apply(&mut self, input: &Input) -> Result<(), String>;
 
-    /// Returns the segments that left at once after an input or a timer. If answers need time, the machine may wait
-    /// while `are_all` returns `false`.
+    /// Returns the segments that left at once after an input or a timer.
+    /// If answers need time, the machine may wait while `are_all` returns `false`.
     fn answers(&mut self, are_all: &dyn Fn(&[Sent]) -> bool) -> Vec<Sent>;
 
-    /// Lets time pass from the start of the step up to `delay`, or up to the first segment that leaves. If a segment
-    /// left, returns the time that passed, and the next step starts.
+    /// Lets time pass from the start of the step up to `delay`, or up to the first segment that leaves.
+    /// If a segment left, returns the time that passed, and the next step starts.
     fn pass(&mut self, delay: Duration) -> Option<Duration>;
 
     /// Returns the state of the connection.
@@ -39,8 +39,7 @@ pub struct State {
     pub capable: Option<bool>,
 }
 
-/// Fraction by which a retransmission timeout may differ, because the kernel's timeout is rounded to the ticks of its
-/// clock.
+/// Fraction by which a retransmission timeout may differ. The kernel rounds its timeout to the ticks of its clock.
 const TIMEOUT_TOLERANCE: f64 = 0.06;
 
 /// Plays a case. Returns the differences, one per line of text.

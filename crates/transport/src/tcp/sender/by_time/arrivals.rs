@@ -1,5 +1,5 @@
-//! Segments that an ACK reports as arrived, by its SACK blocks and by its number (`tcp_sacktag_write_queue` and
-//! `tcp_clean_rtx_queue` of Linux).
+//! Segments that an ACK reports as arrived, by its SACK blocks and by its number.
+//! The functions of Linux are `tcp_sacktag_write_queue` and `tcp_clean_rtx_queue`.
 
 use super::{AckInput, Episode, Flight, Mark, News, Sender, Time, UNTIMED};
 use crate::tcp::SackBlock;
@@ -21,8 +21,8 @@ impl Sender {
             if end > self.high {
                 continue;
             }
-            // If the ACK number or the second block covers the first block, the first block reports data that arrived
-            // twice (RFC 2883, 4).
+            // The ACK number or the second block may cover the first block.
+            // The first block then reports data that arrived twice (RFC 2883, 4).
             let covered = |(from, to): (u64, u64)| from <= start && end <= to;
             let twice = place == 0 && (end <= input.ack || ranges[1].is_some_and(covered));
             if twice && !self.on_twice((start, end), news, episode, config) {
@@ -34,8 +34,8 @@ impl Sender {
         }
     }
 
-    /// Handles the report that the offsets from `start` to `end` arrived twice (`tcp_check_dsack`). Returns whether the
-    /// report is plausible.
+    /// Handles the report that the offsets from `start` to `end` arrived twice (`tcp_check_dsack`).
+    /// Returns whether the report is plausible.
     fn on_twice(
         &mut self,
         (start, end): (u64, u64),
@@ -45,8 +45,8 @@ impl Sender {
     ) -> bool {
         let segments = (end - start).div_ceil(u64::from(config.mss)) as u32;
         episode.undo.dsacked = episode.undo.dsacked.saturating_add(segments);
-        // The network may duplicate packets too. If there are more reports than retransmissions, they do not show that
-        // losses were spurious.
+        // The network may duplicate packets too.
+        // If there are more reports than retransmissions, they do not show that losses were spurious.
         if episode.undo.dsacked > self.retransmissions {
             return false;
         }
@@ -200,16 +200,16 @@ impl Sender {
         }
     }
 
-    /// Takes a sample of the round-trip time from segments that were sent once (Karn's algorithm), and decides whether
-    /// the timer restarts.
+    /// Takes a sample of the round-trip time from segments that were sent once (Karn's algorithm).
+    /// Decides whether the timer restarts.
     fn measure(&mut self, now: Time, news: &mut News, flight: &mut Flight, config: &TcpConfig) {
         let acked = news.first_acked.filter(|_| !news.resent);
         news.rtt = acked.or(news.first_sacked).map(|at| now.since(at));
         if let Some(rtt) = news.rtt {
             self.on_round_trip(rtt, flight, config);
         }
-        // A block for data that was sent after the first segment does not restart the timer. Otherwise the timer would
-        // never expire while blocks arrive.
+        // A block for data that was sent after the first segment does not restart the timer.
+        // Otherwise the timer would never expire while blocks arrive.
         let first = flight.segments.front();
         let older = |at: Time| first.is_some_and(|first| at < first.at);
         news.sets_timer = news.advances || news.first_sacked.is_some_and(older);
@@ -238,8 +238,8 @@ impl Sender {
     }
 }
 
-/// Returns the offsets of a SACK block of an ACK with the number `ack`. Returns `None` if the block is unused or
-/// impossible.
+/// Returns the offsets of a SACK block of an ACK with the number `ack`.
+/// Returns `None` if the block is unused or impossible.
 fn range_of(block: SackBlock, ack: u64) -> Option<(u64, u64)> {
     let (start, end) = block.offsets(ack)?;
     (start < end).then_some((start, end))

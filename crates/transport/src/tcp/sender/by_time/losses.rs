@@ -4,8 +4,8 @@ use super::{Duration, Episode, Flight, Mark, News, Phase, Sender, Time, Timer};
 use crate::tcp::config::TcpConfig;
 
 impl Sender {
-    /// Marks lost segments after an ACK (`tcp_identify_packet_loss`). Sets the reordering timer if a later search may
-    /// find more losses.
+    /// Marks lost segments after an ACK (`tcp_identify_packet_loss`).
+    /// Sets the reordering timer if a later search may find more losses.
     pub(super) fn find_losses(
         &mut self,
         now: Time,
@@ -28,8 +28,9 @@ impl Sender {
         }
     }
 
-    /// Marks a segment as lost if a segment that was sent later has arrived, and the reordering window has passed
-    /// (`tcp_rack_detect_loss`). Returns the longest time until another segment counts as lost; zero if there is none.
+    /// Marks lost segments (`tcp_rack_detect_loss`).
+    /// For each of them, a later segment has arrived and the reordering window has passed.
+    /// Returns the longest time until another segment counts as lost; zero if there is none.
     fn mark_losses(&self, now: Time, flight: &mut Flight, episode: &mut Episode) -> Duration {
         let window = episode.reordering_window(flight.least_rtt, self.rtt.smoothed());
         let limit = episode.rack.newest_rtt + window;
@@ -41,8 +42,8 @@ impl Sender {
             let waits = sent.has(Mark::LOST) && !sent.has(Mark::RESENT);
             let newer = (sent.at, end) >= episode.rack.newest;
             if newer && !sent.has(Mark::EVER_RESENT) {
-                // Later segments were first sent after this segment. So they are newer too, even if they were sent
-                // again.
+                // Later segments were first sent after this segment.
+                // So the later segments are newer too, even if they were sent again.
                 break;
             }
             if newer || waits || sent.has(Mark::SACKED) {

@@ -220,9 +220,10 @@ impl Sender {
         undoes
     }
 
-    /// Undoes a reduction after a partial ACK that answers an original segment and not its retransmission
-    /// (`tcp_try_undo_partial`). Such an ACK shows that the segment was late and not lost. Returns `true` if
-    /// retransmissions are in flight. Then the undo waits, and no further segment may count as lost.
+    /// Undoes a reduction after a partial ACK (`tcp_try_undo_partial`).
+    /// The ACK answers an original segment and not its retransmission.
+    /// An ACK of the original segment shows that the segment was late and not lost.
+    /// Returns `true` if retransmissions are in flight. Then the undo waits, and no further segment may count as lost.
     fn undo_partly(
         &mut self,
         news: &News,
@@ -271,8 +272,8 @@ impl Sender {
         episode.counts.lost = 0;
     }
 
-    /// Handles an ACK after a timeout (`tcp_process_loss`). F-RTO (RFC 5682, 3.1) sends new data first. The timeout was
-    /// spurious if the ACK reports this data, or segments that were not sent again.
+    /// Handles an ACK after a timeout (`tcp_process_loss`). F-RTO (RFC 5682, 3.1) sends new data first.
+    /// The timeout was spurious if the ACK reports this data, or segments that were not sent again.
     fn on_ack_after_timeout(
         &mut self,
         news: &News,
@@ -341,8 +342,9 @@ impl Sender {
         }
     }
 
-    /// Returns whether the controller handles the ACK before the reaction to its mark: the update of the estimate of
-    /// marked bytes comes first (RFC 8257, 3.3). After a timeout a mark causes no reaction.
+    /// Returns whether the controller handles the ACK before the reaction to its mark.
+    /// The controller first updates the estimate of marked bytes (RFC 8257, 3.3).
+    /// After a timeout a mark causes no reaction.
     pub(super) fn counts_first(&self, news: &News, episode: &Episode) -> bool {
         news.marked && episode.phase != Phase::Loss
     }

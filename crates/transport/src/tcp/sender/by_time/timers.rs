@@ -41,8 +41,8 @@ impl Sender {
         flight.timer = Timer::Probe;
     }
 
-    /// Sets the retransmission timeout. If it replaces another timer, it counts from the transmission of the first
-    /// segment (`tcp_rearm_rto`).
+    /// Sets the retransmission timeout.
+    /// If it replaces another timer, it counts from the transmission of the first segment (`tcp_rearm_rto`).
     pub(super) fn set_remaining_timeout(&mut self, now: Time, flight: &mut Flight) {
         let Some(first) = flight.segments.front() else {
             self.rto_deadline = Time::MAX;
@@ -56,8 +56,8 @@ impl Sender {
         flight.timer = Timer::Retransmission;
     }
 
-    /// Handles an expiry of a timer other than the retransmission timer. Returns `false` if the retransmission timer
-    /// expired.
+    /// Handles an expiry of a timer other than the retransmission timer.
+    /// Returns `false` if the retransmission timer expired.
     #[cold]
     pub(in super::super) fn on_other_timer(&mut self, now: Time, config: &TcpConfig) -> bool {
         let Some(mut flight) = self.flight.take() else {
@@ -134,8 +134,8 @@ impl Sender {
         }
     }
 
-    /// Handles the answer to a probe (`tcp_process_tlp_ack`). If the probe repaired a loss, the window is reduced (RFC
-    /// 8985, 7.4.2).
+    /// Handles the answer to a probe (`tcp_process_tlp_ack`).
+    /// If the probe repaired a loss, the window is reduced (RFC 8985, 7.4.2).
     pub(super) fn on_answer_to_probe(
         &mut self,
         input: &AckInput,
