@@ -40,8 +40,8 @@ impl Random {
     }
 }
 
-/// Returns the waits of `customers` customers by Lindley's recursion, W' = max(0, W + S - A). The first 10,000
-/// customers are not included, because the queue is empty at the start.
+/// Returns the waits of `customers` customers by Lindley's recursion, W' = max(0, W + S - A).
+/// The first 10,000 customers are not included, because the queue is empty at the start.
 fn lindley(arrivals: f64, service: &Service, customers: usize, seed: u64) -> Vec<f64> {
     let mut random = Random::new(seed);
     let mut wait = 0.0;
@@ -69,7 +69,7 @@ fn assert_mean(what: &str, series: &[f64], expected: f64) {
     );
     assert!(
         interval.relative_half_width() < 0.06,
-        "{what}: too wide for the check, {interval:?}"
+        "{what}: the interval {interval:?} is too wide"
     );
 }
 
@@ -171,8 +171,8 @@ fn erlangs_formula_agrees_with_lindleys_recursion() {
 
 #[test]
 fn erlangs_formula_keeps_its_digits_up_to_twenty_services() {
-    // For large w, P(W > w) is almost C exp(-theta w), where theta is the root of lambda (exp(theta) - 1) = theta. One
-    // more service time multiplies P(W > w) by exp(-theta).
+    // For large w, P(W > w) is almost C exp(-theta w), where theta is the root of lambda (exp(theta) - 1) = theta.
+    // One more service time multiplies P(W > w) by exp(-theta).
     let (mut low, mut high) = (0.1f64, 5.0f64);
     for _ in 0..80 {
         let theta = f64::midpoint(low, high);
@@ -381,8 +381,9 @@ fn priorities_agree_with_the_queues_that_they_contain() {
     // With preemption, the other classes do not affect the highest class.
     let alone = mm1::mean_sojourn(0.3, 1.0);
     assert!((priority::preemptive_sojourn(&classes, 0) - alone).abs() < 1e-12);
-    // The queue is never idle while a customer waits. The sum of the waits, weighted by load, therefore does not depend
-    // on the order of the classes (Kleinrock, volume 2, 3.19).
+    // The queue is never idle while a customer waits.
+    // The sum of the waits, weighted by load, therefore does not depend on the order of the classes (Kleinrock, volume
+    // 2, 3.19).
     let weighted = 0.3 * priority::non_preemptive_wait(&classes, 0)
         + 0.4 * priority::non_preemptive_wait(&classes, 1);
     let residual: f64 = (0.3 * 2.0 + 0.2 * 4.0) / 2.0;

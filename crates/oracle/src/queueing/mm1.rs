@@ -19,8 +19,8 @@ pub fn mean_sojourn(arrivals: f64, service_rate: f64) -> f64 {
     1.0 / (service_rate - arrivals)
 }
 
-/// Returns the `p`-quantile of the sojourn time, -ln(1 - p) / (mu - lambda). The sojourn time of a share `p` of all
-/// customers is shorter.
+/// Returns the `p`-quantile of the sojourn time, -ln(1 - p) / (mu - lambda).
+/// The sojourn time of a share `p` of all customers is shorter.
 pub fn sojourn_quantile(arrivals: f64, service_rate: f64, p: f64) -> f64 {
     -(-p).ln_1p() * mean_sojourn(arrivals, service_rate)
 }
