@@ -61,9 +61,9 @@ fn star() -> Topology {
     .expect("a switch")
 }
 
-/// Runs an incast: hosts 0 and 1 send 8 packets each to host 2, without gaps. The capture is written to `out`. The
-/// packets of both hosts reach the switch at the same time, so the queue of the port to host 2 grows. Some of the last
-/// packets are dropped.
+/// Runs an incast: hosts 0 and 1 send 8 packets each to host 2, without gaps. The capture is written to `out`.
+/// The packets of both hosts reach the switch at the same time, so the queue of the port to host 2 grows.
+/// Some of the last packets are dropped.
 fn incast<W: Write>(
     out: W,
     name: &str,
@@ -97,8 +97,7 @@ fn incast<W: Write>(
     fabric.into_observer().finish(end)
 }
 
-/// Packet block of the file: interface, time in nanoseconds, captured length and original length, and all other
-/// bytes.
+/// Packet block of the file: interface, time in nanoseconds, captured length and original length, and all other bytes.
 #[derive(PartialEq, Eq, Debug)]
 struct Frame {
     interface: u32,
