@@ -1,5 +1,5 @@
-//! Random streams. Each purpose and host has its own stream, so that the random values of a host never depend on
-//! another host.
+//! Random streams.
+//! Each purpose and host has its own stream, so that the random values of a host never depend on another host.
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

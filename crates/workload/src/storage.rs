@@ -1,5 +1,5 @@
-//! Storage workload: clients of a distributed file system read and write replicated blocks. The setup is from the SCDP
-//! paper (section V-A), with the default placement of HDFS.
+//! Storage workload: clients of a distributed file system read and write replicated blocks.
+//! The setup is from the SCDP paper (section V-A), with the default placement of HDFS.
 
 use crate::arrivals::Arrivals;
 use crate::error::Error;
@@ -37,8 +37,9 @@ impl Operation {
 pub struct Placement {
     /// Hosts with a replica, in the order in which they were chosen.
     pub replicas: Vec<HostId>,
-    /// Host from which the client reads the block if it reads from only one host. It is a replica in the client's rack.
-    /// If there is no such replica, it is a random replica.
+    /// Host from which the client reads the block if it reads from only one host.
+    /// This host has a replica and is in the client's rack.
+    /// If there is no such host, it is a random host with a replica.
     pub read_from: HostId,
 }
 
@@ -102,7 +103,7 @@ pub struct StorageSpec {
     pub per_second: f64,
     /// Start of the arrivals.
     pub start: Time,
-    /// End of the workload. All sessions start before it.
+    /// End of the workload. All sessions start before this time.
     pub until: Time,
     /// Largest number of sessions. `None` for no limit.
     pub at_most: Option<u64>,

@@ -1,5 +1,5 @@
-//! Distributions of flow sizes: tables from the literature, and tables from files. All distributions are piecewise
-//! linear and may have atoms.
+//! Distributions of flow sizes: tables from the literature, and tables from files.
+//! All distributions are piecewise linear and may have atoms.
 
 mod file;
 mod parse;
@@ -18,12 +18,13 @@ use alloc::vec::Vec;
 /// Distribution of flow sizes. It is linear between the points of its cumulative distribution.
 ///
 /// A first point with a cumulative probability above zero is an *atom*: this probability belongs to exactly the point's
-/// size. A table that rises from size zero starts with the point `0, 0`. Two points of the same size are also an atom,
-/// with the difference of their probabilities.
+/// size. A table that rises from size zero starts with the point `0, 0`.
+/// Two points of the same size are also an atom, with the difference of their probabilities.
 ///
-/// A drawn size is rounded to the nearest whole byte and is at least one byte. Rounding does not change the mean if all
-/// points are at whole bytes. The minimum of one byte can increase the mean by at most half a byte multiplied by the
-/// probability of the first segment. [`SizeDistribution::mean`] ignores this increase.
+/// A drawn size is rounded to the nearest whole byte and is at least one byte.
+/// Rounding does not change the mean if all points are at whole bytes.
+/// The minimum of one byte can increase the mean by at most half a byte multiplied by the probability of the first
+/// segment. [`SizeDistribution::mean`] ignores this increase.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SizeDistribution {
     /// Points in ascending order. The last cumulative probability is one.
@@ -117,8 +118,8 @@ impl SizeDistribution {
         self.quantile(stream.uniform())
     }
 
-    /// Returns the quantile for `probability` (0 to 1), in whole bytes, at least one. A share `probability` of all
-    /// flows is smaller than this size.
+    /// Returns the quantile for `probability` (0 to 1), in whole bytes, at least one.
+    /// A share `probability` of all flows is smaller than this size.
     pub fn quantile(&self, probability: f64) -> u64 {
         let above = self
             .points
@@ -162,8 +163,8 @@ impl SizeDistribution {
         self.moment(2)
     }
 
-    /// Returns `E[S^k]`, exact for the interpolated distribution. In a segment from a to b, the mean of x^k is (a^k +
-    /// a^(k-1) b + ... + b^k) / (k + 1).
+    /// Returns `E[S^k]`, exact for the interpolated distribution.
+    /// In a segment from a to b, the mean of x^k is (a^k + a^(k-1) b + ... + b^k) / (k + 1).
     pub fn moment(&self, k: u32) -> f64 {
         self.partial_moment(k, f64::INFINITY)
     }
@@ -173,8 +174,8 @@ impl SizeDistribution {
         self.partial_moment(1, limit as f64) / self.mean()
     }
 
-    /// Returns the share of all *flows* that are smaller than `limit` bytes. A flow of exactly `limit` bytes does not
-    /// count.
+    /// Returns the share of all *flows* that are smaller than `limit` bytes.
+    /// A flow of exactly `limit` bytes does not count.
     pub fn flow_share_below(&self, limit: u64) -> f64 {
         self.partial_moment(0, limit as f64)
     }
@@ -184,14 +185,15 @@ impl SizeDistribution {
         self.points.last().map_or(1, |point| point.bytes.max(1))
     }
 
-    /// Returns the mean number of packets of a flow, with at most `payload` bytes per packet (zero means one). The
-    /// result is exact for drawn sizes, which are whole bytes. It is the sum over k >= 0 of P(S > k `payload`). Within
-    /// a segment, the terms of the sum are an arithmetic series.
+    /// Returns the mean number of packets of a flow, with at most `payload` bytes per packet (zero means one).
+    /// The result is exact for drawn sizes, which are whole bytes. It is the sum over k >= 0 of P(S > k `payload`).
+    /// Within a segment, the terms of the sum are an arithmetic series.
     pub fn mean_packets(&self, payload: u32) -> f64 {
         let payload = f64::from(payload.max(1));
-        // A rounded size exceeds a whole number n if the size before rounding exceeds n + 1/2. A flow therefore needs
-        // packet k + 1 if its size before rounding exceeds k payload + 1/2. Every flow needs the first packet (k = 0),
-        // and all packets up to the first point. `next` is the next k to count.
+        // A rounded size exceeds a whole number n if the size before rounding exceeds n + 1/2.
+        // A flow therefore needs packet k + 1 if its size before rounding exceeds k payload + 1/2.
+        // Every flow needs the first packet (k = 0), and all packets up to the first point.
+        // `next` is the next k to count.
         let places_before = |bytes: f64| libm::ceil((bytes - 0.5) / payload);
         let mut next = places_before(self.points[0].bytes as f64).max(1.0);
         let mut packets = next;

@@ -13,9 +13,9 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use tailcut_units::{FlowId, HostId, Time};
 
-/// Fan-in: an N-to-1 incast for each mouse of an open loop, as in RepNet's evaluation. When a mouse arrives,
-/// `degree - 1` additional flows of the same size start at the same time. Each of them has a different sender, and the
-/// same destination as the mouse.
+/// Fan-in: an N-to-1 incast for each mouse of an open loop, as in RepNet's evaluation.
+/// When a mouse arrives, `degree - 1` additional flows of the same size start at the same time.
+/// Each additional flow has a different sender, and the same destination as the mouse.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct FanIn {
     /// Number of flows that send to one destination, including the mouse itself: 11 for 11-to-1.
@@ -33,8 +33,9 @@ impl FanIn {
     }
 }
 
-/// Specification of an open loop. Each source of the matrix has its own arrival process, with a rate that is
-/// proportional to the source's weight. All senders have the same probability to be additional senders of a fan-in.
+/// Specification of an open loop.
+/// Each source of the matrix has its own arrival process, with a rate that is proportional to the source's weight.
+/// All senders have the same probability to be additional senders of a fan-in.
 #[derive(Clone, Debug)]
 pub struct GeneratedSpec {
     /// Seed of the run.
@@ -51,7 +52,7 @@ pub struct GeneratedSpec {
     pub flows_per_second: f64,
     /// Start of the arrivals.
     pub start: Time,
-    /// End of the workload. All flows start before it.
+    /// End of the workload. All flows start before this time.
     pub until: Time,
     /// Largest number of arrivals. The additional flows of a fan-in do not count. `None` for no limit.
     pub arrivals_at_most: Option<u64>,
