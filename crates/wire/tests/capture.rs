@@ -37,9 +37,9 @@ const NOTE: u32 = 0x0040_0000;
 /// Segment, and the time at which the link of the first host carried it.
 type Seen = (Time, Segment);
 
-/// Runs a transfer of `bytes` bytes from the first to the second of two TCP hosts. Returns the segments that cross the
-/// link of the first host, in both directions. `is_lost` selects segments from the first host that are lost after this
-/// link.
+/// Runs a transfer of `bytes` bytes from the first to the second of two TCP hosts.
+/// Returns the segments that cross the link of the first host, in both directions.
+/// `is_lost` selects segments from the first host that are lost after this link.
 fn exchange(config: &TcpConfig, bytes: u64, is_lost: impl Fn(u32, &Segment) -> bool) -> Vec<Seen> {
     let host = |id| Host::new(HostId(id), config.clone()).expect("a valid configuration");
     let mut hosts = [host(3), host(70_000)];

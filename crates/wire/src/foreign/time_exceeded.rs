@@ -6,8 +6,8 @@ use crate::checksum::{add, finish};
 use core::net::{IpAddr, Ipv4Addr};
 use etherparse::LaxSlicedPacket;
 
-/// Length in bytes of the longest frame that [`time_exceeded`] writes. It has an Ethernet header and an IP packet of
-/// 576 bytes (RFC 1812, 4.3.2.3).
+/// Length in bytes of the longest frame that [`time_exceeded`] writes.
+/// It has an Ethernet header and an IP packet of 576 bytes (RFC 1812, 4.3.2.3).
 pub const LONGEST_TIME_EXCEEDED: usize = ETHERNET + 576;
 
 const ETHERNET: usize = 14;

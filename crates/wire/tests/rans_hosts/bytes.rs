@@ -1,5 +1,5 @@
-//! Bytes of sessions. This module stores the bytes that senders write, and puts them into packets. It also stores the
-//! bytes that arrive.
+//! Bytes of sessions. This module stores the bytes that senders write, and puts them into packets.
+//! It also stores the bytes that arrive.
 
 use crate::code;
 use std::collections::BTreeMap;
@@ -10,8 +10,8 @@ use tailcut_transport::{Condition, Ecn, Header, Segment};
 use tailcut_units::FiveTuple;
 use tailcut_wire::{MAX_HEADER_BYTES, decode, encode};
 
-/// Packet in flight. A TCP packet contains its segment as a value, because this crate does not encode TCP headers for
-/// sockets.
+/// Packet in flight.
+/// A TCP packet contains its segment as a value, because this crate does not encode TCP headers for sockets.
 pub enum Carried {
     Segment(Segment, Vec<u8>),
     Datagram(FiveTuple, Ecn, Vec<u8>),

@@ -1,6 +1,7 @@
-//! Comparison of two runs. In the first run, clients and servers exchange only bytes. In the second run, segments have
-//! no payload, and RANS headers are passed separately from them. All events must be equal in both runs, at the same
-//! times. This shows that the bytes contain all data that clients and servers need.
+//! Comparison of two runs. In the first run, clients and servers exchange only bytes.
+//! In the second run, segments have no payload, and RANS headers are passed separately from them.
+//! All events must be equal in both runs, at the same times.
+//! This shows that the bytes contain all data that clients and servers need.
 
 mod bytes;
 mod code;

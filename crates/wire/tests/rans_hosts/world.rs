@@ -1,5 +1,5 @@
-//! Clients, servers and a network between them. The network passes RANS headers separately from segments, or it passes
-//! only bytes.
+//! Clients, servers and a network between them.
+//! The network passes RANS headers separately from segments, or it passes only bytes.
 
 use crate::bytes::{Carried, Sessions};
 use crate::object::{Asked, byte_at};
