@@ -1,13 +1,13 @@
 //! Cost of a flow: the CPU time of both ends together, and the completion time when no other flow is open (RepNet
-//! paper, figure 10). A flow sends 1 KB and receives 1 KB over a separate connection to the same host. Each round runs
-//! all cases in turn, on one thread of this process.
+//! paper, figure 10). A flow sends 1 KB and receives 1 KB over a separate connection to the same host.
+//! Each round runs all cases in turn, on one thread of this process.
 //!
 //! ```sh
 //! cargo run --release -p tailcut-repnet --example cost -- [ROUNDS] [FLOWS]
 //! ```
 //!
-//! A third argument, the name of a case, runs only this case and prints nothing. Use it with tools that count, such as
-//! `strace -c` and `valgrind --tool=callgrind`.
+//! A third argument, the name of a case, runs only this case and prints nothing.
+//! Use it with tools that count, such as `strace -c` and `valgrind --tool=callgrind`.
 
 use std::io;
 use std::net::SocketAddr;

@@ -124,16 +124,16 @@ impl PendingHello {
         }
     }
 
-    /// Returns the connection, which now belongs to a flow, and a byte that was already read. Returns `None` if the
-    /// connection was reset because newer connections needed its slot.
+    /// Returns the connection, which now belongs to a flow, and a byte that was already read.
+    /// Returns `None` if the connection was reset because newer connections needed its slot.
     pub fn into_leg(mut self) -> Option<(TcpStream, Option<u8>)> {
         let there = self.slot.release();
         let tcp = self.tcp.take_if(|_| there)?;
         Some((tcp, self.early))
     }
 
-    /// Reads the hello. The buffer has space for one more byte. A read that does not fill the buffer shows that no more
-    /// bytes are available, which saves the next read.
+    /// Reads the hello. The buffer has space for one more byte.
+    /// A read that does not fill the buffer shows that no more bytes are available, which saves the next read.
     pub async fn read_hello(&mut self) -> ReceivedHello {
         let Some(tcp) = &mut self.tcp else {
             return ReceivedHello::Nothing;

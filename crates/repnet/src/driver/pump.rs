@@ -16,8 +16,8 @@ use tokio::io::ReadBuf;
 const READ_BYTES: usize = 16_384;
 
 impl Core {
-    /// Moves the bytes that the connections accept now, during a call of the application. If a connection accepts more
-    /// bytes later, it wakes the task.
+    /// Moves the bytes that the connections accept now, during a call of the application.
+    /// If a connection accepts more bytes later, it wakes the task.
     pub(super) fn pump_now(&mut self) {
         let Some(driver) = self.wakers.driver.clone() else {
             return;
@@ -38,8 +38,8 @@ impl Core {
         }
     }
 
-    /// Moves all bytes that can be moved now. If `connects` is true, it also continues attempts to connect, which is
-    /// possible only on a thread of the runtime.
+    /// Moves all bytes that can be moved now.
+    /// If `connects` is true, it also continues attempts to connect, which is possible only on a thread of the runtime.
     pub(super) fn pump(&mut self, cx: &mut Context<'_>, now: Time, connects: bool) {
         // A connection that has no bytes to read is not read again in this call. It wakes the task when bytes arrive.
         let mut quiet = [false; 2];
@@ -153,8 +153,8 @@ impl Core {
         self.flow.refused(now, leg, kind);
     }
 
-    /// Reads the available bytes of a connection, up to the free space of the application's buffer. Bytes that the
-    /// other connection has already delivered are discarded. Returns whether bytes were read.
+    /// Reads the available bytes of a connection, up to the free space of the application's buffer.
+    /// Bytes that the other connection has already delivered are discarded. Returns whether bytes were read.
     fn pump_read(&mut self, cx: &mut Context<'_>, now: Time, leg: Leg, quiet: &mut bool) -> bool {
         let mut moved = false;
         while self.flow.leg(leg) == LegState::Live {
