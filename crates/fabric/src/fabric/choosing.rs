@@ -39,9 +39,9 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// Returns the congestion levels that Expeditus measures at the switch of a port. The first level is for the
-    /// sending direction of the link, and the second for the opposite direction. Returns `None` for a port that
-    /// Expeditus does not measure.
+    /// Returns the congestion levels that Expeditus measures at the switch of a port.
+    /// The first level is for the sending direction of the link, and the second for the opposite direction.
+    /// Returns `None` for a port that Expeditus does not measure.
     pub fn congestion_levels(&self, now: Time, port: PortId) -> Option<(u8, u8)> {
         let chooser = self.chooser.as_ref()?;
         chooser.levels(now, port.0, &self.network)
@@ -89,8 +89,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// Returns the port through which a packet leaves a switch. A pinned packet has a fixed port. Otherwise the chooser
-    /// decides. If it has no choice for the packet, ECMP decides.
+    /// Returns the port through which a packet leaves a switch. A pinned packet has a fixed port.
+    /// Otherwise the chooser decides. If it has no choice for the packet, ECMP decides.
     fn chosen_egress(&mut self, now: Time, switch: u32, id: PacketId) -> Option<u32> {
         let chooser = self.chooser.as_mut()?;
         let network = &self.network;
@@ -113,8 +113,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         Some(port)
     }
 
-    /// Removes the headers that switches have added to a packet. This is necessary before the packet leaves the network
-    /// or returns to its sender.
+    /// Removes the headers that switches have added to a packet.
+    /// This is necessary before the packet leaves the network or returns to its sender.
     pub(super) fn strip(&mut self, id: PacketId) {
         if let Some(chooser) = &mut self.chooser {
             chooser.strips(id, self.packets.header(id));

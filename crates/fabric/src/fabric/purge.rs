@@ -8,9 +8,9 @@ use alloc::vec::Vec;
 use tailcut_units::Time;
 
 impl<B: Clone, O: Observer<B>> Fabric<B, O> {
-    /// Executes the purge of a packet at `switch`. All queued packets with the packet's purge key
-    /// ([`Hints`](crate::Hints)) are removed from all queues of the switch, and dropped as purged. These packets are
-    /// not removed:
+    /// Executes the purge of a packet at `switch`.
+    /// All queued packets with the packet's purge key ([`Hints`](crate::Hints)) are removed from all queues of the
+    /// switch, and dropped as purged. These packets are not removed:
     ///
     /// - packets in service or on a link;
     /// - packets at a port with one event per packet, because their departures are already computed;

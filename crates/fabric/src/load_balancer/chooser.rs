@@ -1,6 +1,6 @@
-//! Choice of paths with the state of several switches: the common part of all designs with a path chooser. A chooser
-//! processes every packet when it arrives at a switch and when it leaves the switch. Packets transport the data that
-//! switches exchange. ECMP decides only if the chooser does not.
+//! Choice of paths with the state of several switches: the common part of all designs with a path chooser.
+//! A chooser processes every packet when it arrives at a switch and when it leaves the switch.
+//! Packets transport the data that switches exchange. ECMP decides only if the chooser does not.
 
 use super::carried::Passage;
 use super::config::{BalancerState, LoadBalancerConfig};
@@ -138,9 +138,9 @@ impl PathChooser {
         }
     }
 
-    /// Returns the congestion levels that a switch measures at one of its ports. The first level is for the sending
-    /// direction of the link, and the second for the opposite direction. Returns `None` for a port that the switch does
-    /// not measure.
+    /// Returns the congestion levels that a switch measures at one of its ports.
+    /// The first level is for the sending direction of the link, and the second for the opposite direction.
+    /// Returns `None` for a port that the switch does not measure.
     pub fn levels(&self, now: Time, port: u32, network: &Network) -> Option<(u8, u8)> {
         match &self.scheme {
             Scheme::TwoStage(two_stage) => two_stage.levels(&self.wiring, now, port, network),

@@ -37,8 +37,8 @@ pub trait LoadBalancer: core::fmt::Debug + Send {
 pub struct BuildBalancer(Arc<dyn Fn(u32) -> Box<dyn LoadBalancer> + Send + Sync>);
 
 impl BuildBalancer {
-    /// Creates a factory. It calls `build` for each switch, with the number of the switch. The closure `build` must
-    /// contain the parameters.
+    /// Creates a factory. It calls `build` for each switch, with the number of the switch.
+    /// The closure `build` must contain the parameters.
     pub fn new<L: LoadBalancer + 'static>(
         build: impl Fn(u32) -> L + Send + Sync + 'static,
     ) -> Self {

@@ -33,8 +33,8 @@ pub struct NamedBalancer {
     pub source: &'static str,
     /// Unit of traffic that stays on one path.
     pub choice: Choice,
-    /// Whether the path is chosen during the handshake of a flow. If so, designs without a handshake cannot use this
-    /// load balancer.
+    /// Whether the path is chosen during the handshake of a flow.
+    /// If so, designs without a handshake cannot use this load balancer.
     pub needs_handshake: bool,
     /// Whether each host must have exactly one link, because switches identify a host by the one switch to which it is
     /// connected.
@@ -78,8 +78,8 @@ impl NamedBalancer {
         })
     }
 
-    /// Returns the rule by which a host with several links chooses among them. If packets of a flow can overtake each
-    /// other anyway, the host chooses a link for each packet.
+    /// Returns the rule by which a host with several links chooses among them.
+    /// If packets of a flow can overtake each other anyway, the host chooses a link for each packet.
     pub const fn bonding(&self) -> Bonding {
         match self.choice {
             Choice::Packet | Choice::Sender => Bonding::FreeFirst,

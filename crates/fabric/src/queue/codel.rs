@@ -103,7 +103,7 @@ enum Last {
 /// State of the control law for one queue.
 #[derive(Clone, Copy, Debug, Default)]
 struct Control {
-    /// Time by which the waiting time must fall below the target. `None` while it is below the target.
+    /// Time by which the waiting time must fall below the target. `None` while the waiting time is below the target.
     first_above: Option<Time>,
     drop_next: Time,
     count: u32,
@@ -159,8 +159,8 @@ impl Control {
                 self.is_dropping = false;
                 return Decision::Forward;
             }
-            // The time of the next drop is computed only here, as in the RFC. After a drop, it is computed only if the
-            // next packet still waits too long.
+            // The time of the next drop is computed only here, as in the RFC.
+            // After a drop, it is computed only if the next packet still waits too long.
             if last == Last::Drop {
                 self.drop_next = control_law(self.drop_next, self.count, config.interval);
             }

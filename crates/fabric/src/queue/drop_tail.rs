@@ -1,5 +1,6 @@
-//! FIFO queue that drops arriving packets when it is full (drop-tail). It can have an ECN threshold for the current
-//! queue length: a packet is marked if the queue exceeds K when the packet arrives (RFC 8257, section 3.1).
+//! FIFO queue that drops arriving packets when it is full (drop-tail).
+//! It can have an ECN threshold for the current queue length: a packet is marked if the queue exceeds K when the packet
+//! arrives (RFC 8257, section 3.1).
 
 use super::discipline::{Dequeued, DropReason, Fate, Limit, QueueDiscipline, Verdict, remove_from};
 use crate::packet::{Ecn, Packet, PacketId};
@@ -12,8 +13,8 @@ use tailcut_units::Time;
 pub struct DropTail {
     /// Limit of the waiting packets, in packets or bytes.
     pub limit: Limit,
-    /// ECN threshold. An ECN-capable packet is marked if the queue exceeds the threshold when the packet arrives. With
-    /// `None`, no packet is marked.
+    /// ECN threshold. An ECN-capable packet is marked if the queue exceeds the threshold when the packet arrives.
+    /// With `None`, no packet is marked.
     pub mark_above: Option<Limit>,
 }
 

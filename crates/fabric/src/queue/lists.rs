@@ -1,5 +1,5 @@
-//! Several FIFO lists of packets whose nodes are in one pool. With any number of classes, the packets of a port need
-//! only one or two cache lines.
+//! Several FIFO lists of packets whose nodes are in one pool.
+//! With any number of classes, the packets of a port need only one or two cache lines.
 
 use crate::packet::PacketId;
 use alloc::vec::Vec;
@@ -22,8 +22,8 @@ struct Ends {
     tail: u32,
 }
 
-/// Doubly linked lists of packets. The lists are numbered from 0, and all nodes are in one pool. The first fields are
-/// those that every operation uses.
+/// Doubly linked lists of packets. The lists are numbered from 0, and all nodes are in one pool.
+/// The first fields of the struct are the fields that every operation uses.
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct Lists {

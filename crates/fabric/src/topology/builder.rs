@@ -1,5 +1,5 @@
-//! Builder of topologies. It collects links by node, so that each switch has consecutive ports. Links can be added in
-//! any order.
+//! Builder of topologies. It collects links by node, so that each switch has consecutive ports.
+//! Links can be added in any order.
 
 use super::error::TopologyError;
 use super::graph::{Link, SwitchSpec, Topology, Wire};
@@ -72,9 +72,10 @@ impl Builder {
         self.port(switch, host, wire);
     }
 
-    /// Adds the hosts of a rack. The rack has `together` switches, from number `first`, and `hosts` hosts for each of
-    /// these switches. Every host has a link to each of the switches: first to its own switch, then to the next
-    /// switches in cyclic order.
+    /// Adds the hosts of a rack.
+    /// The rack has `together` switches, from number `first`, and `hosts` hosts for each of these switches.
+    /// Every host has a link to each of the switches: first to its own switch, then to the next switches in cyclic
+    /// order.
     pub fn rack(&mut self, first: u32, together: u32, hosts: u32, wire: Wire) {
         for own in 0..together {
             for _ in 0..hosts {
