@@ -91,7 +91,7 @@ impl FiveTuple {
 
     /// Returns the CRC-32 of IEEE 802.3 over addresses, protocol and ports, in the order of the headers.
     /// Many switches use this hash.
-    /// It is linear: the bits that differ between two tuples determine the bits that differ between their hashes.
+    /// The hash is linear: the bits that differ between two tuples determine the bits that differ between their hashes.
     pub const fn crc32(self) -> u32 {
         let hosts = ((self.src.0 as u128) << 32) | self.dst.0 as u128;
         let ports = ((self.src_port as u128) << 16) | self.dst_port as u128;

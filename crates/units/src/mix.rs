@@ -1,8 +1,7 @@
 //! Deterministic mixing of whole numbers, for ECMP and for the seeds of random streams.
 
-/// Mixes a value.
-/// The function is bijective and has full avalanche: each input bit flips each output bit with a probability near one
-/// half. It is the finaliser of SplitMix64 (Steele et al., OOPSLA 2014).
+/// Mixes a value with the finaliser of SplitMix64 (Steele et al., OOPSLA 2014). The function is bijective.
+/// Each input bit flips each output bit with a probability near one half (full avalanche).
 pub const fn mix64(value: u64) -> u64 {
     let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -146,7 +146,7 @@ pub enum ParameterValue {
     Duration(Duration),
     /// Size.
     Bytes(Bytes),
-    /// One of the parameter's words.
+    /// Word from the list of the parameter.
     Word(&'static str),
 }
 

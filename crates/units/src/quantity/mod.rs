@@ -82,7 +82,7 @@ pub fn count(text: &str) -> Result<u64, QuantityError> {
 }
 
 /// Returns the count in a text such as `100 packets`. `plural` is the required word after the number.
-/// Its singular is also allowed (`1 packet`).
+/// The singular of `plural` is also allowed (`1 packet`).
 pub fn counted(text: &str, plural: &str) -> Option<u64> {
     let (number, unit) = split(text);
     let singular = plural.strip_suffix('s').unwrap_or(plural);
