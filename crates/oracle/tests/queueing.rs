@@ -229,8 +229,8 @@ fn a_near_horizon_widens_the_bounds_but_keeps_the_truth_inside() {
     assert!(near.upper - near.lower > 4.0 * (far.upper - far.lower));
 }
 
-/// Returns, for each customer, the smaller of two sums of simulated waits: the wait of a mouse and the wait of its
-/// copy. Each sum has `rounds` waits from independent queues.
+/// Returns, for each customer, the smaller of two sums of simulated waits. One sum is for a mouse and one for its copy.
+/// Each sum has `rounds` waits from independent queues.
 fn smaller_sums(arrivals: f64, service: &Service, rounds: usize) -> Vec<f64> {
     let queues: Vec<Vec<f64>> = (0..2 * rounds)
         .map(|queue| lindley(arrivals, service, CUSTOMERS / 4, 100 + queue as u64))

@@ -6,8 +6,8 @@
 //! The computation rounds every R to a multiple of a step.
 //! If every R is rounded down, the sum is a lower bound of the wait.
 //! If every R is rounded up, the sum is an upper bound.
-//! Panjer's recursion ("Recursive evaluation of a family of compound distributions", ASTIN Bulletin 12, 1981) computes
-//! both sums exactly. Each result is therefore an interval that contains the true value.
+//! Panjer's recursion computes both sums exactly ("Recursive evaluation of a family of compound distributions", ASTIN
+//! Bulletin 12, 1981). Each result is therefore an interval that contains the true value.
 //! A smaller step makes the interval narrower.
 
 use super::load::stable_load;
@@ -48,8 +48,8 @@ pub struct WaitDistribution {
 
 impl WaitDistribution {
     /// Returns the distribution of the wait in an M/G/1 queue up to the horizon `step * cells`.
-    /// The bounds are close to each other if the step is much shorter than the mean service, and the wait rarely
-    /// exceeds the horizon. The computing time is proportional to the square of `cells`.
+    /// The bounds are close to each other if the step is much shorter than the mean service.
+    /// The wait must also rarely exceed the horizon. The computing time is proportional to the square of `cells`.
     ///
     /// # Panics
     /// The queue is overloaded, or the step or the number of cells is zero.

@@ -41,7 +41,7 @@ impl Service {
     }
 
     /// Returns the probability that, at a random time, at most `time` of the service in progress remains.
-    /// It is the integral of (1 - F) from 0 to `time`, divided by `E[S]`.
+    /// The probability is the integral of (1 - F) from 0 to `time`, divided by `E[S]`.
     pub fn residual_cdf(&self, time: f64) -> f64 {
         match self {
             Self::Exponential(mean) => -(-time.max(0.0) / mean).exp_m1(),

@@ -77,8 +77,8 @@ pub fn batch_means(series: &[f64], batches: usize, confidence: f64) -> Interval 
     mean_interval(&means, confidence)
 }
 
-/// Returns the `p`-quantile of independent samples with its confidence interval, or `None` if there are too few
-/// samples. `sorted` contains the samples in ascending order.
+/// Returns the `p`-quantile of independent samples with its confidence interval.
+/// Returns `None` if there are too few samples. `sorted` contains the samples in ascending order.
 ///
 /// The ends of the interval are the samples of two ranks, l and u.
 /// The number X of samples up to the true quantile has a binomial distribution.
@@ -119,8 +119,9 @@ pub fn percentile_interval(sorted: &[f64], p: f64, confidence: f64) -> Option<In
     })
 }
 
-/// Returns a statistic of `a` divided by the same statistic of `b`, with its percentile bootstrap interval (Efron and
-/// Tibshirani, "An Introduction to the Bootstrap", chapter 13). `a` and `b` are resampled independently.
+/// Returns a statistic of `a` divided by the same statistic of `b`, with its percentile bootstrap interval.
+/// Source: Efron and Tibshirani, "An Introduction to the Bootstrap", chapter 13.
+/// `a` and `b` are resampled independently.
 ///
 /// # Panics
 /// There are no samples, or fewer than 40 resamples.
