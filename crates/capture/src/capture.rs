@@ -11,8 +11,8 @@ use tailcut_transport::{Condition, Segment};
 use tailcut_units::{FlowId, HostId, Time, stream_seed};
 use tailcut_wire::capture::{self, Connection, Direction, Frame, FrameError, Interface, Note};
 
-/// Largest number of bytes of a frame that a capture keeps. All headers fit. Generated payloads are zeros, so
-/// their bytes are not needed.
+/// Largest number of bytes of a frame that a capture keeps. All headers fit.
+/// The bytes of generated payloads are not needed, because they are zeros.
 const SNAP: u32 = 128;
 
 /// Domain of the random streams for initial sequence numbers. Each flow has a separate stream.
@@ -124,7 +124,7 @@ struct PointInterfaces {
 /// - At a host, the capture records the packets that the host sends, and the packets that reach it.
 /// - At a port, the capture records the packets that the port sends.
 /// - At hosts and ports, the capture also records dropped packets.
-///   They are on a separate interface, `NAME dropped`, with the reason as a comment.
+///   Dropped packets are on a separate interface, `NAME dropped`, with the reason as a comment.
 ///   The next packet that leaves the point contains the number of drops before it.
 ///
 /// A packet that leaves a point has the time at which the port starts to send it.
