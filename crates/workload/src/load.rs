@@ -21,8 +21,9 @@ pub struct Framing {
 }
 
 impl Framing {
-    /// Ethernet with TCP over IPv4 without options: a full packet takes 1460 + 58 + 20 = 1538 bytes of line time (IEEE
-    /// 802.3: 14 header, 4 check sequence, 8 preamble, 12 gap; 20 IPv4, 20 TCP).
+    /// Ethernet with TCP over IPv4 without options. A full packet takes 1460 + 58 + 20 = 1538 bytes of line time.
+    /// IEEE 802.3 adds 14 for the header, 4 for the check sequence, 8 for the preamble and 12 for the gap.
+    /// IPv4 and TCP add 20 each.
     pub const ETHERNET_TCP: Self = Self {
         payload: 1460,
         header: 58,
@@ -106,8 +107,8 @@ impl Load {
     /// The result does not include the additional flows of a fan-in (see [`crate::FanIn::load_factor`]).
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if the fraction is not a finite number above zero, if nothing crosses the bottleneck, or
-    /// if there are no senders.
+    /// [`Error::OutOfRange`] if the fraction is not a finite number above zero, nothing crosses the bottleneck, or
+    /// there are no senders.
     pub fn flows_per_second(&self, sizes: &SizeDistribution) -> Result<f64, Error> {
         let wrong = |parameter, found, allowed| {
             Err(Error::OutOfRange {

@@ -76,12 +76,13 @@ impl Matrix {
         Self::random(sources, destinations, |host| racks.of(host))
     }
 
-    /// Returns a permutation, drawn with `seed`: each source sends to one fixed destination, each destination receives
-    /// from one source, and no source sends to itself.
+    /// Returns a permutation, drawn with `seed`.
+    /// Each source sends to one fixed destination, each destination receives from one source, and no source sends to
+    /// itself.
     ///
     /// # Errors
-    /// [`Error::Matrix`] for an empty list, a host that is listed twice, lists of different lengths, or a single host
-    /// as both source and destination.
+    /// [`Error::Matrix`] for an empty list, a host that is listed twice, or lists of different lengths.
+    /// The same error for a single host as both source and destination.
     pub fn permutation(
         sources: &[HostId],
         destinations: &[HostId],
@@ -170,8 +171,8 @@ impl Matrix {
     }
 
     /// Returns the same matrix with weights for hosts.
-    /// In an open loop, the rate of a source is proportional to its weight, and the probability of an allowed
-    /// destination is proportional to the destination's weight.
+    /// In an open loop, the rate of a source is proportional to its weight.
+    /// The probability of an allowed destination is proportional to the destination's weight.
     /// The weights have no effect if all are equal, or if each source has one fixed destination (permutations, incasts,
     /// pairs).
     pub fn weighted(mut self, weights: &HostWeights) -> Self {
@@ -344,8 +345,8 @@ impl Matrix {
     /// Each pair within one group then swaps its destination with a partner pair, so that both pairs are allowed.
     /// The search for a partner starts at a random index.
     ///
-    /// A partner always exists if no group has more than n sources and destinations together: at most n - 1 pairs then
-    /// contain a source or a destination of the group. Every allowed bijection is possible.
+    /// A partner always exists if no group has more than n sources and destinations together.
+    /// At most n - 1 pairs then contain a source or a destination of the group. Every allowed bijection is possible.
     /// The probabilities are almost equal, but not exactly.
     fn assignment(
         sources: &[HostId],

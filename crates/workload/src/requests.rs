@@ -143,7 +143,7 @@ impl Requests {
     }
 
     /// Returns the servers of request `number`, in the order in which they receive copies.
-    /// Their number is `copies`, but at most the number of all servers.
+    /// The number of returned servers is `copies`, but at most the number of all servers.
     pub fn servers(&self, number: u32, copies: u32) -> Vec<u32> {
         let mut stream = self.stream(Purpose::Servers, u64::from(number));
         let mut chosen: Vec<u32> = Vec::new();

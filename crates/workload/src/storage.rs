@@ -133,8 +133,8 @@ impl Storage {
     /// Creates the sessions of `spec`.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if the rate is not a finite number above zero, if the share of reads is not 0 to 1, if
-    /// there are no blocks or no replicas, or if there are not more hosts than replicas.
+    /// [`Error::OutOfRange`] if the rate is not a finite number above zero, or if the share of reads is not 0 to 1.
+    /// The same error if there are no blocks or no replicas, or if there are not more hosts than replicas.
     pub fn new(spec: StorageSpec) -> Result<Self, Error> {
         let check = |holds: bool, parameter, found: &dyn core::fmt::Display, allowed| {
             if holds {

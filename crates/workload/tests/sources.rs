@@ -175,7 +175,7 @@ fn two_workloads_of_one_run_draw_apart() {
 }
 
 /// Checks a sum of `values`, one per Poisson arrival.
-/// It must differ from `expected` by less than four standard deviations.
+/// The sum must differ from `expected` by less than four standard deviations.
 /// The variance of the sum is the expected sum of the squares.
 fn assert_compound_poisson(values: &[f64], expected: f64) {
     let sum: f64 = values.iter().sum();

@@ -17,14 +17,15 @@ use alloc::vec::Vec;
 
 /// Distribution of flow sizes. It is linear between the points of its cumulative distribution.
 ///
-/// A first point with a cumulative probability above zero is an *atom*: this probability belongs to exactly the point's
-/// size. A table that rises from size zero starts with the point `0, 0`.
+/// A first point with a cumulative probability above zero is an *atom*: with this probability, a flow has exactly the
+/// point's size. A table that rises from size zero starts with the point `0, 0`.
 /// Two points of the same size are also an atom, with the difference of their probabilities.
 ///
 /// A drawn size is rounded to the nearest whole byte and is at least one byte.
 /// Rounding does not change the mean if all points are at whole bytes.
-/// The minimum of one byte can increase the mean by at most half a byte multiplied by the probability of the first
-/// segment. [`SizeDistribution::mean`] ignores this increase.
+/// The minimum of one byte can increase the mean.
+/// The increase is at most half a byte multiplied by the probability of the first segment.
+/// [`SizeDistribution::mean`] ignores this increase.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SizeDistribution {
     /// Points in ascending order. The last cumulative probability is one.
@@ -38,8 +39,8 @@ impl SizeDistribution {
     /// Creates the distribution through `points`.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if the number of points is not 1 to [`Self::MOST_POINTS`], if sizes or cumulative
-    /// probabilities decrease, if the last cumulative probability is not one, or if all sizes are zero.
+    /// [`Error::OutOfRange`] if the number of points is not 1 to [`Self::MOST_POINTS`], or if all sizes are zero.
+    /// The same error if sizes or cumulative probabilities decrease, or if the last cumulative probability is not one.
     pub fn new(points: Vec<Point>) -> Result<Self, Error> {
         let wrong = |found, allowed| {
             Err(Error::OutOfRange {

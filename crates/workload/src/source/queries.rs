@@ -86,8 +86,8 @@ impl Queries {
     /// Creates the flows of `spec`.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if the number of outstanding queries per aggregator is not 1 to 65,536, or if the fan-out
-    /// is not 1 to the number of possible workers of each aggregator.
+    /// [`Error::OutOfRange`] if the number of outstanding queries per aggregator is not 1 to 65,536.
+    /// The same error if the fan-out is not 1 to the number of possible workers of each aggregator.
     pub fn new(spec: QueriesSpec) -> Result<Self, Error> {
         let out_of_range = |parameter, found, allowed| {
             Err(Error::OutOfRange {
@@ -211,7 +211,7 @@ fn draw(hosts: &[HostId], without: HostId, count: u32, stream: &mut Stream) -> V
     let own = hosts.iter().position(|host| *host == without);
     let others = hosts.len() - usize::from(own.is_some());
     // The code is a Fisher-Yates shuffle of the indices of the allowed hosts.
-    // It stores only the indices that it has moved.
+    // The shuffle stores only the indices that it has moved.
     let mut moved: BTreeMap<usize, usize> = BTreeMap::new();
     let mut drawn = Vec::with_capacity(count as usize);
     for place in 0..others.min(count as usize) {
