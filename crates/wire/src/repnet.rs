@@ -2,7 +2,7 @@
 //! This crate and the npm package are tested with the same vectors, in `packages/repnet/spec/wire-vectors.json`.
 //!
 //! A hello arrives in a stream, in pieces of any size. A decoder checks the bytes that have arrived.
-//! It rejects them at the first byte that cannot belong to a hello. A hello has [`HELLO_BYTES`] bytes.
+//! The decoder rejects them at the first byte that cannot belong to a hello. A hello has [`HELLO_BYTES`] bytes.
 //! If a connection rejoins its flow, the hello has [`MAX_PREAMBLE_BYTES`] bytes.
 //! The bytes after the hello belong to the application.
 

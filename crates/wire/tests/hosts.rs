@@ -1,7 +1,7 @@
 //! Comparison of two networks. In the first network, hosts exchange segments.
 //! In the second network, hosts exchange only addresses, the ECN field and bytes.
 //! All events must be equal in both networks, at the same times.
-//! This shows that the bytes contain all data that hosts need.
+//! The comparison shows that the bytes contain all data that hosts need.
 
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};

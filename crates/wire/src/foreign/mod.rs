@@ -2,8 +2,8 @@
 //! This module decodes the data that a driver needs, rewrites the fields that a switch changes, and creates the answer
 //! of a router.
 //!
-//! [`View::read`] decodes Ethernet (with up to three VLAN tags), IPv4, IPv6, TCP, UDP, ICMP, ARP, neighbour discovery,
-//! IGMP and MLD. The crate `etherparse` decodes the headers.
+//! [`View::read`] decodes Ethernet (with up to three VLAN tags), IPv4, IPv6, TCP, UDP, ICMP and ARP.
+//! The function also decodes neighbour discovery, IGMP and MLD. The crate `etherparse` decodes the headers.
 
 mod membership;
 mod rewrite;

@@ -1,6 +1,6 @@
 //! SCDP over UDP sockets: version 2 of SCDP's header, `docs/wire/scdp.md`. Receivers grant credits.
-//! A session between real hosts needs fields that the transport does not have: a session identifier that is independent
-//! of addresses, tokens, and probes of the path's MTU.
+//! A session between real hosts needs fields that the transport does not have.
+//! These fields are a session identifier that is independent of addresses, tokens, and probes of the path's MTU.
 
 mod check;
 

@@ -1,5 +1,5 @@
 //! Bytes of sessions. This module stores the bytes that senders write, and puts them into packets.
-//! It also stores the bytes that arrive.
+//! The module also stores the bytes that arrive.
 
 use crate::code;
 use std::collections::BTreeMap;
@@ -172,8 +172,9 @@ impl Sessions {
         }
     }
 
-    /// Returns the bytes of a session that have arrived: the first `total` bytes, which the host has reported, or all
-    /// bytes with `None`. `place` is the index of the session among all sessions of the copy from host `from`.
+    /// Returns the bytes of a session that have arrived.
+    /// These are the first `total` bytes, which the host has reported, or all bytes with `None`.
+    /// `place` is the index of the session among all sessions of the copy from host `from`.
     pub fn arrived(
         &mut self,
         from: usize,
