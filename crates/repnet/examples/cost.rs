@@ -1,5 +1,6 @@
-//! Cost of a flow: the CPU time of both ends together, and the completion time when no other flow is open (RepNet
-//! paper, figure 10). A flow sends 1 KB and receives 1 KB over a separate connection to the same host.
+//! Cost of a flow (RepNet paper, figure 10): the CPU time of both ends together, and the completion time.
+//! No other flow is open when a completion time is measured.
+//! A flow sends 1 KB and receives 1 KB over a separate connection to the same host.
 //! Each round runs all cases in turn, on one thread of this process.
 //!
 //! ```sh

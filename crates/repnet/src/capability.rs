@@ -1,7 +1,7 @@
 //! Capabilities of replica ports: whether a RepNet server listens on a port.
 //! A port's capability is learned from probes and from the hellos of flows.
-//! A capable target stays capable after the lifetime of the entry, because each hello checks the capability again
-//! before any byte of the application is sent.
+//! A capable target stays capable after the lifetime of the entry.
+//! This is safe, because each hello checks the capability again before any byte of the application is sent.
 
 use std::collections::{BTreeMap, HashSet};
 use std::net::SocketAddr;

@@ -42,7 +42,7 @@ pub(crate) struct Connection {
     /// Wanted value of `TCP_NODELAY`; `None`: the system's default.
     nodelay: Option<bool>,
     /// Last value of `TCP_NODELAY` that was set. The option is set with the first bytes of the application.
-    /// This saves a system call on a connection that loses its race. A hello is sent at once in any case.
+    /// This order saves a system call on a connection that loses its race. A hello is sent at once in any case.
     applied: Option<bool>,
 }
 

@@ -216,8 +216,8 @@ fn is_taken(error: &io::Error) -> bool {
 }
 
 /// Returns a random port that has a next port.
-/// This function is needed if connections in TIME_WAIT occupy most of the ephemeral ports, because the kernel chooses
-/// only from the ephemeral ports.
+/// This function is needed if connections in TIME_WAIT occupy most of the ephemeral ports.
+/// The kernel chooses only from the ephemeral ports.
 fn random_port() -> io::Result<u16> {
     const PORTS: std::ops::Range<u128> = 1_024..65_535;
     let offset = ids::random()? % (PORTS.end - PORTS.start);

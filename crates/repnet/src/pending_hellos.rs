@@ -1,5 +1,6 @@
-//! Connections to the replica port that belong to no flow: their hello is incomplete, or they got a refusal and have
-//! not ended. Their number is limited. If there are more, the oldest connection is reset.
+//! Connections to the replica port that belong to no flow.
+//! Their hello is incomplete, or the listener has refused them and they have not ended.
+//! The number of these connections is limited. If there are more, the oldest connection is reset.
 
 use crate::connection::reset;
 use crate::counters::Counters;

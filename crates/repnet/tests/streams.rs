@@ -310,7 +310,7 @@ async fn flows_that_nobody_accepted_are_reset_with_their_listener_and_those_that
     let mut first = connector.connect("127.0.0.1", port).await?;
     assert!(first.is_replicated());
     // One flow waits for `accept`. The server refuses the next flow with "busy".
-    // Its plain connection then waits in the kernel.
+    // The plain connection of this flow then waits in the kernel.
     let second = connector.connect("127.0.0.1", port).await?;
     assert!(!second.is_replicated());
     assert!(listener.stats().refused_full > 0);

@@ -252,8 +252,9 @@ impl Core {
         taken
     }
 
-    /// Writes the bytes that the application has just written at position `from` to the connections, if they accept the
-    /// bytes at once. Connections that still have older bytes to send are skipped.
+    /// Writes the bytes that the application has just written at position `from` to the connections.
+    /// Only bytes that the connections accept at once are written.
+    /// Connections that still have older bytes to send are skipped.
     pub(super) fn write_now(&mut self, from: u64, bytes: &[u8]) {
         let Some(driver) = self.wakers.driver.clone() else {
             return;
