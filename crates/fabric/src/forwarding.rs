@@ -23,7 +23,7 @@ pub struct Clos {
     hosts: u32,
     /// Factor that gives the child of a host.
     /// The child is the host's index in the range times this factor, divided by 2^63.
-    /// This is faster than a division at each hop.
+    /// The multiplication is faster than a division at each hop.
     child: u64,
     up: Group,
     pub(crate) pin_divisor: u32,

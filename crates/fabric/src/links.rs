@@ -157,7 +157,7 @@ impl Links {
 
     /// Returns the arrival time of a packet on a link whose delay has become shorter.
     /// `at_ps` is the arrival time without earlier packets.
-    /// Also returns whether all earlier packets arrive before `at_ps`.
+    /// The second result is whether all earlier packets arrive before `at_ps`.
     pub fn behind_others(&mut self, number: u32, at_ps: u64) -> (u64, bool) {
         match self.last_arrival_ps.get_mut(&number) {
             Some(last) if at_ps <= *last => {

@@ -1,7 +1,7 @@
-//! Multicast: a packet to a group leaves a switch once through every port that leads to a member, so that no link
-//! transports it twice. Each switch decides for itself, and the decisions form a tree.
-//! If several equal-cost ports lead to members, the load balancer of the switch chooses one of them for all these
-//! members. Under ECMP, each flow to a group has its own tree. Under spraying, each packet has its own tree.
+//! Multicast: a packet to a group leaves a switch once through every port that leads to a member.
+//! No link therefore transports the packet twice. Each switch decides for itself, and the decisions form a tree.
+//! If several equal-cost ports lead to members, the switch's load balancer chooses one of them for all these members.
+//! Under ECMP, each flow to a group has its own tree. Under spraying, each packet has its own tree.
 //!
 //! Each copy stores the members that it must reach.
 //! A copy is queued, marked, trimmed or dropped like any other packet, without effect on other copies.

@@ -204,7 +204,7 @@ impl Network {
 }
 
 /// Returns the choice that a packet must take among `count` ports.
-/// This is the only port, or the port of its pinned path.
+/// The choice is the only port, or the port of the packet's pinned path.
 /// Returns `Some(None)` if every port is allowed, and `None` if there is no port.
 #[inline(always)]
 pub(crate) fn forced(packet: &Packet, count: u32, pin_divisor: u32) -> Option<Option<u32>> {

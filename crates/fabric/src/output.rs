@@ -58,8 +58,9 @@ pub struct Dropped<B> {
     /// Time of the drop.
     pub time: Time,
     /// Port whose queue dropped the packet.
-    /// `None` if no port dropped it: at a switch without a route, at the switch where the hop limit ended, or at the
-    /// far end of a link that is down.
+    /// `None` if no port dropped the packet.
+    /// Examples are a switch without a route, the switch where the hop limit ended, and the far end of a link that is
+    /// down.
     pub port: Option<PortId>,
     /// Switch at which the hop limit ended. `None` for every other reason.
     pub ended_at: Option<u32>,

@@ -52,8 +52,9 @@ pub struct Packet {
     pub hops: u8,
     /// TTL with which the host sent the packet, if the switches of the network are routers.
     /// 0 means that switches do not check the TTL.
-    /// The switch at the end of this number of links drops the packet
-    /// ([`DropReason::HopLimit`](crate::queue::DropReason)), like a router that receives a packet with a TTL of 1.
+    /// The switch at the end of this number of links drops the packet with
+    /// [`DropReason::HopLimit`](crate::queue::DropReason).
+    /// A router does the same with a packet that it receives with a TTL of 1.
     /// Packets to groups are never checked.
     pub hop_limit: u8,
     /// Role of the packet in a handshake.
@@ -219,7 +220,7 @@ pub(crate) fn prefetch<T>(items: &[T], index: usize) {
     if let Some(item) = items.get(index) {
         // SAFETY: SSE is part of x86-64.
         // A prefetch changes no registers and no memory, and cannot fault at any address.
-        // Here the address is the address of an existing element.
+        // The address below is the address of an existing element.
         unsafe {
             core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(
                 core::ptr::from_ref(item).cast(),

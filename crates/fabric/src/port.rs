@@ -24,8 +24,9 @@ pub struct LinkConfig {
 /// Number of events that a port needs for each packet.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum PortEvents {
-    /// One event per packet if the queue is a FIFO with a separate buffer, because the departure is then known when the
-    /// packet arrives. A general port has a second event for each packet behind which others wait.
+    /// One event per packet if the queue is a FIFO with a separate buffer.
+    /// The departure is then known when the packet arrives.
+    /// A general port has a second event for each packet behind which others wait.
     #[default]
     OneWherePossible,
     /// Every port is a general port. The results are the same. Tests use this value to prove it.

@@ -75,7 +75,7 @@ impl Bonds {
     }
 
     /// Returns the earliest time at which a host with several uplinks may inject its next packet.
-    /// At that time, one of its uplinks is idle, and no other uplink has more than [`AHEAD`] full packets left to send.
+    /// One uplink is idle at the returned time, and no other uplink has more than [`AHEAD`] full packets left to send.
     #[cold]
     #[inline(never)]
     pub fn free_at_ps(&self, uplinks: Uplinks, network: &Network, headers: &[Packet]) -> u64 {

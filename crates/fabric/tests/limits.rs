@@ -1,5 +1,5 @@
 //! Tests of the limits of queues. No discipline exceeds its limit. A discipline drops no packet while all packets fit.
-//! It drops a packet only if no waiting packet is worse by its rule.
+//! A discipline drops a packet only if no waiting packet is worse by its rule.
 //! RED is not among the cases, because it is a FIFO with other marks.
 
 mod common;

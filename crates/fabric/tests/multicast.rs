@@ -137,7 +137,7 @@ proptest! {
 #[test]
 fn a_tree_has_as_few_links_as_one_can() {
     // The packet goes from rack 0 to two hosts of rack 1 and one host of rack 2.
-    // It crosses one link up, two links down, and three links to hosts.
+    // The packet crosses one link up, two links down, and three links to hosts.
     let mut fabric = fabric(
         &leaf_spine(drop_tail(ROOMY, None)),
         LoadBalancerConfig::Spray,

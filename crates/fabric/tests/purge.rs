@@ -209,7 +209,7 @@ fn each_switch_is_purged_when_the_purge_passes_it() {
         number += 1;
     }
     // The last packet leaves h1 after 96 us. The purging packet leaves h0 at 100 us.
-    // Its 84 bytes need 0.672 us to s0, and 0.336 us more to s1. Each link has a delay of 10 us.
+    // The 84 bytes of the purging packet need 0.672 us to s0, and 0.336 us more to s1. Each link has a delay of 10 us.
     let start = Time::from_ns(100_000);
     while fabric.delivery(start).is_some() {}
     let purger = packet(0, 1, 84, 1);

@@ -1,5 +1,5 @@
-//! Tests of the guarantees for every driver, with any clock: time never decreases, every body leaves once, and an error
-//! of a driver never ends the program.
+//! Tests of the guarantees for every driver, with any clock.
+//! Time never decreases, every body leaves once, and an error of a driver never ends the program.
 
 mod common;
 

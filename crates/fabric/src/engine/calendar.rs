@@ -2,7 +2,7 @@
 //!
 //! A bucket is a *day* of `2^shift` ps. A ring of days contains the near future, and a heap contains all later events.
 //! The events of a day are an unordered list of chunks until the day begins.
-//! Then they are sorted once, and removed from the end of the list.
+//! When the day begins, its events are sorted once, and then removed from the end of the list.
 //! The width of a day follows the load, so that a day has a few events.
 //!
 //! A day begins only when time has reached it.

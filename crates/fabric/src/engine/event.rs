@@ -24,7 +24,7 @@ impl Event {
     }
     /// Returns the entity: its class and its number.
     /// An [`Engine`](super::Engine) adds the drawn order of ties between class and number.
-    /// After that, only the engine can return the number.
+    /// After this addition, only the engine can return the number.
     #[inline]
     pub const fn entity(self) -> u32 {
         (self.0 >> 32) as u32

@@ -101,8 +101,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             group.hosts = hosts;
         }
         // The order of copies must not depend on the order of members.
-        // It is drawn at random, because copies may share a buffer, and the port with the lowest number must not always
-        // use the buffer first.
+        // The order of copies is drawn at random, because copies may share a buffer.
+        // The port with the lowest number must not always use the buffer first.
         if branches.len() > 1 {
             let first_port = self.network.first_port(switch);
             let draw = |port| self.engine.draw(now, first_port + port);

@@ -90,7 +90,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     }
 
     /// Returns the port through which a packet leaves a switch. A pinned packet has a fixed port.
-    /// Otherwise the chooser decides. If it has no choice for the packet, ECMP decides.
+    /// For any other packet, the chooser decides. If the chooser has no choice for the packet, ECMP decides.
     fn chosen_egress(&mut self, now: Time, switch: u32, id: PacketId) -> Option<u32> {
         let chooser = self.chooser.as_mut()?;
         let network = &self.network;
@@ -114,7 +114,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     }
 
     /// Removes the headers that switches have added to a packet.
-    /// This is necessary before the packet leaves the network or returns to its sender.
+    /// The headers must be removed before the packet leaves the network or returns to its sender.
     pub(super) fn strip(&mut self, id: PacketId) {
         if let Some(chooser) = &mut self.chooser {
             chooser.strips(id, self.packets.header(id));

@@ -11,8 +11,9 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     /// Sends a packet from a host at time `now`. If the host's uplink is busy, the packet waits behind other packets.
     /// If the host has several uplinks, [`Bonding`](crate::Bonding) chooses one of them.
     ///
-    /// If `now` is before the fabric's own time, the packet enters at the fabric's time and is counted as late
-    /// ([`Fabric::lateness`]). If the host or the destination is unknown, the packet is counted and dropped.
+    /// If `now` is before the fabric's own time, the packet enters at the fabric's time.
+    /// The packet is then counted as late ([`Fabric::lateness`]).
+    /// If the host or the destination is unknown, the packet is counted and dropped.
     #[inline]
     pub fn inject(&mut self, now: Time, from: HostId, packet: Packet, body: B) -> Injected {
         self.put(now, from, packet, None, body)
@@ -71,7 +72,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
 
     /// Sends a packet from a switch at the fabric's time, such as a router's answer to a packet whose hop limit ended.
     /// ECMP chooses the port. The packet is counted as injected.
-    /// Its source must be a host of the network, which represents the switch.
+    /// The source of the packet must be a host of the network, which represents the switch.
     #[cold]
     pub fn inject_at_switch(&mut self, switch: u32, packet: Packet, body: B) {
         self.books.injected.add(packet.size);
@@ -101,8 +102,9 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     }
 
     /// Returns the earliest time at which the host may inject its next packet.
-    /// At that time, one of the host's uplinks is idle, and no other uplink has more than four full packets left to
-    /// send. For an unknown host, returns the fabric's time.
+    /// One of the host's uplinks is idle at the returned time.
+    /// No other uplink then has more than four full packets left to send.
+    /// For an unknown host, returns the fabric's time.
     #[inline(always)]
     pub fn uplink_free_at(&self, host: HostId) -> Time {
         let Some(&uplinks) = self.uplinks.get(host.0 as usize) else {

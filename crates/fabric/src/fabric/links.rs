@@ -43,7 +43,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     }
 
     /// Sets the state of a link from time `now`.
-    /// Before this call, [`advance`](Fabric::advance) must have reached `now`.
+    /// Before the caller sets the state, [`advance`](Fabric::advance) must have reached `now`.
     ///
     /// A packet is lost if its link is down at the packet's arrival time.
     /// If a link fails while packets are on it, only packets that arrive after the repair survive.

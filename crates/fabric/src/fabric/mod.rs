@@ -52,10 +52,10 @@ pub struct FabricConfig {
 /// At the same time, links therefore become free before packets arrive.
 const ARRIVAL: u32 = 1 << (32 - Event::CLASS_BITS);
 /// Virtual link through which dropped packets leave the network.
-/// Its number follows the real links, and its class of events follows the arrivals.
+/// The number of this link follows the real links, and its class of events follows the arrivals.
 const OUTLET: u32 = 0;
 /// Virtual link through which early packets enter the network.
-/// Its number follows the outlet, and its class of events is the last.
+/// The number of this link follows the outlet, and its class of events is the last.
 const ENTRY: u32 = 1;
 
 /// Network of ports, links and switches, with the packets in it.
@@ -84,8 +84,9 @@ pub struct Fabric<B, O = ()> {
     /// Load balancer that chooses paths across several switches, with its state. `None` for other load balancers.
     chooser: Option<Box<PathChooser>>,
     purge_keys: PurgeKeys,
-    /// Whether packets may need more than simple forwarding: there is a chooser, a group, a purging packet, or a packet
-    /// with a hop limit. This one check keeps all other networks fast.
+    /// Whether packets may need more than simple forwarding.
+    /// True with a chooser, a group, a purging packet, or a packet with a hop limit.
+    /// This one check keeps all other networks fast.
     is_special: bool,
     /// Links whose state has ever changed.
     links: Links,

@@ -35,8 +35,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// Reports a packet at a port with one event per packet to the observer: its arrival, and the start of its service,
-    /// which may be in the future.
+    /// Reports a packet at a port with one event per packet to the observer.
+    /// Reports the arrival, and the start of the service, which may be in the future.
     #[cold]
     #[inline(never)]
     fn show_settled(&mut self, now: Time, port_id: u32, id: PacketId) {
@@ -51,8 +51,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     fn arrive_at_general_port(&mut self, now: Time, port_id: u32, id: PacketId) {
         let port = &self.network.ports[port_id as usize];
         // At the same time, links must become free before packets arrive.
-        // A packet that is injected at this time is processed before the event that frees the link, so the link is
-        // freed here. If no event is scheduled, no packet waits.
+        // A packet that is injected at this time is processed before the event that frees the link.
+        // The link is therefore freed here. If no event is scheduled, no packet waits.
         if self.network.generals[port.place as usize].wakes {
             self.link_free(now, port_id);
         }
@@ -118,7 +118,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             general.wakes = true;
             let free_at = Time::from_ps(port.busy_until_ps);
             // Links that become free at the same time share no state except the total of a shared buffer.
-            // Their order does not affect results, so no random draw is needed.
+            // The order of these links does not affect results, so no random draw is needed.
             self.engine.push_in_order(Event::new(free_at, port_id, 0));
         }
     }

@@ -4,8 +4,8 @@
 //!
 //! Every packet between leaves contains the number of its uplink (LBTag) and the worst congestion on its path (CE).
 //! The destination leaf stores this value by source leaf and uplink.
-//! It reports the value to the source leaf on packets in the opposite direction (FB_LBTag, FB_Metric).
-//! Each of these packets reports one uplink.
+//! The leaf reports the value to the source leaf on packets in the opposite direction (FB_LBTag, FB_Metric).
+//! Each packet in the opposite direction reports one uplink.
 //!
 //! Deviations:
 //! - CONGA is designed for two tiers.
@@ -17,8 +17,8 @@
 //!   In the paper, the metric decays over this time.
 //! - An estimator counts a packet when the packet is assigned to a port, even if the full queue then drops the packet.
 //!   In the paper, the estimator counts packets that are sent.
-//! - A flow whose flowlet has expired keeps its port if this port is one of several equally good ports, because the
-//!   expired entry is still in the table.
+//! - A flow whose flowlet has expired keeps its port if this port is one of several equally good ports.
+//!   The reason is that the expired entry is still in the table.
 //!   If a resize of the table has removed the entry, the flow gets a random one of the equally good ports.
 
 use super::carried::{Carried, Passage};

@@ -1,6 +1,6 @@
 //! Discounting rate estimator (CONGA, SIGCOMM 2014, section 3.2).
 //! A counter grows by the bytes sent, and is multiplied by a factor below 1 at fixed intervals.
-//! It therefore follows the rate of the last few intervals, and need not store samples.
+//! The counter therefore follows the rate of the last few intervals, and need not store samples.
 //!
 //! Deviations: the counter is not reduced by a timer.
 //! At its next use, it is reduced once for each interval that has passed. The result is the same.

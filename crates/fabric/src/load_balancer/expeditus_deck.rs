@@ -5,8 +5,9 @@
 //! The module [`super::two_stage`] makes the choice.
 //!
 //! Deviations:
-//! - The slides do not define how the levels of two hops are combined, how many levels a queue has, how long a received
-//!   level is valid, and how many bytes a tunnel and a level add. These values are parameters.
+//! - The slides do not define how the levels of two hops are combined and how many levels a queue has.
+//!   The slides also do not define how long a received level is valid, and how many bytes a tunnel and a level add.
+//!   These values are parameters.
 //! - The first switch of a host stores the flow table for the host, and tunnels begin at this switch.
 //! - ACKs return through the chosen aggregation switch, and through a core that ECMP chooses.
 //!   The slides define a path for only one direction.

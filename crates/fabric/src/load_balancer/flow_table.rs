@@ -85,8 +85,8 @@ impl<V: Copy + Default> FlowTable<V> {
     /// Sets the value of a flow, and adds an entry if necessary.
     pub fn insert(&mut self, now: Time, key: FlowKey, value: V) {
         // `used` includes expired entries.
-        // They stay until the next resize, because the removal of one entry would interrupt the probe sequences of
-        // others.
+        // Expired entries stay until the next resize.
+        // The removal of one entry would interrupt the probe sequences of others.
         if self.used * 2 >= self.entries.len() {
             self.make_room(now);
         }

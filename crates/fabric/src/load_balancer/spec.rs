@@ -34,7 +34,7 @@ pub struct NamedBalancer {
     /// Unit of traffic that stays on one path.
     pub choice: Choice,
     /// Whether the path is chosen during the handshake of a flow.
-    /// If so, designs without a handshake cannot use this load balancer.
+    /// If the path is chosen during the handshake, designs without a handshake cannot use this load balancer.
     pub needs_handshake: bool,
     /// Whether each host must have exactly one link, because switches identify a host by the one switch to which it is
     /// connected.

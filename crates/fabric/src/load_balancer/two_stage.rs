@@ -5,9 +5,9 @@
 //!
 //! 1. The SYN transports the congestion of the source edge's uplinks to the destination edge.
 //! 2. The destination edge chooses the aggregation switch with the best combination of first and last hop.
-//!    It sends the SYN-ACK through this switch.
+//!    The destination edge sends the SYN-ACK through this switch.
 //! 3. The SYN-ACK transports the congestion of the links from the cores to the destination aggregation switch.
-//!    It passes the source aggregation switch.
+//!    The SYN-ACK passes the source aggregation switch.
 //!    Because of the wiring of a fat-tree, both aggregation switches have the same number.
 //! 4. The source aggregation switch chooses the core with the best combination of second and third hop.
 //!
@@ -155,7 +155,7 @@ impl TwoStage {
     }
 
     /// First stage: the destination edge handles a SYN.
-    /// It chooses the uplink with the best combination of first and last hop.
+    /// The switch chooses the uplink with the best combination of first and last hop.
     fn first_stage(&mut self, wiring: &Wiring, passage: &mut Passage<'_>, network: &Network) {
         // Within a pod, a SYN has no vector of levels, because the source edge chooses when the SYN-ACK arrives.
         let Some(vector) = self.take_vector(passage) else {
@@ -172,7 +172,7 @@ impl TwoStage {
     }
 
     /// Second stage: the aggregation switch of the source handles a SYN-ACK.
-    /// It chooses the core with the best combination of second and third hop.
+    /// The switch chooses the core with the best combination of second and third hop.
     fn second_stage(&mut self, wiring: &Wiring, passage: &mut Passage<'_>, network: &Network) {
         let Some(vector) = self.take_vector(passage) else {
             return;
@@ -454,7 +454,7 @@ impl TwoStage {
     }
 
     pub fn rate_changes(&mut self, wiring: &Wiring, port: u32, rate: Rate) {
-        // The other form measures waiting bytes, which are independent of the rate.
+        // The first form of Expeditus measures waiting bytes, which are independent of the rate.
         let Form::Final(levels) = &mut self.form else {
             return;
         };

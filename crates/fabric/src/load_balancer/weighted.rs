@@ -18,7 +18,7 @@ pub(super) fn balancer() -> NamedBalancer {
     NamedBalancer {
         source: "WCMP, EuroSys 2014",
         // A custom balancer gets only the number of its switch and no seed.
-        // Its hash is therefore the same in every run.
+        // The hash is therefore the same in every run.
         ..NamedBalancer::custom("weighted-ecmp", summary, Choice::Flow, |switch| Weighted {
             seed: mix64(u64::from(switch) + 1),
         })

@@ -1,5 +1,5 @@
-//! Fixed properties of the network that path choosers use: ports that lead up, the opposite direction of each link, and
-//! the racks and pods of hosts.
+//! Fixed properties of the network that path choosers use.
+//! Examples are ports that lead up, the opposite direction of each link, and the racks and pods of hosts.
 
 use crate::topology::{Node, Topology};
 use alloc::collections::BTreeMap;

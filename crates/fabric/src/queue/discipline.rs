@@ -142,7 +142,7 @@ pub trait QueueDiscipline: core::fmt::Debug + Send {
     ///
     /// A discipline that marks a packet sets its `ecn`. A discipline that trims a packet calls [`Packet::trim`].
     /// The port reads these changes from the returned verdict.
-    /// It counts the changes, and handles the packets that leave the queue.
+    /// The port counts the changes, and handles the packets that leave the queue.
     fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut [Packet]) -> Verdict;
     /// Returns another packet that the last arrival displaced, and the change of its state.
     /// If a verdict contains a displaced packet, the port calls this function until it returns `None`.

@@ -1,6 +1,6 @@
 //! FIFO queue that drops arriving packets when it is full (drop-tail).
-//! It can have an ECN threshold for the current queue length: a packet is marked if the queue exceeds K when the packet
-//! arrives (RFC 8257, section 3.1).
+//! The queue can have an ECN threshold K (RFC 8257, section 3.1).
+//! A packet is marked if the current queue length exceeds K when the packet arrives.
 
 use super::discipline::{Dequeued, DropReason, Fate, Limit, QueueDiscipline, Verdict, remove_from};
 use crate::packet::{Ecn, Packet, PacketId};

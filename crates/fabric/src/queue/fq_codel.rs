@@ -221,9 +221,9 @@ impl QueueDiscipline for FqCoDelQueue {
                 }
                 Dequeued::Empty | Dequeued::WaitUntil(_) => {
                     list.pop_front();
-                    // An empty new flow becomes an old flow first.
-                    // Otherwise it could become new again immediately, and the old flows would never send (RFC 8290,
-                    // section 4.2). If there are no old flows, this is not necessary. Linux does the same.
+                    // An empty new flow becomes an old flow first (RFC 8290, section 4.2).
+                    // If it could become new again immediately, the old flows would never send.
+                    // If there are no old flows, this is not necessary. Linux does the same.
                     if from == On::New && !self.old.is_empty() {
                         flow.on = On::Old;
                         self.old.push_back(number);

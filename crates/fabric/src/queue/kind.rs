@@ -74,7 +74,7 @@ impl Queue {
     }
 
     /// Returns whether a packet may bypass the queue, if the queue is empty and the link is idle.
-    /// If so, this call leaves the queue in the same state as an enqueue and a dequeue.
+    /// If the packet may bypass the queue, this call changes the queue like an enqueue and a dequeue.
     /// Only a trimming queue may return `true`.
     #[inline]
     pub fn passes(&mut self, packet: &Packet) -> bool {

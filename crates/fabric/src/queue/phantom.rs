@@ -1,6 +1,6 @@
 //! Phantom queues (HULL: Alizadeh et al., NSDI 2012, section 3).
 //! A phantom queue is a counter that simulates a queue which drains slower than the link.
-//! It marks packets, and therefore signals congestion before a real queue forms.
+//! The counter marks packets, and therefore signals congestion before a real queue forms.
 //! For every packet, the counter v first drains: v <- max(0, v - gamma C dt).
 //! If v exceeds the threshold and the packet is ECN-capable, the packet is marked.
 //! Then the packet is added: v <- v + size. The packets themselves are never delayed.
@@ -9,7 +9,7 @@
 //!
 //! Deviations: none known. The paper does not define whether the packet itself is counted in the comparison.
 //! By default the packet is not counted, as at a port (RFC 8257, section 3.1).
-//! Otherwise the paper's threshold of 1 KB would mark every full packet.
+//! If the packet were counted, the paper's threshold of 1 KB would mark every full packet.
 //! One public emulator adds the packet before the comparison. This is an option.
 //! In public ns-2 code, the counter is in parallel to the port and not after the port. This is also an option.
 

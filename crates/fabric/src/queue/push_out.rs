@@ -15,9 +15,8 @@ use tailcut_units::Time;
 pub struct PushOut {
     /// Number of classes. A packet with a larger `priority` is in the last class.
     pub classes: u8,
-    /// Number of highest classes that form one group, at least 1.
-    /// The classes of this group share their buffer, and their packets are marked as in a queue with only these
-    /// classes. Each other class forms its own group.
+    /// Number of highest classes that form one group, at least 1. The classes of this group share their buffer.
+    /// Packets of this group are marked as in a queue with only these classes. Each other class forms its own group.
     pub group: u8,
     /// Limit of the packets of a group together with all higher groups.
     /// While all classes together exceed the limit, the last packet of the lowest class is dropped.

@@ -1,8 +1,8 @@
 //! Trimming queues. If the queue has no space for a data packet, it cuts off the payload and keeps the header.
 //! The header reaches the receiver before waiting data.
 //!
-//! NDP (Handley et al., SIGCOMM 2017, section 3.1) has two queues per port: one for data (8 packets), and one for
-//! headers and control packets, which has the same size in bytes.
+//! NDP (Handley et al., SIGCOMM 2017, section 3.1) has two queues per port. One queue is for data (8 packets).
+//! The other is for headers and control packets, and has the same size in bytes.
 //! While both queues have packets, 10 headers are sent for each data packet.
 //! If the data queue is full, a random draw decides whether the arrival or the *tail* of the queue is trimmed.
 //! Without the draw, the same flow could be trimmed again and again.
@@ -14,8 +14,8 @@
 //!
 //! Deviations:
 //!
-//! - With several classes in a shared buffer and `Victim::Coin`, the tail is the last packet of the lowest class that
-//!   has waiting packets. This class must not be above the arrival's class.
+//! - With several classes in a shared buffer and `Victim::Coin`, the tail is in the lowest class that has waiting
+//!   packets. The tail is the last packet of this class. The class must not be above the arrival's class.
 //!   The SCDP paper only says "trim on overflow".
 //! - With a limit in bytes, one arrival may need the space of several packets.
 //!   Tails are then trimmed until the arrival fits.
@@ -50,8 +50,8 @@ pub enum Sharing {
     PerClass,
     /// One limit for all classes except the last, and a limit of the same size for the last class.
     /// The last class is for duplicates of requests.
-    /// They cannot use the buffer of other classes, and they are not trimmed when a packet of another class needs
-    /// space.
+    /// Duplicates cannot use the buffer of other classes.
+    /// They are not trimmed when a packet of another class needs space.
     LastApart,
 }
 

@@ -165,9 +165,9 @@ pub(super) struct Racks {
 }
 
 impl Racks {
-    /// Returns the forwarding of the switch in a network of `all_hosts` hosts. The switch has `up_ports` up ports,
-    /// which follow the ports to the racks. If a switch has several choices, a pinned path p uses choice
-    /// `p / pin_divisor`, modulo the number of choices.
+    /// Returns the forwarding of the switch in a network of `all_hosts` hosts.
+    /// The switch has `up_ports` up ports, which follow the ports to the racks.
+    /// A pinned path p uses choice `p / pin_divisor`, modulo the number of choices.
     pub fn forwarding(&self, up_ports: u32, all_hosts: u32, pin_divisor: u32) -> Forwarding {
         let (first, hosts) = (self.first_host, self.count * self.hosts);
         // With one switch per rack, forwarding by arithmetic is possible, which needs no table.

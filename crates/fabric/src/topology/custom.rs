@@ -29,8 +29,8 @@ pub struct CustomLink {
 /// Network that is defined by a list of links. Switches use every shortest path (in hops), in the order of the links.
 /// At every switch with n choices, a pinned path p uses choice `p mod n`.
 ///
-/// A host with several links is multi-homed. It sends over all its links (see [`Fabric::inject`]).
-/// It receives over all links that are on shortest paths.
+/// A host with several links is multi-homed. Such a host sends over all its links (see [`Fabric::inject`]).
+/// The host receives over all links that are on shortest paths.
 ///
 /// [`Fabric::inject`]: crate::Fabric::inject
 #[derive(Clone, Debug)]

@@ -16,8 +16,9 @@ use crate::shared_buffer::SharedBuffer;
 /// Aggregation switch j of every pod has links to the cores `j * c .. (j + 1) * c`.
 /// c is m, or less if the core is oversubscribed.
 ///
-/// Between pods, a pinned path p uses aggregation switch `p mod m`, and then core number `p div m`, modulo c, of this
-/// aggregation switch. Within a pod, the path uses aggregation switch `p mod m`.
+/// Between pods, a pinned path p uses aggregation switch `p mod m`.
+/// From this switch, the path uses core number `p div m`, modulo c.
+/// Within a pod, the path uses aggregation switch `p mod m`.
 /// If hosts have several links, the path comes down through edge switch `p div m` of the host's edge switches, modulo
 /// their number.
 ///
@@ -33,8 +34,8 @@ pub struct FatTree {
     /// With four times as many links, the oversubscription is 4:1.
     pub edge_downlinks: u32,
     /// Number of uplinks per host, a divisor of k/2.
-    /// With n uplinks, n neighbouring edge switches form one rack, and each host of the rack is connected to all of
-    /// them. Edge switches keep their number of downlinks, so a larger n means fewer hosts.
+    /// With n uplinks, n neighbouring edge switches form one rack. Each host of the rack is connected to all of them.
+    /// Edge switches keep their number of downlinks, so a larger n means fewer hosts.
     pub host_links: u32,
     /// Number of cores per aggregation switch. Used only with three tiers.
     pub core_oversubscription: CoreOversubscription,

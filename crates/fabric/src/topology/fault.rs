@@ -35,7 +35,7 @@ pub struct LinkFault {
     /// End of the fault. [`Time::MAX`] means that the fault never ends.
     pub until: Time,
     /// Delay until routing reacts when the link fails or is repaired.
-    /// Before this, switches still send packets into a failed link, or do not yet use a repaired link.
+    /// Before routing reacts, switches still send packets into a failed link, or do not yet use a repaired link.
     /// If a link is down from the start of the run, routing avoids it from the start.
     pub reconvergence: Duration,
 }

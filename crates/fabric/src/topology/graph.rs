@@ -117,7 +117,7 @@ impl Topology {
     }
 
     /// Returns the capacity between racks, in bits per second.
-    /// It is the sum of the rates of all links from switches with hosts to other switches.
+    /// The capacity is the sum of the rates of all links from switches with hosts to other switches.
     /// With a single switch, it is zero.
     pub fn rack_uplink_capacity_bps(&self) -> u64 {
         let up = self.links.iter().filter(|link| match (link.from, link.to) {

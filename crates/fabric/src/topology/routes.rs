@@ -48,7 +48,7 @@ impl Routes {
             }
         }
         // `towards` contains the ports of every switch towards the nearest switch of a host.
-        // Its key is the set of the host's switches.
+        // The key of `towards` is the set of the host's switches.
         let mut towards: BTreeMap<Vec<u32>, Vec<Box<[u16]>>> = BTreeMap::new();
         let racks = |host: usize| last_hops[host].iter().map(|&(rack, _)| rack).collect();
         for host in 0..last_hops.len() {

@@ -110,7 +110,7 @@ fn a_leaf_avoids_a_path_that_it_was_told_is_busy_further_on() {
                 while net.fabric.delivery(net.now).is_some() {}
             };
             // These packets come from another pod.
-            // They load the path from the first aggregation switch to the second edge switch.
+            // The packets load the path from the first aggregation switch to the second edge switch.
             send(&mut net, 12, 2, 8);
             // The next packet meets this load. If `told`, an answer then reports the load to the first edge switch.
             send(&mut net, 0, 3, 1);

@@ -159,8 +159,9 @@ impl Net {
         up.map(|(port, _)| port as u32).collect()
     }
 
-    /// Returns the worse of two levels: the level of the uplink `up`, and the level of `down` in the opposite
-    /// direction. `down` is the uplink of another switch, on which the path comes down from the same higher switches.
+    /// Returns the worse of two levels. The first is the level of the uplink `up`.
+    /// The second is the level of `down` in the opposite direction.
+    /// `down` is the uplink of another switch, on which the path comes down from the same higher switches.
     pub fn worse(&self, up: u32, down: u32) -> u8 {
         self.levels(up).0.max(self.levels(down).1)
     }
