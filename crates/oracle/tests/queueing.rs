@@ -1,5 +1,4 @@
-//! Tests of the queueing formulas: the results are compared with textbook values and with small simulations in this
-//! file.
+//! Tests of the queueing formulas. The results are compared with textbook values and with small simulations.
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -59,8 +58,8 @@ fn lindley(arrivals: f64, service: &Service, customers: usize, seed: u64) -> Vec
 
 const CUSTOMERS: usize = 2_000_000;
 
-/// Asserts that the 99.9 % confidence interval of the series' mean contains `expected`, and that the interval is
-/// narrow.
+/// Asserts that the 99.9 % confidence interval of the series' mean contains `expected`.
+/// The interval must also be narrow.
 fn assert_mean(what: &str, series: &[f64], expected: f64) {
     let interval: Interval = batch_means(series, 40, 0.999);
     assert!(
@@ -382,8 +381,8 @@ fn priorities_agree_with_the_queues_that_they_contain() {
     let alone = mm1::mean_sojourn(0.3, 1.0);
     assert!((priority::preemptive_sojourn(&classes, 0) - alone).abs() < 1e-12);
     // The queue is never idle while a customer waits.
-    // The sum of the waits, weighted by load, therefore does not depend on the order of the classes (Kleinrock, volume
-    // 2, 3.19).
+    // The sum of the waits, weighted by load, therefore does not depend on the order of the classes.
+    // Source: Kleinrock, volume 2, 3.19.
     let weighted = 0.3 * priority::non_preemptive_wait(&classes, 0)
         + 0.4 * priority::non_preemptive_wait(&classes, 1);
     let residual: f64 = (0.3 * 2.0 + 0.2 * 4.0) / 2.0;

@@ -32,8 +32,7 @@ fn mean(samples: &mut [f64]) -> f64 {
 }
 
 /// Asserts that `covered` is true for the share `nominal` of all runs.
-/// The tolerance is four standard deviations of the binomial distribution, plus `slack` for the known error of the
-/// method.
+/// The tolerance is four standard deviations of the binomial distribution, plus the known error `slack` of the method.
 fn assert_coverage(nominal: f64, slack: f64, runs: u64, covered: impl Fn(u64) -> bool) {
     let hits = (0..runs).filter(|&run| covered(run)).count() as f64;
     let share = hits / runs as f64;

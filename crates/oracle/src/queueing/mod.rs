@@ -4,8 +4,8 @@
 //! The wait is the time from the arrival of a customer to the start of its service.
 //! The sojourn time ends with the service, and includes the wait.
 //!
-//! Sources: Kleinrock, "Queueing Systems" volume 1 (1975), chapters 3 and 5, and volume 2 (1976), chapter 4, unless a
-//! function names another source.
+//! Sources: Kleinrock, "Queueing Systems" volume 1 (1975), chapters 3 and 5, and volume 2 (1976), chapter 4.
+//! Some functions name another source.
 
 mod lattice;
 mod load;

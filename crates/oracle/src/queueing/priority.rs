@@ -15,8 +15,8 @@ fn load(classes: &[PriorityClass]) -> f64 {
     load
 }
 
-/// Returns R, the mean remaining service time of the customer in service when another customer arrives (zero if the
-/// server is idle).
+/// Returns R, the mean remaining service time of the customer in service when another customer arrives.
+/// The remaining time is zero if the server is idle.
 /// R is half the sum, over all classes, of the arrival rate times the second moment of the service time.
 fn residual(classes: &[PriorityClass]) -> f64 {
     let each = classes

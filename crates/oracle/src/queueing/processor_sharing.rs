@@ -1,7 +1,7 @@
 //! M/G/1 queue with processor sharing. It models large flows that share a link fairly.
 //!
-//! The mean sojourn time depends only on the mean of the service time, and not on its distribution (Kleinrock, volume
-//! 2, section 4.4).
+//! The mean sojourn time depends only on the mean of the service time, and not on its distribution.
+//! Source: Kleinrock, volume 2, section 4.4.
 
 use super::load::stable_load;
 

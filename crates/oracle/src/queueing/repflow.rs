@@ -58,8 +58,8 @@ impl Mouse {
     /// The time is transmission + E[min of two independent sums of `rounds` waits].
     ///
     /// Copies are additional mice, so they change the mix of flow sizes.
-    /// The model ignores this change, like the paper: the distribution of service times is the same with and without
-    /// copies.
+    /// The model ignores this change, like the paper.
+    /// The model uses the same distribution of service times with and without copies.
     pub fn mean_replicated(
         &self,
         load: f64,

@@ -46,8 +46,8 @@ pub fn kolmogorov_p_value(distance: f64, n: f64) -> f64 {
     (2.0 * sum).clamp(0.0, 1.0)
 }
 
-/// Returns the probability that a Smirnov distance is at least `distance` by chance, if `n` and `m` samples come from
-/// the same continuous distribution.
+/// Returns the probability that a Smirnov distance is at least `distance` by chance.
+/// The assumption is that all `n` and `m` samples come from the same continuous distribution.
 pub fn smirnov_p_value(distance: f64, n: usize, m: usize) -> f64 {
     let (n, m) = (n as f64, m as f64);
     kolmogorov_p_value(distance, n * m / (n + m))
@@ -56,8 +56,8 @@ pub fn smirnov_p_value(distance: f64, n: usize, m: usize) -> f64 {
 /// Returns the half width of the confidence band around an empirical distribution of `n` samples.
 /// The half width is sqrt(ln(2 / (1 - confidence)) / 2n).
 /// The true distribution is within the band with a probability of at least `confidence`.
-/// The band is valid for every `n` and every distribution (Dvoretzky, Kiefer and Wolfowitz, 1956, with Massart's
-/// constant, 1990).
+/// The band is valid for every `n` and every distribution.
+/// Sources: Dvoretzky, Kiefer and Wolfowitz, 1956, with Massart's constant, 1990.
 pub fn dkw_band(n: usize, confidence: f64) -> f64 {
     ((2.0 / (1.0 - confidence)).ln() / (2.0 * n as f64)).sqrt()
 }

@@ -56,14 +56,14 @@ pub fn mean_interval(samples: &[f64], confidence: f64) -> Interval {
     }
 }
 
-/// Returns the mean of a stationary series with its confidence interval by batch means (Law, "Simulation Modeling and
-/// Analysis", section 9.5.3).
+/// Returns the mean of a stationary series with its confidence interval by batch means.
+/// Source: Law, "Simulation Modeling and Analysis", section 9.5.3.
 ///
 /// The series is divided into `batches` batches of consecutive samples.
-/// The means of the batches count as independent samples, so a batch must be much longer than the correlation of the
-/// series.
-/// If the number of samples is not a multiple of `batches`, the first samples are left out, because the series may not
-/// be stationary there.
+/// The means of the batches count as independent samples.
+/// A batch must therefore be much longer than the correlation of the series.
+/// If the number of samples is not a multiple of `batches`, the first samples are left out.
+/// The series may not be stationary there.
 ///
 /// # Panics
 /// There are fewer than two batches, or fewer samples than batches.
@@ -82,8 +82,7 @@ pub fn batch_means(series: &[f64], batches: usize, confidence: f64) -> Interval 
 ///
 /// The ends of the interval are the samples of two ranks, l and u.
 /// The number X of samples up to the true quantile has a binomial distribution.
-/// If P(X < l) and P(X >= u) are at most (1 - confidence) / 2, the interval is valid for every distribution of the
-/// samples.
+/// The interval is valid for every distribution if P(X < l) and P(X >= u) are at most (1 - confidence) / 2.
 ///
 /// The estimate is the sample of rank ceil(n p).
 pub fn percentile_interval(sorted: &[f64], p: f64, confidence: f64) -> Option<Interval> {
