@@ -180,8 +180,7 @@ fn a_port_shows_what_it_sends_and_beside_it_what_it_drops() {
     };
     assert!(of(1).all(|frame| says(frame, "dropped: queue-full")));
     assert!(of(0).all(|frame| !says(frame, "dropped")));
-    // In a sent packet, the option epb_dropcount (number 4, 8 bytes long) contains the number of drops before the
-    // packet.
+    // In a sent packet, the option epb_dropcount (number 4, 8 bytes long) contains the number of earlier drops.
     let drops: usize = of(0)
         .flat_map(|frame| frame.rest.windows(12))
         .filter(|option| option[..4] == [4, 0, 8, 0] && option[5..] == [0; 7])
