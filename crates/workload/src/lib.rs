@@ -1,8 +1,8 @@
 //! Workloads of a network: flow sizes, arrivals, traffic matrices and traces.
 //!
 //! A workload is a [`Source`]: it returns the start time of its next flow, and then the flow.
-//! A source draws a flow when it is needed and does not store it, so a run of millions of flows only needs a few words
-//! of memory per host.
+//! A source draws a flow when it is needed and does not store it.
+//! A run of millions of flows only needs a few words of memory per host.
 //!
 //! - [`Generated`] draws an open loop (arrivals that do not wait).
 //! - [`ClosedLoop`] keeps a number of flows outstanding.

@@ -107,8 +107,8 @@ impl Load {
     /// The result does not include the additional flows of a fan-in (see [`crate::FanIn::load_factor`]).
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if the fraction is not a finite number above zero, nothing crosses the bottleneck, or
-    /// there are no senders.
+    /// [`Error::OutOfRange`] if the fraction is not a finite number above zero.
+    /// The same error if nothing crosses the bottleneck, or if there are no senders.
     pub fn flows_per_second(&self, sizes: &SizeDistribution) -> Result<f64, Error> {
         let wrong = |parameter, found, allowed| {
             Err(Error::OutOfRange {

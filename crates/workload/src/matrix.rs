@@ -66,8 +66,8 @@ impl Matrix {
     /// All such destinations have the same probability.
     ///
     /// # Errors
-    /// [`Error::Matrix`] for an empty list, a host that is listed twice, or a source without a destination in another
-    /// rack.
+    /// [`Error::Matrix`] for an empty list or a host that is listed twice.
+    /// The same error for a source without a destination in another rack.
     pub fn between_racks(
         sources: &[HostId],
         destinations: &[HostId],
@@ -77,8 +77,8 @@ impl Matrix {
     }
 
     /// Returns a permutation, drawn with `seed`.
-    /// Each source sends to one fixed destination, each destination receives from one source, and no source sends to
-    /// itself.
+    /// Each source sends to one fixed destination, and each destination receives from one source.
+    /// No source sends to itself.
     ///
     /// # Errors
     /// [`Error::Matrix`] for an empty list, a host that is listed twice, or lists of different lengths.
@@ -173,8 +173,8 @@ impl Matrix {
     /// Returns the same matrix with weights for hosts.
     /// In an open loop, the rate of a source is proportional to its weight.
     /// The probability of an allowed destination is proportional to the destination's weight.
-    /// The weights have no effect if all are equal, or if each source has one fixed destination (permutations, incasts,
-    /// pairs).
+    /// The weights have no effect if all are equal.
+    /// They have no effect if each source has one fixed destination (permutations, incasts, pairs).
     pub fn weighted(mut self, weights: &HostWeights) -> Self {
         if let Rule::Random { destinations, .. } = &self.rule {
             self.weights = MatrixWeights::of(weights, &self.sources, destinations);

@@ -45,8 +45,8 @@ impl Stream {
         (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Returns a number that is uniform over `0..n`, without bias (Lemire, "Fast random integer generation in an
-    /// interval", 2019).
+    /// Returns a number that is uniform over `0..n`, without bias.
+    /// Source: Lemire, "Fast random integer generation in an interval", 2019.
     ///
     /// # Panics
     /// `n` is zero.

@@ -17,8 +17,9 @@ use alloc::vec::Vec;
 
 /// Distribution of flow sizes. It is linear between the points of its cumulative distribution.
 ///
-/// A first point with a cumulative probability above zero is an *atom*: with this probability, a flow has exactly the
-/// point's size. A table that rises from size zero starts with the point `0, 0`.
+/// A first point with a cumulative probability above zero is an *atom*.
+/// With this probability, a flow has exactly the point's size.
+/// A table that rises from size zero starts with the point `0, 0`.
 /// Two points of the same size are also an atom, with the difference of their probabilities.
 ///
 /// A drawn size is rounded to the nearest whole byte and is at least one byte.
@@ -211,8 +212,7 @@ impl SizeDistribution {
         packets
     }
 
-    /// Returns the mean of the `k`-th power of the size over all flows, where flows of `limit` bytes or more count as
-    /// zero.
+    /// Returns the mean of the `k`-th power of the size over all flows. Flows of `limit` bytes or more count as zero.
     fn partial_moment(&self, k: u32, limit: f64) -> f64 {
         let first = self.points[0];
         let mut sum = 0.0;

@@ -79,8 +79,8 @@ fn alike(found: &str) -> Vec<&'static str> {
     near.into_iter().map(|(_, name)| name).collect()
 }
 
-/// Returns the Levenshtein distance: the smallest number of insertions, deletions and substitutions that change one
-/// text into the other.
+/// Returns the Levenshtein distance of two texts.
+/// It is the smallest number of insertions, deletions and substitutions that change one text into the other.
 fn edits(from: &[char], to: &[char]) -> usize {
     let mut row: Vec<usize> = (0..=to.len()).collect();
     for (i, a) in from.iter().enumerate() {

@@ -25,8 +25,8 @@ pub struct FanIn {
 }
 
 impl FanIn {
-    /// Returns the factor by which the fan-in increases the load in payload bytes: 1 + (degree - 1) (share of all bytes
-    /// that belong to mice).
+    /// Returns the factor by which the fan-in increases the load in payload bytes.
+    /// The factor is 1 + (degree - 1) (share of all bytes that belong to mice).
     pub fn load_factor(&self, sizes: &SizeDistribution) -> f64 {
         let copies = f64::from(self.degree.saturating_sub(1));
         1.0 + copies * sizes.byte_share_below(self.below)
