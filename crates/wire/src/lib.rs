@@ -1,5 +1,5 @@
-//! Encoding and decoding of the headers of tailcut's protocols, decoding of frames of other programs, and capture
-//! files.
+//! Encoding and decoding of the headers of tailcut's protocols.
+//! The crate also decodes frames of other programs, and builds capture files.
 //!
 //! - [`ndp`], [`scdp`], [`pfabric`] and [`rans`]: one module for each protocol.
 //!   Layouts are in `docs/wire/`, golden vectors in `tests/vectors/`.

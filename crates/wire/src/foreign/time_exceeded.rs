@@ -1,5 +1,5 @@
-//! Answer of a router to a packet whose TTL has expired: the ICMP message "time exceeded" (RFC 792; RFC 1812, 4.3 and
-//! 5.3.1; RFC 1122, 3.2.2).
+//! Answer of a router to a packet whose TTL has expired: the ICMP message "time exceeded".
+//! Sources: RFC 792; RFC 1812, 4.3 and 5.3.1; RFC 1122, 3.2.2.
 
 use super::view::{Content, IcmpKind, View};
 use crate::checksum::{add, finish};

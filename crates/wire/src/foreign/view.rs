@@ -40,8 +40,8 @@ pub struct Ip {
     /// Protocol number (IANA) after all extension headers.
     pub protocol: u8,
     /// Source and destination port of TCP or UDP.
-    /// `None` for fragments: only the first fragment contains ports, but all fragments of a datagram should take the
-    /// same path.
+    /// `None` for fragments.
+    /// Only the first fragment contains ports, but all fragments of a datagram should take the same path.
     pub ports: Option<[u16; 2]>,
     /// Differentiated services code point.
     pub dscp: u8,

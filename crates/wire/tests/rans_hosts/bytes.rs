@@ -17,8 +17,8 @@ pub enum Carried {
     Datagram(FiveTuple, Ecn, Vec<u8>),
 }
 
-/// Sender of bytes: number of the host, number of the copy, and whether the bytes are the message that cancels the
-/// copy.
+/// Sender of bytes: number of the host, number of the copy, and a flag.
+/// The flag is true if the bytes are the message that cancels the copy.
 type Sender = (usize, u32, bool);
 
 /// Bytes of one session that have arrived.
