@@ -1,7 +1,7 @@
 //! Distributed sort of the RepNet paper (section IV-C), on one host of its cluster.
 //! The host is the master of the jobs that it starts, and a slave for the jobs of all other hosts.
-//! A master distributes integers from 0 to 65535 over the slaves by value, in chunks of 20, with one short flow for
-//! each chunk.
+//! A master distributes integers from 0 to 65535 over the slaves by value, in chunks of 20.
+//! Each chunk is one short flow.
 //! A slave sorts its bucket by counting, and sends the bucket back as one long flow, which is never replicated.
 //! The Node example of the npm package is compatible.
 //!

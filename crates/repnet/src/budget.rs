@@ -1,7 +1,7 @@
 //! Budget of second connections: the share of the flows to a target that may open two connections.
 //! The user sets an upper limit of the share.
-//! Below the limit the share adapts: it is halved when connections to the target often fail, and raised slowly
-//! otherwise.
+//! Below the limit the share adapts.
+//! The share is halved when connections to the target often fail, and raised slowly otherwise.
 //! Many open RepFlow flows count as an incast, where a second copy of every answer makes the congestion worse.
 //! New flows then use RepSYN (RepNet paper, section II-C).
 

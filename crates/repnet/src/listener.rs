@@ -91,8 +91,7 @@ impl TcpListener {
         settings.validate()?;
         let (service, replica) = bind_both(address, settings.flow.replica_port).await?;
         let address = service.local_addr()?;
-        // The channel has one slot more than the backlog, because `serve_plain` reserves a slot before a connection
-        // arrives.
+        // `serve_plain` reserves a slot before a connection arrives, so the channel has one slot more than the backlog.
         let (flows, accepted) = mpsc::channel(settings.accept_backlog + 1);
         let server = Arc::new(Server {
             settings,
