@@ -40,11 +40,9 @@ pub struct DropCounts {
     pub link_loss: Count,
     /// Packets that a purging packet ([`Hints::purges`](crate::Hints::purges)) removed from a queue.
     pub purged: Count,
-    /// Packets whose source is no host of the network, or whose destination is neither a host of the network nor a
-    /// group.
+    /// Packets whose source is no host of the network, or whose destination is neither a host nor a group.
     pub unknown_address: Count,
-    /// Packets that a queue discipline such as CoDel dropped when the link was free, because packets had waited too
-    /// long.
+    /// Packets that a discipline such as CoDel dropped when the link was free, because packets had waited too long.
     pub active_queue: Count,
     /// Packets that reached their hop limit (TTL). No port counts these packets as dropped.
     pub hop_limit: Count,

@@ -15,8 +15,7 @@ pub(crate) struct Waste {
     pub reason: DropReason,
 }
 
-/// Packets at the edge of the network: dropped packets before they leave the network, and early packets before they
-/// enter it.
+/// Packets at the edge of the network: dropped packets before they leave, and early packets before they enter.
 #[derive(Debug, Default)]
 pub(crate) struct Edge {
     /// Dropped packets, in the order of the drops.

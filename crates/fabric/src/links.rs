@@ -147,8 +147,7 @@ impl Links {
     }
 
     /// Records that the rate of a port changes during a service.
-    /// If the rate changes again during the same service, the first record is kept, because the whole packet is sent at
-    /// the first rate.
+    /// The whole packet is sent at the first rate, so a second change during the same service keeps the first record.
     pub fn rate_changes(&mut self, number: u32, port: &Port, rate: Rate) {
         if self.rate_in_service(number, port).is_none() {
             self.begun.insert(number, (port.busy_until_ps, rate));

@@ -133,7 +133,7 @@ impl Network {
             balancer,
             first_port,
         } = &mut self.switches[switch as usize];
-        // Built-in balancers only need the packet.
+        // Built-in balancers need only the packet, and not the state of the ports.
         // The state of the ports is collected only for custom balancers (`ask`).
         let within = match forwarding {
             Forwarding::Clos(clos) => {

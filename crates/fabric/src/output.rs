@@ -31,8 +31,7 @@ impl Hints {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Injected {
     /// Time at which the uplink will have sent all its packets.
-    /// If packets wait at the general port of a host with one uplink, the time at which the packet in service will have
-    /// left.
+    /// If packets wait at the general port of a host with one uplink, the time is the end of the current service.
     pub free_at: Time,
     /// Reason why the packet was dropped immediately, or `None`.
     /// [`advance`](crate::Fabric::advance) still returns the body of a dropped packet.
@@ -59,8 +58,7 @@ pub struct Dropped<B> {
     pub time: Time,
     /// Port whose queue dropped the packet.
     /// `None` if no port dropped the packet.
-    /// Examples are a switch without a route, the switch where the hop limit ended, and the far end of a link that is
-    /// down.
+    /// Examples are a missing route, the end of the hop limit, and a link that is down.
     pub port: Option<PortId>,
     /// Switch at which the hop limit ended. `None` for every other reason.
     pub ended_at: Option<u32>,

@@ -52,8 +52,7 @@ pub struct Packet {
     pub hops: u8,
     /// TTL with which the host sent the packet, if the switches of the network are routers.
     /// 0 means that switches do not check the TTL.
-    /// The switch at the end of this number of links drops the packet with
-    /// [`DropReason::HopLimit`](crate::queue::DropReason).
+    /// The switch at the end of this number of links drops the packet ([`HopLimit`](crate::queue::DropReason)).
     /// A router does the same with a packet that it receives with a TTL of 1.
     /// Packets to groups are never checked.
     pub hop_limit: u8,

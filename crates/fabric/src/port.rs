@@ -45,8 +45,8 @@ pub(crate) struct PortClass {
     pub phantom: Option<Phantom>,
     /// Rate at which the phantom queue drains.
     pub drain: Rate,
-    /// Whether the delay of the link has become shorter, and packets must still arrive after all earlier packets
-    /// ([`Links`](crate::links::Links)).
+    /// Whether the delay of the link has become shorter.
+    /// Packets must still arrive after all earlier packets ([`Links`](crate::links::Links)).
     pub is_behind: bool,
 }
 

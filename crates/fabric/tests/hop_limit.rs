@@ -1,5 +1,5 @@
-//! Tests of switches that are routers: a packet is dropped at the switch where its hop limit ends, and the switch may
-//! answer.
+//! Tests of switches that are routers.
+//! A packet is dropped at the switch where its hop limit ends, and the switch may answer.
 
 mod common;
 

@@ -1,5 +1,5 @@
-//! Tests of topologies: all hosts are connected by the documented number of paths, and a pinned path selects one of
-//! them.
+//! Tests of topologies. All hosts are connected by the documented number of paths.
+//! A pinned path selects one of these paths.
 
 mod common;
 

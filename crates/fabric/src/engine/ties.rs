@@ -3,8 +3,7 @@
 //! With equal rates, packets of different senders arrive at exactly the same picosecond again and again.
 //! If the numbers of entities decided the order, the same sender would always get the last space in a queue.
 //! The order is therefore drawn at random for each instant, from the seed, the time and the entity.
-//! The draw depends on nothing else: not on other pending events, on the slots of packets, on threads or on the width
-//! of the calendar's days.
+//! The draw depends on nothing else. Pending events, slots of packets, threads and the width of days have no effect.
 //!
 //! The draw is a part of the event's key: the bits of the entity between class and number.
 //! A queue therefore compares keys as it would without draws, at the same cost.
@@ -48,10 +47,9 @@ impl Ties {
     /// Returns the random draw of an entity at an instant.
     #[inline(always)]
     pub const fn draw(&self, time: Time, entity: u32) -> u64 {
-        // The times of packets are multiples of large powers of two, so their low bits may all be equal, even after the
-        // first multiplication.
-        // The rotation moves high bits to the low end, because the last multiplication spreads low bits over all
-        // others.
+        // The times of packets are multiples of large powers of two.
+        // Their low bits may therefore all be equal, even after the first multiplication.
+        // The last multiplication spreads low bits over all others, so the rotation moves high bits to the low end.
         let instant = time.as_ps().wrapping_mul(self.of_instant);
         let instant = instant.rotate_left(32);
         let entity = (entity as u64).wrapping_mul(self.of_entity);

@@ -101,8 +101,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     }
 
     /// Handles an arrival that needs a check.
-    /// The packet is on a link that is down or loses packets, or it was dropped and leaves now, or it was injected
-    /// early and enters now.
+    /// The packet may be on a link that is down or loses packets.
+    /// It may also be a dropped packet that leaves now, or an early packet that enters now.
     #[cold]
     fn check_arrival(&mut self, now: Time, event: &Event) -> Arrival<B> {
         let links = self.network.ports.len() as u32;
@@ -156,7 +156,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }))
     }
 
-    /// Drops a packet at a port, or at no port.
+    /// Drops a packet. `port` is the port that drops the packet, or `None` if no port does.
     #[cold]
     pub(super) fn drop_packet(
         &mut self,
@@ -210,8 +210,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     #[inline]
     fn prefetch_upcoming(&self) {
         // A read from memory takes about as long as three events.
-        // A port must be in the cache before its general port can be found, so the port is prefetched three events
-        // earlier.
+        // A port must be in the cache before its general port can be found.
+        // The port is therefore prefetched three events earlier.
         if let Some(event) = self.engine.upcoming(3) {
             let number = self.engine.number(event) as usize;
             if event.entity() < ARRIVAL {

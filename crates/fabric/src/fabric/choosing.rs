@@ -47,8 +47,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         chooser.levels(now, port.0, &self.network)
     }
 
-    /// Handles an arrival at a switch of a special network: with a chooser, with groups, with purging packets, or with
-    /// hop limits.
+    /// Handles an arrival at a switch of a special network.
+    /// Such a network has a chooser, groups, purging packets, or hop limits.
     #[inline(never)]
     pub(super) fn arrive_specially(&mut self, now: Time, link: u32, switch: u32, id: PacketId) {
         let packet = self.packets.get(id);

@@ -102,8 +102,7 @@ impl PathChooser {
         }
     }
 
-    /// Removes the headers that switches have added to a packet, because the packet leaves the network or returns to
-    /// its sender.
+    /// Removes the headers that switches have added to a packet, before the packet leaves or returns to its sender.
     pub fn strips(&mut self, id: PacketId, packet: &mut Packet) {
         match &mut self.scheme {
             Scheme::Conga(conga) => conga.forget(id),

@@ -1,6 +1,6 @@
-//! Expeditus in its final form.
-//! Source: Wang, Xu, Niu, Han, Xiong, "Expeditus: Congestion-aware Load Balancing in Clos Data Center Networks", SoCC
-//! 2016 and ToN 2017. Each switch estimates the loads of its uplinks in both directions.
+//! Expeditus in its final form (Wang, Xu, Niu, Han, Xiong, SoCC 2016 and ToN 2017).
+//! Title: "Expeditus: Congestion-aware Load Balancing in Clos Data Center Networks".
+//! Each switch estimates the loads of its uplinks in both directions.
 //! A path is chosen during the handshake in two stages. The module [`super::two_stage`] makes the choice.
 //!
 //! Deviations:

@@ -36,8 +36,7 @@ pub struct NamedBalancer {
     /// Whether the path is chosen during the handshake of a flow.
     /// If the path is chosen during the handshake, designs without a handshake cannot use this load balancer.
     pub needs_handshake: bool,
-    /// Whether each host must have exactly one link, because switches identify a host by the one switch to which it is
-    /// connected.
+    /// Whether each host must have exactly one link. The switches identify a host by the switch of its only link.
     pub single_homed: bool,
     /// Keys that the load balancer adds to scenarios, in the section with its name.
     pub parameters: &'static [Parameter],

@@ -137,8 +137,8 @@ impl From<Option<PacketId>> for Dequeued {
 /// Queue before a link. `dequeue` removes a packet before its service, so the packet in service is not in the queue.
 pub trait QueueDiscipline: core::fmt::Debug + Send {
     /// Handles a packet that arrives at the port at time `now`.
-    /// `packets` contains the headers of all packets in the network by id, so that a discipline can mark, trim and
-    /// compare packets.
+    /// `packets` contains the headers of all packets in the network by id.
+    /// With these headers, a discipline can mark, trim and compare packets.
     ///
     /// A discipline that marks a packet sets its `ecn`. A discipline that trims a packet calls [`Packet::trim`].
     /// The port reads these changes from the returned verdict.

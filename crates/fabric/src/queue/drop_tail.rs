@@ -19,8 +19,8 @@ pub struct DropTail {
 }
 
 impl DropTail {
-    /// Returns whether a packet of `size` bytes would exceed the limit of a queue with `packets` packets and `bytes`
-    /// bytes.
+    /// Returns whether a packet of `size` bytes would exceed the limit of a queue.
+    /// `packets` packets and `bytes` bytes already wait in the queue.
     #[inline]
     pub(crate) const fn is_full(&self, packets: u32, bytes: u64, size: u32) -> bool {
         // A limit of `u32::MAX` means no limit, so the sum must not overflow.
@@ -76,8 +76,7 @@ impl QueueDiscipline for DropTailQueue {
         if self.config.is_full(waiting, self.bytes, packet.size) {
             return Fate::Dropped(DropReason::QueueFull).into();
         }
-        // The length is read before the packet is added, because the packet itself must not be counted (RFC 8257,
-        // section 3.1).
+        // The packet itself must not be counted (RFC 8257, section 3.1), so the length is read before it is added.
         let over = self.config.marks(waiting, self.bytes);
         self.bytes += u64::from(packet.size);
         self.waiting.push_back(id);

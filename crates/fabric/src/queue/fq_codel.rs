@@ -200,8 +200,8 @@ impl QueueDiscipline for FqCoDelQueue {
                 _ => &mut self.old,
             };
             let flow = &mut self.flows[number as usize];
-            // A flow without credit gets another quantum, and becomes the last of the old flows (RFC 8290, section
-            // 4.2).
+            // A flow without credit gets another quantum.
+            // The flow becomes the last of the old flows (RFC 8290, section 4.2).
             if flow.credit <= 0 {
                 flow.credit += i64::from(self.config.quantum);
                 flow.on = On::Old;

@@ -4,8 +4,8 @@
 use crate::packet::PacketId;
 use alloc::vec::Vec;
 
-/// Largest number of lists: eight classes as in real switches, one list above them, and one list below them for
-/// duplicates.
+/// Largest number of lists. Eight lists are for the classes of real switches.
+/// One list is above them, and one list is below them for duplicates.
 pub(super) const MAX_LISTS: usize = 10;
 const NONE: u32 = u32::MAX;
 

@@ -1,8 +1,8 @@
 //! Strict priority among several FIFO classes, with one shared buffer or one buffer per class.
 //! The ECN threshold is for the whole port.
 //! Standard switches have such queues, and PIAS uses this configuration (Bai et al., NSDI 2015, section 4.2).
-//! PIAS requires a threshold for the whole port: with a threshold per class, low classes would build queues without
-//! marks.
+//! PIAS requires a threshold for the whole port.
+//! With a threshold per class, low classes would build queues without marks.
 
 use super::discipline::{Dequeued, DropReason, Fate, Limit, QueueDiscipline, Verdict};
 use super::trimming::Sharing;

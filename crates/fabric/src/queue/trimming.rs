@@ -14,8 +14,8 @@
 //!
 //! Deviations:
 //!
-//! - With several classes in a shared buffer and `Victim::Coin`, the tail is in the lowest class that has waiting
-//!   packets. The tail is the last packet of this class. The class must not be above the arrival's class.
+//! - With several classes in a shared buffer and `Victim::Coin`, the lowest class with waiting packets has the tail.
+//!   The tail is the last packet of this class. The class must not be above the arrival's class.
 //!   The SCDP paper only says "trim on overflow".
 //! - With a limit in bytes, one arrival may need the space of several packets.
 //!   Tails are then trimmed until the arrival fits.

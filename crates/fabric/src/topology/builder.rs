@@ -74,8 +74,8 @@ impl Builder {
 
     /// Adds the hosts of a rack.
     /// The rack has `together` switches, from number `first`, and `hosts` hosts for each of these switches.
-    /// Every host has a link to each of the switches: first to its own switch, then to the next switches in cyclic
-    /// order.
+    /// Every host has a link to each of these switches. The first link leads to the host's own switch.
+    /// The other links lead to the next switches in cyclic order.
     pub fn rack(&mut self, first: u32, together: u32, hosts: u32, wire: Wire) {
         for own in 0..together {
             for _ in 0..hosts {
@@ -83,8 +83,8 @@ impl Builder {
                 for next in 1..together {
                     self.further_link(first + (own + next) % together, wire);
                 }
-                // The rack number of a host is the first switch of its rack, even if the host's first link leads to
-                // another switch.
+                // The rack number of a host is the first switch of its rack.
+                // The host's first link may lead to another switch.
                 if let Some(rack) = self.racks.last_mut() {
                     *rack = first;
                 }

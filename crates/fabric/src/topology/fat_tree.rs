@@ -19,8 +19,8 @@ use crate::shared_buffer::SharedBuffer;
 /// Between pods, a pinned path p uses aggregation switch `p mod m`.
 /// From this switch, the path uses core number `p div m`, modulo c.
 /// Within a pod, the path uses aggregation switch `p mod m`.
-/// If hosts have several links, the path comes down through edge switch `p div m` of the host's edge switches, modulo
-/// their number.
+/// If hosts have several links, the path comes down through edge switch `p div m` of the host's edge switches.
+/// The number `p div m` is taken modulo the number of these edge switches.
 ///
 /// Two tiers: k leaves and k/2 spines, as in a [`LeafSpine`]. A pinned path p uses spine p.
 #[derive(Clone, Debug)]
@@ -145,8 +145,8 @@ impl FatTree {
         }
         let first_aggregation = self.k * m;
         let first_core = 2 * self.k * m;
-        // The order of these loops determines the numbers of ports: first down ports, then up ports, both in the order
-        // of the switches.
+        // The order of these loops determines the numbers of ports: first down ports, then up ports.
+        // Both are in the order of the switches.
         for pod in 0..self.k {
             for edge in pod * m..(pod + 1) * m {
                 if edge.is_multiple_of(together) {

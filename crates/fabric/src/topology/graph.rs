@@ -181,8 +181,7 @@ impl Topology {
     /// Adds faults to links. A link that is slow during the whole run gets its lower rate immediately.
     ///
     /// # Errors
-    /// There is no link between the two nodes, a fault ends before it begins, or the rate of a slow link is above the
-    /// link's rate.
+    /// The nodes have no link, a fault ends before it begins, or the rate of a slow link is above the link's rate.
     pub fn add_faults(&mut self, faults: &[LinkFault]) -> Result<(), TopologyError> {
         for fault in faults {
             let wrong = |parameter, found, allowed: String| {
@@ -221,8 +220,8 @@ impl Topology {
                     let allowed = alloc::format!("{} at most", link.config.rate);
                     return wrong("rate", alloc::format!("{rate}"), allowed);
                 }
-                // A link that is slow during the whole run never changes its rate, so its port may use one event per
-                // packet.
+                // A link that is slow during the whole run never changes its rate.
+                // Its port may therefore use one event per packet.
                 if fault.from == Time::ZERO && fault.until == Time::MAX {
                     link.config.rate = rate;
                 }
