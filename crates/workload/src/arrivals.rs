@@ -46,7 +46,7 @@ impl Arrivals {
 
     /// Returns the span from time zero to the first arrival.
     /// The span has the distribution of a residual gap, with density (1 - F(x)) / mean.
-    /// The process is therefore stationary.
+    /// The arrival process is therefore stationary.
     pub fn first_gap(self, per_second: f64, stream: &mut Stream) -> Duration {
         let in_means = match self {
             Self::Poisson => stream.exponential(),

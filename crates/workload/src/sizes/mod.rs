@@ -156,7 +156,7 @@ impl SizeDistribution {
 
     /// Returns the mean size in bytes: the sum over segments of (F(b) - F(a)) (a + b) / 2, plus the atom.
     pub fn mean(&self) -> f64 {
-        // Drawn sizes are at least one byte, so the mean is too.
+        // Drawn sizes are at least one byte, so the mean is also at least one byte.
         self.moment(1).max(1.0)
     }
 
