@@ -5,7 +5,7 @@
 //! A [`Connector`] opens **two** connections for a flow, from different ports.
 //! The application receives the bytes of the faster connection, once and in order, through one [`TcpStream`].
 //! RepFlow sends all bytes on both connections. RepSYN races only the handshake and the hello.
-//! A [`TcpListener`] joins the two connections again. Either end may use the npm package `repnet`.
+//! A [`TcpListener`] joins the two connections again. Either host may use the npm package `repnet`.
 //! `docs/repnet-wire.md` describes the bytes.
 //!
 //! ```

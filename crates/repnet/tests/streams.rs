@@ -1,4 +1,4 @@
-//! Tests of both ends of the library over the loopback interface, as an application uses them.
+//! Tests of the library as client and as server, over the loopback interface, as an application uses it.
 
 use std::io;
 use std::net::SocketAddr;

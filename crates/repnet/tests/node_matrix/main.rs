@@ -1,4 +1,5 @@
-//! Tests of the library and the npm package at either end: the received bytes are correct, and each request runs once.
+//! Tests of the library and the npm package, each as client and as server.
+//! The received bytes are correct, and each request runs once.
 //!
 //! `TAILCUT_REPNET_CHAOS` is the number of flows through a network with faults, for each of 16 combinations.
 //! `make soak` runs a million flows in total, and prints the contents of `results.md`.
@@ -66,7 +67,7 @@ impl Server {
     }
 }
 
-/// Runs flows of one kind between two ends, directly or through a network with faults.
+/// Runs flows of one kind between a client and a server, directly or through a network with faults.
 async fn run(
     [client, server]: [End; 2],
     kind: &Kind,
