@@ -14,7 +14,7 @@ pub struct Hints {
     /// Key by which other packets can purge this packet. 0 means no key.
     pub purge_key: u64,
     /// Key of the packets that this packet removes from the queues of each switch that it passes.
-    /// 0 means that it removes no packets.
+    /// 0 means that the packet removes no other packets.
     pub purges: u64,
 }
 

@@ -129,11 +129,14 @@ mod tests {
                 for a in 0..count as usize {
                     assert!(
                         is_even(firsts[a], 1.0 / f64::from(count)),
-                        "{count} {step} {a}"
+                        "{count} entities, step {step}: entity {a}"
                     );
                     for b in 0..a {
                         let before = before[a * count as usize + b];
-                        assert!(is_even(before, 0.5), "{count} {step} {a} {b}: {before}");
+                        assert!(
+                            is_even(before, 0.5),
+                            "{count} entities, step {step}: {a} before {b}: {before}"
+                        );
                     }
                 }
             }

@@ -54,7 +54,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             return self.refuse(from, id);
         }
         let port = self.uplink_for(from, &packet);
-        // `dropped` is compared with its value after the call, to find drops during the call.
+        // If the number of dropped packets changes during the call, the call has dropped packets.
         let before = self.edge.dropped();
         self.arrive_at_port(self.now, port, id);
         let free_at_ps = match self.uplinks[from.0 as usize].others {

@@ -40,7 +40,7 @@ pub enum BetweenPods {
     /// Each report to a leaf then covers all cores that the packets of the leaf have passed.
     #[default]
     Leaf,
-    /// Leaves choose as with `Leaf`.
+    /// Leaves choose paths as with the variant `Leaf`.
     /// Aggregation switches also send each flowlet over the least loaded of their uplinks.
     LeafAndCore,
     /// Leaves send each flowlet over a random uplink, and ECMP chooses the core.

@@ -20,7 +20,7 @@ pub struct PortView {
     pub is_up: bool,
     /// Number of packets that the port has sent so far. A port with one event per packet also counts queued packets.
     pub accepted_packets: u64,
-    /// Number of bytes of the counted packets.
+    /// Number of bytes of the packets that `accepted_packets` counts.
     pub accepted_bytes: u64,
     /// Number of packets that the port has dropped so far.
     pub dropped: u64,

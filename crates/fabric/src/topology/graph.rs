@@ -118,7 +118,7 @@ impl Topology {
 
     /// Returns the capacity between racks, in bits per second.
     /// The capacity is the sum of the rates of all links from switches with hosts to other switches.
-    /// With a single switch, it is zero.
+    /// With a single switch, the capacity is zero.
     pub fn rack_uplink_capacity_bps(&self) -> u64 {
         let up = self.links.iter().filter(|link| match (link.from, link.to) {
             (Node::Switch(from), Node::Switch(to)) => {
