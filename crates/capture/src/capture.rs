@@ -11,8 +11,8 @@ use tailcut_transport::{Condition, Segment};
 use tailcut_units::{FlowId, HostId, Time, stream_seed};
 use tailcut_wire::capture::{self, Connection, Direction, Frame, FrameError, Interface, Note};
 
-/// Largest number of bytes of a frame that a capture keeps. All headers fit. Generated payloads are zeros, so
-/// their bytes are not needed.
+/// Largest number of bytes of a frame that a capture keeps. All headers fit.
+/// The bytes of generated payloads are not needed, because they are zeros.
 const SNAP: u32 = 128;
 
 /// Domain of the random streams for initial sequence numbers. Each flow has a separate stream.
@@ -31,8 +31,8 @@ pub struct WireOptions {
 
 impl WireOptions {
     fn frame(&self, segment: &Segment) -> Result<Frame, FrameError> {
-        // Hosts reuse ports, so two connections can have the same addresses and ports. The flow number identifies a
-        // connection.
+        // Hosts reuse ports, so two connections can have the same addresses and ports.
+        // The flow number identifies a connection.
         let flow = u64::from(segment.flow.0);
         let seed = stream_seed(self.seed, SEQUENCE_DOMAIN, flow);
         let connection = Connection::drawn(&segment.tuple, seed, self.mss, self.sack);
@@ -68,7 +68,7 @@ pub enum Carried {
 
 /// Body of a packet that can be captured.
 pub trait Body {
-    /// Returns the content of the body in `packet`. The capture calls it only at its capture points.
+    /// Returns the content of the body in `packet`. The capture calls this function only at its capture points.
     fn carried(&self, packet: &Packet) -> Carried;
 }
 
@@ -123,11 +123,12 @@ struct PointInterfaces {
 ///
 /// - At a host, the capture records the packets that the host sends, and the packets that reach it.
 /// - At a port, the capture records the packets that the port sends.
-/// - At hosts and ports, the capture also records dropped packets. They are on a separate interface, `NAME dropped`,
-///   with the reason as a comment. The next packet that leaves the point contains the number of drops before it.
+/// - At hosts and ports, the capture also records dropped packets.
+///   Dropped packets are on a separate interface, `NAME dropped`, with the reason as a comment.
+///   The next packet that leaves the point contains the number of drops before it.
 ///
-/// A packet that leaves a point has the time at which the port starts to send it. A packet that reaches its host has
-/// the time of its last bit.
+/// A packet that leaves a point has the time at which the port starts to send it.
+/// A packet that reaches its host has the time of its last bit.
 ///
 /// The body of a packet is a segment, for which the capture generates a frame, or a real frame.
 pub struct Capture<W> {
@@ -140,8 +141,8 @@ pub struct Capture<W> {
 }
 
 impl<W: Write> Capture<W> {
-    /// Creates a capture that writes to `out`, in small writes. `look` returns a packet's segment as it is on the wire,
-    /// after the changes by switches.
+    /// Creates a capture that writes to `out`, in small writes.
+    /// `look` returns a packet's segment as it is on the wire, after the changes by switches.
     pub fn new(
         out: W,
         points: Arc<CapturePoints>,
@@ -219,8 +220,8 @@ impl<W: Write> Capture<W> {
         self.sink.put(at, interface, &frame, &note);
     }
 
-    /// Ends the capture of a run that ended at `end`, and returns the output. Ports may have reported events after
-    /// `end` in advance. The capture discards these events.
+    /// Ends the capture of a run that ended at `end`, and returns the output.
+    /// Ports may have reported events after `end` in advance. The capture discards these events.
     ///
     /// # Errors
     /// The first error of the output.

@@ -68,8 +68,8 @@ impl CapturePoints {
         self
     }
 
-    /// Returns the points with a name. The name is a host such as `h3`, a port such as `h3>leaf[0]` (or `h3>s0`, by
-    /// numbers), or `all` for every host.
+    /// Returns the points with a name.
+    /// The name is a host such as `h3`, a port such as `h3>leaf[0]` (or `h3>s0`, by numbers), or `all` for every host.
     ///
     /// # Errors
     /// The network has no host or port of this name.
@@ -85,8 +85,8 @@ impl CapturePoints {
         }
         let ports = 0..topology.links.len() as u32;
         let names = |port| [topology.link_name(port), topology.port_name(port)];
-        // Parallel links have names such as `a>b#1`. The name without a number selects all of them, each with its own
-        // interface.
+        // Parallel links have names such as `a>b#1`.
+        // The name without a number selects all of them, each with its own interface.
         let has_name = |port: u32, its: &str| {
             let number = topology.links[port as usize].number;
             let rest = its.strip_prefix(name);

@@ -1,5 +1,6 @@
-//! Queue that sorts events by time. Some ports compute the departure of a packet when the packet arrives, and report
-//! the departure before it happens. Events therefore do not arrive in order of time.
+//! Queue that sorts events by time.
+//! Some ports compute the departure of a packet when the packet arrives, and report the departure before it happens.
+//! Events therefore do not arrive in order of time.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;

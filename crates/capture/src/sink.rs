@@ -34,8 +34,8 @@ pub struct Captured {
 }
 
 impl Captured {
-    /// Returns one sentence for each reason why packets are missing. If a limit is the reason, the sentence names the
-    /// flag of `tailcut run` that sets the limit.
+    /// Returns one sentence for each reason why packets are missing.
+    /// If a limit is the reason, the sentence names the flag of `tailcut run` that sets the limit.
     pub fn omissions(&self) -> Vec<String> {
         let mut omissions = Vec::new();
         if let Some(at) = self.full_at {
@@ -95,7 +95,7 @@ impl<W: Write> Sink<W> {
         self.file.interface(name, snap, Some(rate_bps))
     }
 
-    /// Returns whether the file takes a packet of `flow` at time `at`. If not, the packet is counted as left out.
+    /// Returns whether the file accepts a packet of `flow` at time `at`. If not, the packet is counted as left out.
     pub fn takes(&mut self, at: Time, flow: FlowId) -> bool {
         if self.captured.full_at.is_some() {
             self.too_late(at);

@@ -61,9 +61,9 @@ fn star() -> Topology {
     .expect("a switch")
 }
 
-/// Runs an incast: hosts 0 and 1 send 8 packets each to host 2, without gaps. The capture is written to `out`. The
-/// packets of both hosts reach the switch at the same time, so the queue of the port to host 2 grows. Some of the last
-/// packets are dropped.
+/// Runs an incast: hosts 0 and 1 send 8 packets each to host 2, without gaps. The capture is written to `out`.
+/// The packets of both hosts reach the switch at the same time, so the queue of the port to host 2 grows.
+/// Some of the last packets are dropped.
 fn incast<W: Write>(
     out: W,
     name: &str,
@@ -97,8 +97,7 @@ fn incast<W: Write>(
     fabric.into_observer().finish(end)
 }
 
-/// Packet block of the file: interface, time in nanoseconds, captured length and original length, and all other
-/// bytes.
+/// Packet block of the file: interface, time in nanoseconds, captured length and original length, and all other bytes.
 #[derive(PartialEq, Eq, Debug)]
 struct Frame {
     interface: u32,
@@ -181,8 +180,7 @@ fn a_port_shows_what_it_sends_and_beside_it_what_it_drops() {
     };
     assert!(of(1).all(|frame| says(frame, "dropped: queue-full")));
     assert!(of(0).all(|frame| !says(frame, "dropped")));
-    // In a sent packet, the option epb_dropcount (number 4, 8 bytes long) contains the number of drops before the
-    // packet.
+    // In a sent packet, the option epb_dropcount (number 4, 8 bytes long) contains the number of earlier drops.
     let drops: usize = of(0)
         .flat_map(|frame| frame.rest.windows(12))
         .filter(|option| option[..4] == [4, 0, 8, 0] && option[5..] == [0; 7])

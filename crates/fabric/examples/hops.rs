@@ -1,5 +1,6 @@
-//! Measures the cost of a packet-hop in the fabric alone. Every host of a fat-tree keeps a fixed window of full packets
-//! to one other host in flight. The receiver answers each full packet with a small packet.
+//! Measures the cost of a packet-hop in the fabric alone.
+//! Every host of a fat-tree keeps a fixed window of full packets to one other host in flight.
+//! The receiver answers each full packet with a small packet.
 //!
 //! `cargo run --release -p tailcut-fabric --example hops -- [k] [window] [million hops]`
 

@@ -8,7 +8,7 @@ use crate::queue::DropReason;
 pub struct Count {
     /// Number of counted packets.
     pub packets: u64,
-    /// Number of their bytes on the wire.
+    /// Sum of the bytes of these packets on the wire.
     pub bytes: u64,
 }
 
@@ -31,21 +31,20 @@ pub struct DropCounts {
     pub header_queue_full: Count,
     /// Packets at a switch with no port towards their destination.
     pub no_route: Count,
-    /// Packets to a group which all receivers had left.
+    /// Packets to a multicast group that all receivers had left.
     pub no_member: Count,
-    /// Packets on a link that was down at their arrival time. No port counts these packets as dropped, because a port
-    /// has sent them.
+    /// Packets on a link that was down at their arrival time.
+    /// No port counts these packets as dropped, because a port has sent them.
     pub link_down: Count,
     /// Packets that a link lost at random. No port counts these packets as dropped.
     pub link_loss: Count,
     /// Packets that a purging packet ([`Hints::purges`](crate::Hints::purges)) removed from a queue.
     pub purged: Count,
-    /// Packets whose source is no host of the network, or whose destination is neither a host of the network nor a
-    /// group.
+    /// Packets whose source is no host of the network, or whose destination is neither a host nor a group.
     pub unknown_address: Count,
-    /// Packets that a discipline dropped when it should send them, because its packets waited too long.
+    /// Packets that a discipline such as CoDel dropped when the link was free, because packets had waited too long.
     pub active_queue: Count,
-    /// Packets that passed the allowed number of switches. No port counts these packets as dropped.
+    /// Packets that reached their hop limit (TTL). No port counts these packets as dropped.
     pub hop_limit: Count,
 }
 

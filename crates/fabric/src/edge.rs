@@ -1,5 +1,5 @@
-//! Packets at the edge of the network, which are on no link and in no queue. Dropped packets have not left the network
-//! yet. Early packets have not entered the network yet.
+//! Packets at the edge of the network, which are on no link and in no queue.
+//! Dropped packets have not left the network yet. Early packets have not entered the network yet.
 
 use crate::packet::PacketId;
 use crate::queue::DropReason;
@@ -15,8 +15,7 @@ pub(crate) struct Waste {
     pub reason: DropReason,
 }
 
-/// Packets at the edge of the network: dropped packets before they leave the network, and early packets before they
-/// enter it.
+/// Packets at the edge of the network: dropped packets before they leave, and early packets before they enter.
 #[derive(Debug, Default)]
 pub(crate) struct Edge {
     /// Dropped packets, in the order of the drops.
@@ -43,7 +42,7 @@ impl Edge {
         self.dropped.len()
     }
 
-    /// Returns why a packet was dropped. Only dropped packets after the first `before` are searched.
+    /// Returns the reason why a packet was dropped. Does not search the first `before` dropped packets.
     pub fn reason_after(&self, before: usize, id: PacketId) -> Option<DropReason> {
         let mut later = self.dropped.iter().skip(before);
         later.find(|waste| waste.id == id).map(|waste| waste.reason)

@@ -20,8 +20,9 @@ struct Troubled {
     faults: Vec<LinkFault>,
 }
 
-/// Faults of a topology ([`Topology::add_faults`]) in the order of time. When the fabric has reached the time that
-/// [`next`](FaultPlan::next) returned, the driver calls [`apply`](FaultPlan::apply).
+/// Faults of a topology ([`Topology::add_faults`]) in the order of time.
+/// When the fabric has reached the time that [`next`](FaultPlan::next) returned, the driver calls
+/// [`apply`](FaultPlan::apply).
 #[derive(Debug)]
 pub struct FaultPlan {
     links: Vec<Troubled>,
@@ -64,8 +65,8 @@ impl FaultPlan {
         self.instants.last().copied()
     }
 
-    /// Sets every link and every switch to its state at time `now`. Returns the hosts whose rate
-    /// ([`Fabric::host_rate`]) has changed, in ascending order.
+    /// Sets every link and every switch to its state at time `now`.
+    /// Returns the hosts whose rate ([`Fabric::host_rate`]) has changed, in ascending order.
     ///
     /// # Errors
     /// The rate of a link must change but is fixed. This happens if the fabric was built from a different topology.

@@ -1,9 +1,11 @@
-//! Port with one event per packet (one-event port). The departure of a packet from a FIFO queue with a fixed rate is
-//! known when the packet arrives. The arrival at the next node is therefore the only event. A test shows that the
-//! results are the same as with the general port.
+//! Port with one event per packet (one-event port).
+//! The departure of a packet from a FIFO queue with a fixed rate is known when the packet arrives.
+//! The arrival at the next node is therefore the only event.
+//! A test shows that the results are the same as with the general port.
 //!
-//! The port stores only the sizes of waiting packets. In a busy period, packets leave without gaps, so the sizes
-//! determine all times. Like at the general port, the packet in service is not a waiting packet.
+//! The port stores only the sizes of waiting packets.
+//! In a busy period, packets leave without gaps, so the sizes determine all times.
+//! Like at the general port, the packet in service is not a waiting packet.
 
 use crate::packet::{Ecn, Packet};
 use crate::port::{Backlog, Port, PortClass};
@@ -14,11 +16,11 @@ use alloc::vec::Vec;
 #[derive(Debug, Default)]
 pub(crate) struct Rings(Vec<u32>);
 
-/// Bits of a new ring's length. The ring fills half a cache line, because most ports queue only a few packets.
+/// Length of a new ring, as a power of two. Most ports queue only a few packets, so this ring fills half a cache line.
 const FIRST_RING_BITS: u8 = 3;
 
 impl Rings {
-    /// Creates a ring. Returns its position in the vector and the bits of its length.
+    /// Creates a ring. Returns the position of the ring in the vector, and the length as a power of two.
     pub fn allocate(&mut self) -> (u32, u8) {
         (self.extend(FIRST_RING_BITS), FIRST_RING_BITS)
     }

@@ -1,12 +1,12 @@
-//! Forwarding at a switch. A destination below the switch has one port down. Other destinations have a group of
-//! equal-cost ports.
+//! Forwarding at a switch. One port leads down to a destination below the switch.
+//! Several equal-cost ports may lead to any other destination.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use tailcut_units::HostId;
 
-/// Group of equal-cost ports of a switch towards a destination: `count` ports from `first`. Ports are numbered within
-/// the switch.
+/// Group of equal-cost ports of a switch towards a destination: `count` ports from `first`.
+/// Ports are numbered within the switch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Group {
     /// First port of the group.
@@ -15,14 +15,15 @@ pub struct Group {
     pub count: u32,
 }
 
-/// Forwarding by arithmetic, for regular Clos networks. The hosts below a switch are a range of numbers. The range is
-/// divided evenly among the down ports, with one child per port. Packets to all other hosts go up.
+/// Forwarding by arithmetic, for regular Clos networks. The hosts below a switch are a range of numbers.
+/// The range is divided evenly among the down ports, with one child per port. Packets to all other hosts go up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Clos {
     first_host: u32,
     hosts: u32,
-    /// Factor that gives the child of a host. The child is the host's index in the range times this factor, divided by
-    /// 2^63. This is faster than a division at each hop.
+    /// Factor that gives the child of a host.
+    /// The child is the host's index in the range times this factor, divided by 2^63.
+    /// The multiplication is faster than a division at each hop.
     child: u64,
     up: Group,
     pub(crate) pin_divisor: u32,
@@ -116,9 +117,9 @@ impl Forwarding {
 }
 
 impl Clos {
-    /// Creates the forwarding of a switch above `hosts` hosts, whose numbers start at `first_host`. Each down port
-    /// leads to `hosts_per_child` hosts (1 or more). `up_ports` up ports follow the down ports. A switch at the top has
-    /// no up ports. A pinned path p uses the up port `(p / pin_divisor) % up_ports`.
+    /// Creates the forwarding of a switch above `hosts` hosts, whose numbers start at `first_host`.
+    /// Each down port leads to `hosts_per_child` hosts (1 or more). `up_ports` up ports follow the down ports.
+    /// A switch at the top has no up ports. A pinned path p uses the up port `(p / pin_divisor) % up_ports`.
     pub const fn new(
         first_host: u32,
         hosts: u32,

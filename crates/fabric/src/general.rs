@@ -6,8 +6,8 @@ use crate::queue::Queue;
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct General {
-    /// Whether an event is scheduled for the end of the service. This event exists only while packets wait. If no
-    /// packet waits, the next arrival finds out that the link is free.
+    /// Whether an event is scheduled for the end of the service. This event exists only while packets wait.
+    /// If no packet waits, the next arrival finds out that the link is free.
     pub wakes: bool,
     /// Number of the switch or host that owns the port. The high bit is set for a host.
     pub owner: u32,

@@ -1,8 +1,10 @@
-//! The network between two NICs: links, ports, switches and topologies. The crate does no I/O: packets enter and leave
-//! with a time, and the fabric returns the time of the next call. It has no clock. The caller decides how time passes.
+//! The network between two NICs: links, ports, switches and topologies.
+//! The crate does no I/O: packets enter and leave with a time, and the fabric returns the time of the next call.
+//! The crate has no clock. The caller decides how time passes.
 //!
-//! This crate contains no transport. It only reads the fields of [`Packet`]: addresses, size, flow hash, priority,
-//! rank, ECN field, and a few flags. It never reads the body of a packet.
+//! This crate contains no transport.
+//! It only reads these fields of [`Packet`]: addresses, size, flow hash, priority, rank, ECN field, and a few flags.
+//! The crate never reads the body of a packet.
 #![no_std]
 
 extern crate alloc;

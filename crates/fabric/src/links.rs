@@ -1,11 +1,11 @@
 //! Links whose state has ever changed.
 //!
 //! A link that is down loses packets at its far end. The port before the link works as usual until routing is updated.
-//! Packets on other links need no additional check: in place of its real far end, a link that is down has a special
-//! node, to which packets go like to any other node. A link with random loss also has such a node.
+//! A link that is down leads to a special node instead of its real far end.
+//! A link with random loss also leads to such a node. Packets on other links therefore need no additional check.
 //!
-//! If the rate changes while a packet is in service, the packet is sent at the old rate to its end. If the delay
-//! becomes shorter, later packets still arrive after all earlier packets.
+//! If the rate changes while a packet is in service, the packet is sent at the old rate to its end.
+//! If the delay becomes shorter, later packets still arrive after all earlier packets.
 
 use crate::port::{Port, PortId};
 use alloc::collections::BTreeMap;
@@ -108,9 +108,9 @@ pub enum LinkError {
     /// The link does not exist.
     #[error("link {}: there is no such link", .0.0)]
     Unknown(PortId),
-    /// The port before the link has one event per packet, so it computes departures when packets arrive. This link can
-    /// fail and be repaired, but its rate and delay are fixed. With [`PortEvents::Two`](crate::PortEvents::Two), a
-    /// fabric has no such ports.
+    /// The port before the link has one event per packet, so it computes departures when packets arrive.
+    /// This link can fail and be repaired, but its rate and delay are fixed.
+    /// With [`PortEvents::Two`](crate::PortEvents::Two), a fabric has no such ports.
     #[error(
         "link {}: its port computes departures on arrival, so its rate and delay are fixed; allowed \
          with two events for each packet (PortEvents::Two)", .0.0
@@ -132,7 +132,7 @@ pub(crate) struct Links {
 }
 
 impl Links {
-    /// Creates the state without changes.
+    /// Creates the state of a network in which no link has changed yet.
     pub fn new(seed: u64) -> Self {
         Self {
             seed,
@@ -146,16 +146,17 @@ impl Links {
         (port.busy_until_ps == until_ps).then_some(rate)
     }
 
-    /// Records that the rate of a port changes during a service. If the rate changes again during the same service, the
-    /// first record is kept, because the whole packet is sent at the first rate.
+    /// Records that the rate of a port changes during a service.
+    /// The whole packet is sent at the first rate, so a second change during the same service keeps the first record.
     pub fn rate_changes(&mut self, number: u32, port: &Port, rate: Rate) {
         if self.rate_in_service(number, port).is_none() {
             self.begun.insert(number, (port.busy_until_ps, rate));
         }
     }
 
-    /// Returns the arrival time of a packet on a link whose delay has become shorter. `at_ps` is the arrival time
-    /// without earlier packets. Also returns whether all earlier packets arrive before `at_ps`.
+    /// Returns the arrival time of a packet on a link whose delay has become shorter.
+    /// `at_ps` is the arrival time without earlier packets.
+    /// The second result is whether all earlier packets arrive before `at_ps`.
     pub fn behind_others(&mut self, number: u32, at_ps: u64) -> (u64, bool) {
         match self.last_arrival_ps.get_mut(&number) {
             Some(last) if at_ps <= *last => {

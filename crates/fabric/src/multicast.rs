@@ -1,23 +1,24 @@
-//! Multicast: a packet to a group leaves a switch once through every port that leads to a member, so that no link
-//! transports it twice. Each switch decides for itself, and the decisions form a tree. If several equal-cost ports lead
-//! to members, the load balancer of the switch chooses one of them for all these members. Under ECMP, each flow to a
-//! group has its own tree. Under spraying, each packet has its own tree.
+//! Multicast: a packet to a group leaves a switch once through every port that leads to a member.
+//! No link therefore transports the packet twice. Each switch decides for itself, and the decisions form a tree.
+//! If several equal-cost ports lead to members, the switch's load balancer chooses one of them for all these members.
+//! Under ECMP, each flow to a group has its own tree. Under spraying, each packet has its own tree.
 //!
-//! Each copy stores the members that it must reach. A copy is queued, marked, trimmed or dropped like any other packet,
-//! without effect on other copies.
+//! Each copy stores the members that it must reach.
+//! A copy is queued, marked, trimmed or dropped like any other packet, without effect on other copies.
 //!
-//! When a member leaves, each switch removes the member separately. A switch does this at the time when a notification
-//! from the sending host would arrive over the links. Packets that have already passed the switch still arrive. The
-//! notification never waits in a queue and takes no bytes. A group is formed without a delay, and hosts join without a
-//! delay.
+//! When a member leaves, each switch removes the member separately.
+//! A switch does this at the time when a notification from the sending host would arrive over the links.
+//! Packets that have already passed the switch still arrive.
+//! The notification never waits in a queue and takes no bytes.
+//! A group is formed without a delay, and hosts join without a delay.
 
 use crate::members::{Members, WORD};
 use crate::packet::PacketId;
 use alloc::vec::Vec;
 use tailcut_units::{HostId, Time};
 
-/// Largest number of members of a group. Each copy of a packet stores one bit for every member. This takes 128 bytes
-/// for the largest group, and eight bytes for up to 64 members.
+/// Largest number of members of a group. Each copy of a packet stores one bit for every member.
+/// This takes 128 bytes for the largest group, and eight bytes for up to 64 members.
 pub const MAX_MEMBERS: usize = 1_024;
 
 /// Reason why hosts cannot form a group.
@@ -100,8 +101,8 @@ impl Group {
     }
 }
 
-/// Port through which a copy leaves a switch, and the members that this copy must reach. Ports are numbered within the
-/// switch.
+/// Port through which a copy leaves a switch, and the members that this copy must reach.
+/// Ports are numbered within the switch.
 #[derive(Clone, Debug)]
 pub(crate) struct Branch {
     pub port: u32,

@@ -54,8 +54,8 @@ impl Network {
         &self.classes[usize::from(port.class)]
     }
 
-    /// Returns the node at the far end of a port's link, even if the link loses packets. Returns [`NOWHERE`] if the
-    /// link is down.
+    /// Returns the node at the far end of a port's link, even if the link loses packets.
+    /// Returns [`NOWHERE`] if the link is down.
     pub fn far_end(&self, port: u32) -> u32 {
         match self.far_ends[port as usize] {
             LOSSY => self.lossy.get(&port).map_or(NOWHERE, |lossy| lossy.far_end),
@@ -133,8 +133,8 @@ impl Network {
             balancer,
             first_port,
         } = &mut self.switches[switch as usize];
-        // Built-in balancers only need the packet. The state of the ports is collected only for custom balancers
-        // (`ask`).
+        // Built-in balancers need only the packet, and not the state of the ports.
+        // The state of the ports is collected only for custom balancers (`ask`).
         let within = match forwarding {
             Forwarding::Clos(clos) => {
                 let group = clos.towards(packet.dst);
@@ -203,8 +203,9 @@ impl Network {
     }
 }
 
-/// Returns the choice that a packet must take among `count` ports. This is the only port, or the port of its pinned
-/// path. Returns `Some(None)` if every port is allowed, and `None` if there is no port.
+/// Returns the choice that a packet must take among `count` ports.
+/// The choice is the only port, or the port of the packet's pinned path.
+/// Returns `Some(None)` if every port is allowed, and `None` if there is no port.
 #[inline(always)]
 pub(crate) fn forced(packet: &Packet, count: u32, pin_divisor: u32) -> Option<Option<u32>> {
     match count {

@@ -29,8 +29,8 @@ impl<B: ?Sized> Clone for ObservedPacket<'_, B> {
 
 impl<B: ?Sized> Copy for ObservedPacket<'_, B> {}
 
-/// Observer of individual packets. An observer changes nothing. Every method does nothing by default. The type `()` is
-/// an observer that costs no time.
+/// Observer of individual packets. An observer changes nothing. Every method does nothing by default.
+/// The type `()` is an observer that costs no time.
 pub trait Observer<B: ?Sized> {
     /// Returns whether the observer needs events at all.
     fn is_on(&self) -> bool {
@@ -38,11 +38,12 @@ pub trait Observer<B: ?Sized> {
     }
     /// Handles a packet that a port has accepted. The service of the packet has not begun.
     fn enqueued(&mut self, _seen: ObservedPacket<'_, B>) {}
-    /// Handles the start of a packet's service. A port with one event per packet calls this function when the packet
-    /// arrives, so `now` may be in the future.
+    /// Handles the start of a packet's service.
+    /// A port with one event per packet calls this function when the packet arrives, so `now` may be in the future.
     fn started(&mut self, _seen: ObservedPacket<'_, B>) {}
-    /// Handles a packet that a discipline marked when the packet arrived. A port with one event per packet does not
-    /// call this function. In `enqueued`, its packets already have the mark in their ECN field.
+    /// Handles a packet that a discipline marked when the packet arrived.
+    /// A port with one event per packet does not call this function.
+    /// In `enqueued`, its packets already have the mark in their ECN field.
     fn marked(&mut self, _seen: ObservedPacket<'_, B>) {}
     /// Handles a packet from whose payload a queue has cut off `cut` bytes.
     fn trimmed(&mut self, _seen: ObservedPacket<'_, B>, _cut: u32) {}

@@ -8,13 +8,13 @@ use tailcut_units::{Duration, HostId, Time};
 /// Hints that a driver gives about a packet, in addition to the packet's header. Most packets have no hints.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Hints {
-    /// Hash of the five-tuple in the opposite direction, for packets of a handshake. Switches that choose paths
-    /// recognise the answer by this hash. 0 means no hash.
+    /// Hash of the five-tuple in the opposite direction, for packets of a handshake.
+    /// Switches that choose paths recognise the answer by this hash. 0 means no hash.
     pub reverse_hash: u32,
     /// Key by which other packets can purge this packet. 0 means no key.
     pub purge_key: u64,
-    /// Key of the packets that this packet removes from the queues of each switch that it passes. 0 means that it
-    /// removes no packets.
+    /// Key of the packets that this packet removes from the queues of each switch that it passes.
+    /// 0 means that the packet removes no other packets.
     pub purges: u64,
 }
 
@@ -30,11 +30,11 @@ impl Hints {
 /// Result of the injection of a packet at its host's uplink.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Injected {
-    /// Time at which the uplink will have sent all its packets. If packets wait at the general port of a host with one
-    /// uplink, the time at which the packet in service will have left.
+    /// Time at which the uplink will have sent all its packets.
+    /// If packets wait at the general port of a host with one uplink, the time is the end of the current service.
     pub free_at: Time,
-    /// Reason why the packet was dropped immediately, or `None`. [`advance`](crate::Fabric::advance) still returns the
-    /// body of a dropped packet.
+    /// Reason why the packet was dropped immediately, or `None`.
+    /// [`advance`](crate::Fabric::advance) still returns the body of a dropped packet.
     pub dropped: Option<DropReason>,
 }
 
@@ -56,8 +56,9 @@ pub struct Delivery<B> {
 pub struct Dropped<B> {
     /// Time of the drop.
     pub time: Time,
-    /// Port whose queue dropped the packet. `None` if no port dropped it: at a switch without a route, at the switch
-    /// where the hop limit ended, or at the far end of a link that is down.
+    /// Port whose queue dropped the packet.
+    /// `None` if no port dropped the packet.
+    /// Examples are a missing route, the end of the hop limit, and a link that is down.
     pub port: Option<PortId>,
     /// Switch at which the hop limit ended. `None` for every other reason.
     pub ended_at: Option<u32>,
@@ -69,8 +70,8 @@ pub struct Dropped<B> {
     pub body: B,
 }
 
-/// Packet that leaves the network. Every packet that enters the network leaves it once. The same is true for every copy
-/// that a switch makes.
+/// Packet that leaves the network. Every packet that enters the network leaves it once.
+/// The same is true for every copy that a switch makes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Output<B> {
     /// Packet that has reached its host.
@@ -97,8 +98,8 @@ impl<B> Output<B> {
     }
 }
 
-/// Lateness of a driver: packets that the driver injected for a time in the past. These packets enter at the fabric's
-/// own time.
+/// Lateness of a driver: packets that the driver injected for a time in the past.
+/// These packets enter at the fabric's own time.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Lateness {
     /// Number of late packets.

@@ -27,11 +27,12 @@ pub struct Packet {
     pub dst: HostId,
     /// Hash of the five-tuple. Each switch mixes its own seed into it.
     pub flow_hash: u32,
-    /// Bytes of line time: the frame with its check sequence, preamble and gap. Links, limits and counters use this
-    /// size.
+    /// Bytes of line time: the frame with its check sequence, preamble and gap.
+    /// Links, limits and counters use this size of a packet.
     ///
-    /// A driver with real frames must add the missing parts. On Ethernet, a frame from a TAP device needs 24 more
-    /// bytes, and at least 84 bytes in total. Switches change the size. Trimming reduces it to `trimmed_size`.
+    /// A driver with real frames must add the missing parts.
+    /// On Ethernet, a frame from a TAP device needs 24 more bytes, and at least 84 bytes in total.
+    /// Switches change the size. Trimming reduces it to `trimmed_size`.
     /// Expeditus adds headers between switches, and removes them before the packet leaves the network.
     pub size: u32,
     /// Priority class. 0 is the highest.
@@ -40,8 +41,8 @@ pub struct Packet {
     pub ecn: Ecn,
     /// Number of the equal-cost path to which a trace pins the packet. `u16::MAX` means no pinned path.
     pub path: u16,
-    /// Bytes of line time that remain after trimming, counted like `size`. They are headers, so 16 bits are enough. 0
-    /// means that the packet must not be trimmed.
+    /// Bytes of line time that remain after trimming, counted like `size`. They are headers, so 16 bits are enough.
+    /// 0 means that the packet must not be trimmed.
     pub trimmed_size: u16,
     /// Whether a switch has cut off the payload.
     pub trimmed: bool,
@@ -49,15 +50,16 @@ pub struct Packet {
     pub returned: bool,
     /// Number of links that the packet has passed so far, including its host's own link.
     pub hops: u8,
-    /// TTL with which the host sent the packet, if the switches of the network are routers. 0 means that switches do
-    /// not check the TTL. The switch at the end of this number of links drops the packet
-    /// ([`DropReason::HopLimit`](crate::queue::DropReason)), like a router that receives a packet with a TTL of 1.
+    /// TTL with which the host sent the packet, if the switches of the network are routers.
+    /// 0 means that switches do not check the TTL.
+    /// The switch at the end of this number of links drops the packet ([`HopLimit`](crate::queue::DropReason)).
+    /// A router does the same with a packet that it receives with a TTL of 1.
     /// Packets to groups are never checked.
     pub hop_limit: u8,
     /// Role of the packet in a handshake.
     pub handshake: Handshake,
-    /// Rank of the packet. Some disciplines send the packet with the lowest rank first. In pFabric, the rank is the
-    /// number of remaining bytes of the flow.
+    /// Rank of the packet. Some disciplines send the packet with the lowest rank first.
+    /// In pFabric, the rank is the number of remaining bytes of the flow.
     pub rank: u32,
 }
 
@@ -104,8 +106,9 @@ impl Packet {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PacketId(pub u32);
 
-/// Pool of all packets in the network. Every hop uses headers, but only the two ends use bodies, so they are stored
-/// separately. The slot that was freed last is used first, so that used slots stay in the cache.
+/// Pool of all packets in the network.
+/// Every hop uses headers, but only the two ends use bodies, so they are stored separately.
+/// The slot that was freed last is used first, so that used slots stay in the cache.
 #[derive(Debug)]
 pub struct Packets<B> {
     headers: Vec<Packet>,
@@ -208,14 +211,15 @@ impl<B: Clone> Default for Packets<B> {
     }
 }
 
-/// Prefetches an element of a slice into the cache. A prefetch never changes a result. On processors other than x86-64,
-/// this function does nothing.
+/// Prefetches an element of a slice into the cache. A prefetch never changes a result.
+/// On processors other than x86-64, this function does nothing.
 #[inline]
 pub(crate) fn prefetch<T>(items: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
     if let Some(item) = items.get(index) {
-        // SAFETY: SSE is part of x86-64. A prefetch changes no registers and no memory, and cannot fault at any
-        // address. Here the address is the address of an existing element.
+        // SAFETY: SSE is part of x86-64.
+        // A prefetch changes no registers and no memory, and cannot fault at any address.
+        // The address below is the address of an existing element.
         unsafe {
             core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(
                 core::ptr::from_ref(item).cast(),

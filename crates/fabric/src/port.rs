@@ -3,8 +3,8 @@
 use crate::queue::{DropTail, Phantom, QueueConfig};
 use tailcut_units::{Duration, Rate};
 
-/// Number of an egress port, and of the link behind the port. Ports are numbered over the whole fabric. A port is a
-/// directed edge of the topology.
+/// Number of an egress port, and of the link behind the port. Ports are numbered over the whole fabric.
+/// A port is a directed edge of the topology.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PortId(pub u32);
 
@@ -24,11 +24,12 @@ pub struct LinkConfig {
 /// Number of events that a port needs for each packet.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum PortEvents {
-    /// One event per packet if the queue is a FIFO with a separate buffer, because the departure is then known when the
-    /// packet arrives. A general port has a second event for each packet behind which others wait.
+    /// One event per packet if the queue is a FIFO with a separate buffer.
+    /// The departure is then known when the packet arrives.
+    /// A general port has a second event for each packet behind which others wait.
     #[default]
     OneWherePossible,
-    /// General port everywhere. Results are the same, and tests use this value to show this.
+    /// Every port is a general port. The results are the same. Tests use this value to prove it.
     Two,
 }
 
@@ -44,8 +45,8 @@ pub(crate) struct PortClass {
     pub phantom: Option<Phantom>,
     /// Rate at which the phantom queue drains.
     pub drain: Rate,
-    /// Whether the delay of the link has become shorter, and packets must still arrive after all earlier packets
-    /// ([`Links`](crate::links::Links)).
+    /// Whether the delay of the link has become shorter.
+    /// Packets must still arrive after all earlier packets ([`Links`](crate::links::Links)).
     pub is_behind: bool,
 }
 
@@ -107,8 +108,8 @@ pub(crate) struct Port {
     pub transmitted_packets: u64,
     pub transmitted_bytes: u64,
     pub marked: u64,
-    /// Time in picoseconds at which the service of the first waiting packet begins. Used only at a port with one event
-    /// per packet.
+    /// Time in picoseconds at which the service of the first waiting packet begins.
+    /// Used only at a port with one event per packet.
     pub head_starts_ps: u64,
     /// At a port with one event per packet, the position of the port's ring. At a general port, the index of its state.
     pub place: u32,

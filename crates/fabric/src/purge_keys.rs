@@ -4,8 +4,8 @@ use crate::output::Hints;
 use crate::packet::PacketId;
 use alloc::vec::Vec;
 
-/// Keys of each packet by its slot in the pool: the packet's own key, and the key that the packet purges. The list
-/// stays empty until a packet with a key enters.
+/// Keys of each packet by its slot in the pool: the packet's own key, and the key that the packet purges.
+/// The list stays empty until a packet with a key enters.
 #[derive(Debug, Default)]
 pub(crate) struct PurgeKeys(Vec<(u64, u64)>);
 

@@ -1,5 +1,6 @@
-//! Packet memory of a switch. Its ports share the memory with a dynamic threshold (Choudhury and Hahne, IEEE/ACM ToN
-//! 1998): a port may queue at most `alpha` times the free memory.
+//! Packet memory of a switch.
+//! The ports of the switch share the memory with a dynamic threshold (Choudhury and Hahne, IEEE/ACM ToN 1998).
+//! A port may queue at most `alpha` times the free memory.
 
 use tailcut_units::Bytes;
 

@@ -7,9 +7,10 @@ use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 use tailcut_units::{mix64, stream_seed};
 
-/// Number of full packets that a NIC accepts in advance for a busy uplink while another uplink is free. The packets are
-/// accepted because the next flow may use the free uplink. If this number is too small, a busy uplink often keeps a
-/// free uplink idle. If it is too large, many packets wait where their transport can no longer change their order.
+/// Number of full packets that a NIC accepts in advance for a busy uplink while another uplink is free.
+/// The packets are accepted because the next flow may use the free uplink.
+/// If this number is too small, a busy uplink often keeps a free uplink idle.
+/// If it is too large, many packets wait where their transport can no longer change their order.
 const AHEAD: u64 = 4;
 
 /// Name of the hash that chooses among several uplinks, for [`stream_seed`].
@@ -73,8 +74,8 @@ impl Bonds {
         uplinks.all().filter(move |port| !any || up(port))
     }
 
-    /// Returns the earliest time at which a host with several uplinks may inject its next packet. At that time, one of
-    /// its uplinks is idle, and no other uplink has more than [`AHEAD`] full packets left to send.
+    /// Returns the earliest time at which a host with several uplinks may inject its next packet.
+    /// One uplink is idle at the returned time, and no other uplink has more than [`AHEAD`] full packets left to send.
     #[cold]
     #[inline(never)]
     pub fn free_at_ps(&self, uplinks: Uplinks, network: &Network, headers: &[Packet]) -> u64 {

@@ -1,5 +1,5 @@
-//! Tests of CoDel and FQ-CoDel: under random traffic, they act like the pseudo-code of RFC 8289 and RFC 8290. A port
-//! with CoDel or FQ-CoDel keeps its queue short.
+//! Tests of CoDel and FQ-CoDel: under random traffic, they act like the pseudo-code of RFC 8289 and RFC 8290.
+//! A port with CoDel or FQ-CoDel keeps its queue short.
 
 mod common;
 
@@ -159,8 +159,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..600)
 }
 
-/// Runs a queue. For each time at which the link is free, returns the packet that is sent and the packets that are
-/// dropped before it.
+/// Runs a queue.
+/// For each time at which the link is free, returns the packet that is sent and the packets that are dropped before it.
 fn serve(
     queue: &mut impl QueueDiscipline,
     now: Time,
@@ -172,7 +172,7 @@ fn serve(
             Dequeued::Packet(id) => return (Some(id), dropped),
             Dequeued::Empty => return (None, dropped),
             Dequeued::Drop(id, _) => dropped.push(id),
-            Dequeued::WaitUntil(at) => panic!("it holds back until {at:?}"),
+            Dequeued::WaitUntil(at) => panic!("the queue sends nothing until {at:?}"),
         }
     }
 }
@@ -238,8 +238,8 @@ proptest! {
     }
 }
 
-/// Runs a network for 20 ms, in which two hosts together send 1.2 times the capacity of a third host's link. Returns
-/// the numbers of dropped and marked packets.
+/// Runs a network for 20 ms, in which two hosts together send 1.2 times the capacity of a third host's link.
+/// Returns the numbers of dropped and marked packets.
 fn overload(codel: CoDel, ecn: Ecn) -> (u64, u64) {
     let topology = SingleSwitch {
         hosts: 3,

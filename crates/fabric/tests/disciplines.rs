@@ -33,8 +33,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(prop_oneof![3 => arrival, 2 => Just(Step::Serve)], 1..300)
 }
 
-/// Runs a discipline and its model at the same time, and returns all packets. `arrive` and `serve` execute one step of
-/// the model and compare the results.
+/// Runs a discipline and its model at the same time, and returns all packets.
+/// `arrive` and `serve` execute one step of the model and compare the results.
 fn beside<Q: QueueDiscipline>(
     steps: Vec<Step>,
     mut queue: Q,
@@ -238,13 +238,13 @@ proptest! {
                         Some(id)
                     }
                     (Fate::Queued, Some((tail, Fate::Trimmed { .. }))) => {
-                        assert!(coin, "an arriving packet is kept only by the coin");
+                        assert!(coin, "only the random draw keeps the arriving packet");
                         let lowest = model.data.iter().map(|entry| entry.0).max();
                         let lowest = lowest.expect("data waits");
                         let lowest = if per_class { packet.priority } else { lowest };
                         assert!(lowest >= packet.priority);
                         let last = model.data.iter().rev().find(|entry| entry.0 == lowest);
-                        assert_eq!(last, Some(&(lowest, tail)), "the tail, not the head");
+                        assert_eq!(last, Some(&(lowest, tail)), "the tail is trimmed");
                         model.data.retain(|entry| entry.1 != tail);
                         model.data.push((packet.priority, id));
                         Some(tail)
@@ -262,7 +262,7 @@ proptest! {
                 };
                 if let Some(trimmed) = trimmed {
                     assert!(!control && packets[trimmed.0 as usize].trimmed);
-                    assert_eq!(waiting, DATA, "trimming only when data has no room");
+                    assert_eq!(waiting, DATA, "trimming needs a full data queue");
                     model.headers.push_back(trimmed);
                 }
             },
@@ -373,8 +373,8 @@ fn small_packets_of_large_flows_leave_room_for_a_small_flow_under_pfabric() {
     for _ in 0..461 {
         assert_eq!(arrive(&mut queue, 1, 78, 20_000_000), (Fate::Queued, 0));
     }
-    // One probe alone is too small to make space for a packet of the small flow. The packet needs 20 probes (1,560 B)
-    // or 17 probes (1,326 B).
+    // One probe alone is too small to make space for a packet of the small flow.
+    // The packet needs 20 probes (1,560 B) or 17 probes (1,326 B).
     assert_eq!(arrive(&mut queue, 2, 1_538, 10_000), (Fate::Queued, 20));
     assert_eq!(arrive(&mut queue, 2, 1_318, 10_000), (Fate::Queued, 17));
     assert_eq!(queue.backlog_packets(), 461 - 20 - 17 + 2);

@@ -13,8 +13,8 @@ enum Step {
     Peek,
 }
 
-/// Generates spans from a picosecond to seconds. The end of a span is within a day of the calendar, on the ring, or
-/// after the ring.
+/// Generates spans from a picosecond to seconds.
+/// The end of a span is within a day of the calendar, on the ring, or after the ring.
 fn span() -> impl Strategy<Value = u64> {
     (0u32..44).prop_flat_map(|bits| 0..(1u64 << bits))
 }
@@ -68,8 +68,8 @@ fn the_width_of_a_day_follows_the_load_without_losing_an_event() {
     let mut state = 1u64;
     let mut now = 0;
     for round in 0..400_000u32 {
-        // The load is first dense, then sparse, then dense. The calendar must therefore make its days narrower and
-        // wider.
+        // The load is first dense, then sparse, then dense.
+        // The calendar must therefore make its days narrower and wider.
         let spread = if (100_000..200_000).contains(&round) {
             40
         } else {

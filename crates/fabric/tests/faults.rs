@@ -140,8 +140,8 @@ fn packets_are_lost_on_a_dead_link_until_routing_has_noticed_and_never_after() {
         };
         lost[phase] += u32::from(!arrives(&mut fabric, at, n as u32 % 2, 2, 1));
     }
-    // About a third of the 50 packets in the second phase are lost. The mean of this binomial distribution is 16.7,
-    // with a standard deviation of 3.3.
+    // About a third of the 50 packets in the second phase are lost.
+    // The mean of this binomial distribution is 16.7, with a standard deviation of 3.3.
     assert!((5..30).contains(&lost[1]), "{lost:?}");
     assert_eq!([lost[0], lost[2], lost[3]], [0, 0, 0]);
     let drops = fabric.drops();
@@ -224,8 +224,8 @@ fn a_detour_is_taken_where_no_shortest_path_is_left() {
 
 #[test]
 fn a_failure_between_aggregation_and_core_moves_only_what_crossed_it() {
-    // The fault is on the link between aggregation switch 8 (the first of pod 0) and core 16. Other pods must not use
-    // this core to reach pod 0.
+    // The fault is on the link between aggregation switch 8 (the first of pod 0) and core 16.
+    // Other pods must not use this core to reach pod 0.
     let fault = down(
         Node::Switch(8),
         Node::Switch(16),
@@ -314,7 +314,10 @@ fn a_port_that_speeds_up_again_never_takes_back_what_it_has_carried() {
     for at in (20..400).map(us) {
         while fabric.delivery(at).is_some() {}
         let carried = fabric.port_report(at, port).carried_bytes;
-        assert!(carried >= before, "{carried} after {before} at {at:?}");
+        assert!(
+            carried >= before,
+            "{carried} B, before {before} B, at {at:?}"
+        );
         before = carried;
     }
     assert_eq!(before, 3_750);
@@ -431,8 +434,8 @@ proptest! {
         end in 100u64..700,
     ) {
         let faults = failures.iter().map(|&(pod, core, from, span, reconvergence, is_down)| LinkFault {
-            // The first aggregation switch of a pod has links to cores 0 and 1. The second has links to the other
-            // cores.
+            // The first aggregation switch of a pod has links to cores 0 and 1.
+            // The second has links to the other cores.
             a: Node::Switch(8 + 2 * pod + core / 2),
             b: Node::Switch(16 + core),
             number: None,
@@ -477,6 +480,6 @@ proptest! {
         };
         prop_assert_eq!(injected.packets, count(|count| count.packets));
         prop_assert_eq!(injected.bytes, count(|count| count.bytes));
-        prop_assert_eq!(&run(PortEvents::Two).0, &first.0, "on either kind of port");
+        prop_assert_eq!(&run(PortEvents::Two).0, &first.0, "equal with both kinds of port");
     }
 }

@@ -1,5 +1,5 @@
-//! Tests of switches that are routers: a packet is dropped at the switch where its hop limit ends, and the switch may
-//! answer.
+//! Tests of switches that are routers.
+//! A packet is dropped at the switch where its hop limit ends, and the switch may answer.
 
 mod common;
 
@@ -26,8 +26,8 @@ fn fabric(load_balancer: LoadBalancerConfig) -> Fabric<u8> {
     Fabric::new(&topology, &config)
 }
 
-/// Returns where a packet from host 0 to host 15 ends, and how many links it has passed. The end is a switch, or `None`
-/// for the destination host.
+/// Returns where a packet from host 0 to host 15 ends, and how many links it has passed.
+/// The end is a switch, or `None` for the destination host.
 fn end(fabric: &mut Fabric<u8>, hop_limit: u8) -> (Option<u32>, u8) {
     let start = fabric.now();
     fabric.inject(start, HostId(0), limited(hop_limit), hop_limit);

@@ -1,6 +1,6 @@
 //! Tests of the limits of queues. No discipline exceeds its limit. A discipline drops no packet while all packets fit.
-//! It drops a packet only if no waiting packet is worse by its rule. RED is not among the cases, because it is a FIFO
-//! with other marks.
+//! A discipline drops a packet only if no waiting packet is worse by its rule.
+//! RED is not among the cases, because it is a FIFO with other marks.
 
 mod common;
 
@@ -185,7 +185,7 @@ fn check(mut case: Case, steps: &[Step]) -> Result<(), TestCaseError> {
                 Fate::Dropped(_) | Fate::Returned { .. } => waiting.remove(&id).flatten(),
             };
             prop_assert!(was_whole.is_some(), "{}: lost twice", name);
-            prop_assert!(!fits, "{}: a loss with room", name);
+            prop_assert!(!fits, "{}: a loss although all packets fit", name);
             lost.extend(was_whole);
         }
         for packet in &lost {
@@ -197,7 +197,7 @@ fn check(mut case: Case, steps: &[Step]) -> Result<(), TestCaseError> {
             let rest = bytes - worse_bytes + u64::from(packet.size);
             prop_assert!(
                 worse == 0 || case.limit.is_exceeded(count - worse + 1, rest),
-                "{}: {} worse packets stay",
+                "{}: {} worse packets were not dropped",
                 name,
                 worse
             );
@@ -205,7 +205,7 @@ fn check(mut case: Case, steps: &[Step]) -> Result<(), TestCaseError> {
         let (count, bytes) = total(waiting.values().flatten());
         prop_assert!(
             !case.limit.is_exceeded(count, bytes),
-            "{}: {} packets, {} B",
+            "{}: {} packets with {} B exceed the limit",
             name,
             count,
             bytes

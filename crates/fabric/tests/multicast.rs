@@ -1,5 +1,5 @@
-//! Tests of multicast. Every member receives every packet exactly once. No link transports a packet twice. An event on
-//! one branch has no effect on other branches.
+//! Tests of multicast. Every member receives every packet exactly once. No link transports a packet twice.
+//! An event on one branch has no effect on other branches.
 
 mod common;
 
@@ -136,8 +136,8 @@ proptest! {
 
 #[test]
 fn a_tree_has_as_few_links_as_one_can() {
-    // The packet goes from rack 0 to two hosts of rack 1 and one host of rack 2. It crosses one link up, two links
-    // down, and three links to hosts.
+    // The packet goes from rack 0 to two hosts of rack 1 and one host of rack 2.
+    // The packet crosses one link up, two links down, and three links to hosts.
     let mut fabric = fabric(
         &leaf_spine(drop_tail(ROOMY, None)),
         LoadBalancerConfig::Spray,
@@ -244,7 +244,10 @@ fn a_branch_is_trimmed_alone() {
     let (mut whole_at, mut headers_at) = ([0; 3], [0; 3]);
     while let Some(delivery) = fabric.delivery(Time::MAX) {
         if delivery.body == 1 {
-            assert_eq!(delivery.packet.dst, group, "the group's address stays");
+            assert_eq!(
+                delivery.packet.dst, group,
+                "the destination is still the group"
+            );
             let counts = if delivery.packet.trimmed {
                 &mut headers_at
             } else {
@@ -312,9 +315,9 @@ fn a_switch_passes_packets_on_to_who_leaves_until_the_word_of_it_is_there() {
         assert_eq!(fabric.drops().no_member.packets, u64::from(!arrived));
         arrived
     };
-    // Each hop needs 0.8 us for the transmission. The packet reaches the last switch after 0.8 + 0.5 us, and two times
-    // 0.8 + 1 us, which is 4.9 us in total. A notification from host 5 needs 0.5 us to this switch. A notification from
-    // the sender needs 0.5 + 1 + 1 us.
+    // Each hop needs 0.8 us for the transmission.
+    // The packet reaches the last switch after 0.8 + 0.5 us, and two times 0.8 + 1 us, which is 4.9 us in total.
+    // A notification from host 5 needs 0.5 us to this switch. A notification from the sender needs 0.5 + 1 + 1 us.
     for (told_by, word_takes) in [(5, 500), (0, 2_500)] {
         let just_in_time = 4_900 - word_takes;
         assert!(!arrives(just_in_time, told_by));
@@ -390,8 +393,8 @@ fn two_hundred_members_get_every_packet_once_also_while_some_leave_and_others_jo
             let got = delivered(&mut fabric);
             let each: Vec<HostId> = members.iter().flat_map(|host| [*host; 20]).collect();
             assert_eq!(got, each, "round {round}");
-            // No event is left. Two pauses give the notifications enough time to reach every switch before the next
-            // round.
+            // No event is left.
+            // Two pauses give the notifications enough time to reach every switch before the next round.
             now = fabric.now() + Duration::from_us(100);
             while fabric.advance(now).is_some() {}
             for n in 0..30 {
@@ -423,21 +426,24 @@ fn a_group_sees_any_number_of_hosts_and_no_late_packet_goes_to_who_joined_after_
     .expect("a switch");
     let mut fabric = fabric(&topology, LoadBalancerConfig::Ecmp, 1);
     let group = fabric.form_group(&hosts(&[1, 2])).expect("two hosts");
-    // A packet needs 0.8 us and 500 ns to reach the switch. Two or three packets are therefore in flight while one host
-    // leaves and the next joins.
+    // A packet needs 0.8 us and 500 ns to reach the switch.
+    // Two or three packets are therefore in flight while one host leaves and the next joins.
     for host in 3..4_000u32 {
         let now = Time::from_ns(u64::from(host) * 1_000);
         let until = now;
         while let Some(delivery) = fabric.delivery(until) {
             let (arrived, latest) = (delivery.host.0, delivery.body);
-            assert!(arrived <= latest, "{arrived} joined after {latest}");
+            assert!(
+                arrived <= latest,
+                "host {arrived} joined after host {latest}"
+            );
         }
         let sent = Packet {
             dst: group,
             ..packet(0, 0, 1_000, 7)
         };
-        // Hosts join in the order of their numbers. The body of a packet is the number of the last host that has
-        // joined.
+        // Hosts join in the order of their numbers.
+        // The body of a packet is the number of the last host that has joined.
         fabric.inject(now, HostId(0), sent, host - 1);
         fabric.leave_group(now, group, HostId(host - 2), HostId(host - 2));
         fabric.join_group(group, HostId(host)).expect("room");
@@ -479,8 +485,8 @@ fn of_two_branches_that_share_a_buffer_each_loses_in_about_half_of_the_seeds() {
     for seed in 0..40 {
         let mut fabric = fabric(&topology, LoadBalancerConfig::Ecmp, seed);
         let group = fabric.form_group(&hosts(&[1, 2])).expect("two hosts");
-        // The copies of the first packet occupy both links. One copy of the second packet waits, and the other finds
-        // the buffer full.
+        // The copies of the first packet occupy both links.
+        // One copy of the second packet waits, and the other finds the buffer full.
         for source in [0, 3] {
             let packet = Packet {
                 dst: group,

@@ -1,5 +1,5 @@
-//! Tests of ports: with one or two events per packet, and with both event queues, the same packets leave at the same
-//! times.
+//! Tests of ports: the same packets leave at the same times.
+//! This is true with one or two events per packet, and with both event queues.
 
 mod common;
 

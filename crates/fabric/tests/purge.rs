@@ -38,9 +38,9 @@ fn steps(classes: u8) -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..300)
 }
 
-/// Returns the results of all arrivals in the first `high` classes, and the order in which their packets are sent. With
-/// `with_low`, packets of lower classes also arrive. If the port finds no packet of the first classes, nothing is
-/// returned for this step.
+/// Returns the results of all arrivals in the first `high` classes, and the order in which their packets are sent.
+/// With `with_low`, packets of lower classes also arrive.
+/// A step in which the port finds no packet of the first classes gives no result.
 fn high_classes(
     steps: &[Step],
     high: u8,
@@ -208,8 +208,8 @@ fn each_switch_is_purged_when_the_purge_passes_it() {
         );
         number += 1;
     }
-    // The last packet leaves h1 after 96 us. The purging packet leaves h0 at 100 us. Its 84 bytes need 0.672 us to s0,
-    // and 0.336 us more to s1. Each link has a delay of 10 us.
+    // The last packet leaves h1 after 96 us. The purging packet leaves h0 at 100 us.
+    // The 84 bytes of the purging packet need 0.672 us to s0, and 0.336 us more to s1. Each link has a delay of 10 us.
     let start = Time::from_ns(100_000);
     while fabric.delivery(start).is_some() {}
     let purger = packet(0, 1, 84, 1);

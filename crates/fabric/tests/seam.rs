@@ -1,5 +1,5 @@
-//! Tests of the guarantees for every driver, with any clock: time never decreases, every body leaves once, and an error
-//! of a driver never ends the program.
+//! Tests of the guarantees for every driver, with any clock.
+//! Time never decreases, every body leaves once, and an error of a driver never ends the program.
 
 mod common;
 
@@ -61,7 +61,11 @@ fn a_packet_that_comes_too_late_enters_now_and_is_counted() {
     assert_eq!(fabric.now(), us(100));
     let sent = packet(0, 1, 1_250, 1);
     let injected = fabric.inject(us(60), HostId(0), sent, 1);
-    assert_eq!(injected.free_at, us(101), "1 us of service after now");
+    assert_eq!(
+        injected.free_at,
+        us(101),
+        "1 us of service after the fabric's time"
+    );
     let delivery = fabric.delivery(Time::MAX).expect("it arrives");
     assert_eq!(delivery.time, us(104));
     let late = fabric.lateness();
@@ -118,7 +122,7 @@ fn an_uplink_with_a_limit_says_what_it_drops_and_gives_the_body_back() {
         let dropped: Vec<_> = verdicts.iter().map(|verdict| verdict.dropped).collect();
         assert_eq!(dropped, [None, None, None, Some(DropReason::QueueFull)]);
         let Some(Output::Dropped(Dropped { body, port, .. })) = fabric.advance(us(0)) else {
-            panic!("it comes out at once");
+            panic!("the fabric returns the dropped packet");
         };
         assert_eq!((body, port), (3, Some(PortId(0))));
     }
@@ -203,8 +207,8 @@ fn a_link_that_is_down_loses_what_is_on_it_and_delivers_again_when_it_is_up() {
     }
 }
 
-/// Sends 100,000 packets over a lossy link. Returns the packets that arrive, and the number of losses that the fabric
-/// has counted.
+/// Sends 100,000 packets over a lossy link.
+/// Returns the packets that arrive, and the number of losses that the fabric has counted.
 fn over_a_lossy_link(config: &FabricConfig, seed: u64, loss: LossRate) -> (Vec<u32>, u64) {
     let topology = star(2, plenty());
     let link = port_to(&topology, 1);

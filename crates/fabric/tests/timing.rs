@@ -24,8 +24,8 @@ fn times(topology: &Topology, injections: &[common::Injection]) -> Vec<(u32, Tim
 #[test]
 fn a_packet_is_stored_and_forwarded_at_every_hop() {
     let topology = leaf_spine(drop_tail(Limit::Packets(100), None));
-    // 1,250 B take exactly 1 us at 10 Gb/s. The path has two links with a delay of 500 ns, and two links with a delay
-    // of 1,000 ns.
+    // 1,250 B take exactly 1 us at 10 Gb/s.
+    // The path has two links with a delay of 500 ns, and two links with a delay of 1,000 ns.
     let arrived = times(&topology, &[(0, packet(0, 4, 1_250, 1))]);
     assert_eq!(arrived, [(0, Time::from_ns(4_000 + 3_000))]);
     // A path within the rack has two links with a delay of 500 ns.
@@ -92,9 +92,9 @@ fn a_shared_buffer_gives_a_port_its_share_of_what_is_free() {
     }
     .build()
     .expect("twelve hosts");
-    // Ten packets for host 0 arrive at the same time. The first packet is in service immediately. With alpha 1, the
-    // k-th waiting packet is accepted if k * 1,000 <= 10,000 - (k - 1) * 1,000. Five packets wait, and four are
-    // dropped.
+    // Ten packets for host 0 arrive at the same time. The first packet is in service immediately.
+    // With alpha 1, the k-th waiting packet is accepted if k * 1,000 <= 10,000 - (k - 1) * 1,000.
+    // Five packets wait, and four are dropped.
     let injections: Vec<_> = (1..11).map(|src| (0, packet(src, 0, 1_000, 1))).collect();
     let (out, fabric) = run(
         &topology,

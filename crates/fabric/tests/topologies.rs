@@ -1,5 +1,5 @@
-//! Tests of topologies: all hosts are connected by the documented number of paths, and a pinned path selects one of
-//! them.
+//! Tests of topologies. All hosts are connected by the documented number of paths.
+//! A pinned path selects one of these paths.
 
 mod common;
 
@@ -243,16 +243,16 @@ fn hosts_of_a_rack_share_its_switches_and_reach_every_other() {
     assert_eq!(
         ends(&leaf_spine, 4),
         switches([2, 3]),
-        "the first of leaf 2"
+        "the first host of leaf 2"
     );
     assert_eq!(
         ends(&leaf_spine, 6),
         switches([3, 2]),
-        "the first of leaf 3"
+        "the first host of leaf 3"
     );
     assert_eq!(leaf_spine.racks, [0, 0, 0, 0, 2, 2, 2, 2]);
-    // Each pod has two edge switches with two uplinks each, oversubscribed 2:1. Each edge switch therefore has four
-    // links to hosts, and each rack has four hosts.
+    // Each pod has two edge switches with two uplinks each, oversubscribed 2:1.
+    // Each edge switch therefore has four links to hosts, and each rack has four hosts.
     assert_eq!(tree.hosts(), 16);
     assert_eq!(ends(&tree, 7), switches([3, 2]));
     assert_eq!(

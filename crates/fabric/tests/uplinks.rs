@@ -10,8 +10,8 @@ use tailcut_fabric::topology::{
 use tailcut_fabric::{Bonding, Fabric, FabricConfig, Output, Packet, PortEvents, PortId};
 use tailcut_units::{Duration, HostId, Time};
 
-/// Returns a network in which two hosts are connected to both of two leaves. A third host is connected only to the
-/// second leaf.
+/// Returns a network in which two hosts are connected to both of two leaves.
+/// A third host is connected only to the second leaf.
 fn two_leaves() -> Topology {
     let (host, switch) = (|h| Node::Host(HostId(h)), Node::Switch);
     let link = |a, b| CustomLink {
@@ -57,8 +57,8 @@ fn fabric_with(topology: &Topology, bonding: Bonding, port_events: PortEvents) -
     Faulty::new(topology, &config)
 }
 
-/// Sends `packets` packets of host 0 at the same time. Returns the time of the last arrival, and the number of packets
-/// on each uplink.
+/// Sends `packets` packets of host 0 at the same time.
+/// Returns the time of the last arrival, and the number of packets on each uplink.
 fn sent_at_once(
     topology: &Topology,
     bonding: Bonding,

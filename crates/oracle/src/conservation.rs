@@ -14,8 +14,8 @@ pub struct Counters {
     pub delivered: u64,
     /// Packets or bytes that were dropped, by reason.
     pub dropped: Vec<(String, u64)>,
-    /// Bytes of payload that trimming removed. The value is zero if the counters count packets, because a trimmed
-    /// packet is still forwarded.
+    /// Bytes of payload that trimming removed.
+    /// The value is zero if the counters count packets, because a trimmed packet is still forwarded.
     pub trimmed: u64,
     /// Packets or bytes in queues.
     pub queued: u64,

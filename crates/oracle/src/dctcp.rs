@@ -1,7 +1,8 @@
 //! Steady state of DCTCP: N long flows with the same round-trip time through one marking queue.
 //!
-//! Source: Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, section 3.3. Windows are in packets, and all flows
-//! are synchronised. The paper approximates alpha by sqrt(2 / W*). [`Steady::alpha`] solves its equation.
+//! Source: Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, section 3.3.
+//! Windows are in packets, and all flows are synchronised. The paper approximates alpha by sqrt(2 / W*).
+//! [`Steady::alpha`] solves its equation.
 
 /// Steady state of long flows through one queue that marks above a threshold.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -20,7 +21,8 @@ impl Steady {
         (self.bdp_packets + self.threshold) / self.flows
     }
 
-    /// Returns alpha, the share of marked packets, in the steady state. It is the solution between 0 and 1 of
+    /// Returns alpha, the share of marked packets, in the steady state.
+    /// Alpha is the solution between 0 and 1 of this equation:
     ///
     /// alpha^2 (1 - alpha / 4) = (2 W* + 1) / (W* + 1)^2.
     ///
@@ -50,8 +52,8 @@ impl Steady {
         (2.0 / self.critical_window()).sqrt()
     }
 
-    /// Returns the amplitude of one flow's window, D = (W* + 1) alpha / 2, in packets. The sawtooth of the window has a
-    /// period of D round-trip times.
+    /// Returns the amplitude of one flow's window, D = (W* + 1) alpha / 2, in packets.
+    /// The sawtooth of the window has a period of D round-trip times.
     pub fn window_amplitude(&self) -> f64 {
         (self.critical_window() + 1.0) * self.alpha() / 2.0
     }
@@ -66,8 +68,8 @@ impl Steady {
         self.threshold + self.flows
     }
 
-    /// Returns the minimum of the queue's sawtooth, K + N - A, in packets. If it is negative, the link is sometimes
-    /// idle.
+    /// Returns the minimum of the queue's sawtooth, K + N - A, in packets.
+    /// If it is negative, the link is sometimes idle.
     pub fn smallest_queue(&self) -> f64 {
         self.largest_queue() - self.queue_amplitude()
     }

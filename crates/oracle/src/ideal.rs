@@ -1,8 +1,9 @@
 //! Completion time of a flow that is alone in a store-and-forward network, exact to the picosecond.
 //!
-//! The packets of one flow pass a path in order. Each hop sends a packet as soon as the whole packet has arrived and
-//! the previous packet has left. The packet leaves one serialisation time later. This rule determines all times. Sender
-//! and receiver follow RFC 5681: slow start without loss, with or without delayed ACKs.
+//! The packets of one flow pass a path in order.
+//! Each hop sends a packet as soon as the whole packet has arrived and the previous packet has left.
+//! The packet leaves one serialisation time later. This rule determines all times.
+//! Sender and receiver follow RFC 5681: slow start without loss, with or without delayed ACKs.
 
 use std::collections::VecDeque;
 use tailcut_units::{Duration, Rate, Time};
@@ -91,9 +92,10 @@ struct Receiver {
 }
 
 impl Receiver {
-    /// Processes a segment that ends at byte `received` and arrives at `now`. Returns up to two ACKs. Each has its
-    /// sending time and the number of acknowledged bytes. The first ACK is from the timer, if the timer expired before
-    /// `now`. The second ACK is the answer to this segment.
+    /// Processes a segment that ends at byte `received` and arrives at `now`. Returns up to two ACKs.
+    /// Each has its sending time and the number of acknowledged bytes.
+    /// The first ACK is from the timer, if the timer expired before `now`.
+    /// The second ACK is the answer to this segment.
     fn segment(&mut self, now: Time, received: u64) -> [Option<(Time, u64)>; 2] {
         let by_timer = if self.due < now { self.flush() } else { None };
         self.received = received;
@@ -118,8 +120,8 @@ impl Receiver {
 }
 
 impl Transfer {
-    /// Returns the completion times of a flow of `bytes` bytes if the window never limits the sender. No transport with
-    /// this handshake and these headers can be faster.
+    /// Returns the completion times of a flow of `bytes` bytes if the window never limits the sender.
+    /// No transport with this handshake and these headers can be faster.
     pub fn unlimited(&self, bytes: u64) -> Completion {
         let widest = Self {
             initial_window: u64::MAX,
@@ -184,8 +186,8 @@ impl Transfer {
 /// Returns the time until the last of `packets` equal packets has passed a path, if the sender sends them without gaps.
 /// Every hop stores and forwards the first packet. The other packets follow at the rate of the slowest port.
 ///
-/// The time is the sum over hops of (s_h + d_h), plus (n - 1) max s_h. s_h is the serialisation time of `bytes` at hop
-/// h, d_h the delay of its link, and n the number of packets.
+/// The time is the sum over hops of (s_h + d_h), plus (n - 1) max s_h.
+/// s_h is the serialisation time of `bytes` at hop h, d_h the delay of its link, and n the number of packets.
 ///
 /// # Panics
 /// There are no packets or no hops.
@@ -196,10 +198,12 @@ pub fn equal_packets(hops: &[Hop], packets: u64, bytes: u64) -> Duration {
     first + times().max().expect("a hop") * (packets - 1)
 }
 
-/// Returns the time until the last bit of an incast reaches the receiver. The senders start at the same time and send
-/// `total_bytes` of line time through one port, `bottleneck`. The port starts when the first packet (`first_bytes` of
-/// line time) has passed the hops `access`. Afterwards it is never idle. The time is exact if the senders together are
-/// faster than the port, no packet is lost, and no window limits a sender.
+/// Returns the time until the last bit of an incast reaches the receiver.
+/// The senders start at the same time and send `total_bytes` of line time through one port, `bottleneck`.
+/// The port starts when the first packet (`first_bytes` of line time) has passed the hops `access`.
+/// After this start, the port is never idle.
+/// The time is exact under three conditions.
+/// The senders together are faster than the port, no packet is lost, and no window limits a sender.
 pub fn incast_drain(
     access: &[Hop],
     bottleneck: Hop,

@@ -2,9 +2,9 @@
 
 use tailcut_oracle::dctcp::Steady;
 
-/// Simulates one period of a window that grows by one packet per round-trip time. The window starts at (W* + 1)(1 -
-/// alpha / 2) and ends at W* + 1. Returns the packets sent, the packets sent above W*, and the period in round-trip
-/// times.
+/// Simulates one period of a window that grows by one packet per round-trip time.
+/// The window starts at (W* + 1)(1 - alpha / 2) and ends at W* + 1.
+/// Returns the packets sent, the packets sent above W*, and the period in round-trip times.
 fn sawtooth(critical: f64, alpha: f64) -> (f64, f64, f64) {
     const STEP: f64 = 1e-4;
     let mut window = (critical + 1.0) * (1.0 - alpha / 2.0);
@@ -84,8 +84,8 @@ fn a_high_enough_threshold_keeps_the_queue_from_emptying_for_any_number_of_flows
             .fold(f64::INFINITY, f64::min)
     };
     // Section 3.4 of the paper derives K > C RTT / 7 from two approximations: alpha = sqrt(2 / W*), and W* + 1 ~ W*.
-    // Both are inaccurate in the worst case, with windows of five to eight packets. The exact solution requires K >
-    // 0.192 C RTT.
+    // Both approximations are inaccurate in the worst case, with windows of five to eight packets.
+    // The exact solution requires K > 0.192 C RTT.
     assert!(smallest(0.195 * 700.0) > 0.0);
     assert!(smallest(0.185 * 700.0) < 0.0);
 }

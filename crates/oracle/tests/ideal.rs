@@ -80,9 +80,10 @@ fn the_handshake_costs_a_round_trip_and_its_ack_a_packet_if_apart() {
 
 #[test]
 fn slow_start_doubles_each_round_until_the_flow_is_sent() {
-    // The path has two hops of 1 Gb/s and 50 us. A packet of 1000 bytes takes 8 us per hop. The three rounds have 2, 4
-    // and 8 packets. The first ACK of a round returns 16 + 100 + 100 us after the start of the round, and starts the
-    // next round. The 8 packets of the last round follow each other without gaps.
+    // The path has two hops of 1 Gb/s and 50 us. A packet of 1000 bytes takes 8 us per hop.
+    // The three rounds have 2, 4 and 8 packets.
+    // The first ACK of a round returns 16 + 100 + 100 us after the start of the round, and starts the next round.
+    // The 8 packets of the last round follow each other without gaps.
     let path = transfer(&[hop(1, 50), hop(1, 50)]);
     let done = path.slow_start(14_000);
     let round_trip = (16 + 200) * US;
@@ -112,9 +113,9 @@ fn delayed_acks_slow_the_growth_of_the_window_unless_bytes_are_counted() {
         }),
         ..transfer(&[hop(1, 50), hop(1, 50)])
     };
-    // The receiver sends one ACK for two segments, and each ACK increases the window by one segment. The first round
-    // has 2 segments, and the second has 3. The receiver sends its first ACK when the second segment arrives, 8 us
-    // after the first segment.
+    // The receiver sends one ACK for two segments, and each ACK increases the window by one segment.
+    // The first round has 2 segments, and the second has 3.
+    // The receiver sends its first ACK when the second segment arrives, 8 us after the first segment.
     let round_trip = (16 + 8 + 200) * US;
     assert_eq!(
         ps(delayed.slow_start(5_000).delivered),
@@ -150,8 +151,8 @@ fn a_window_of_one_segment_waits_for_the_delayed_ack_timer() {
 
 #[test]
 fn an_incast_drains_at_the_rate_of_its_port() {
-    // Eleven senders with 20 packets of 1538 bytes each start at the same time. A switch queues the packets for one
-    // port.
+    // Eleven senders with 20 packets of 1538 bytes each start at the same time.
+    // A switch queues the packets for one port.
     let access = hop(1, 2);
     let port = hop(1, 3);
     let serialisation = port.rate.serialisation(1_538);

@@ -1,5 +1,4 @@
-//! Tests of the queueing formulas: the results are compared with textbook values and with small simulations in this
-//! file.
+//! Tests of the queueing formulas. The results are compared with textbook values and with small simulations.
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -40,8 +39,8 @@ impl Random {
     }
 }
 
-/// Returns the waits of `customers` customers by Lindley's recursion, W' = max(0, W + S - A). The first 10,000
-/// customers are not included, because the queue is empty at the start.
+/// Returns the waits of `customers` customers by Lindley's recursion, W' = max(0, W + S - A).
+/// The first 10,000 customers are not included, because the queue is empty at the start.
 fn lindley(arrivals: f64, service: &Service, customers: usize, seed: u64) -> Vec<f64> {
     let mut random = Random::new(seed);
     let mut wait = 0.0;
@@ -59,8 +58,8 @@ fn lindley(arrivals: f64, service: &Service, customers: usize, seed: u64) -> Vec
 
 const CUSTOMERS: usize = 2_000_000;
 
-/// Asserts that the 99.9 % confidence interval of the series' mean contains `expected`, and that the interval is
-/// narrow.
+/// Asserts that the 99.9 % confidence interval of the series' mean contains `expected`.
+/// The interval must also be narrow.
 fn assert_mean(what: &str, series: &[f64], expected: f64) {
     let interval: Interval = batch_means(series, 40, 0.999);
     assert!(
@@ -69,7 +68,7 @@ fn assert_mean(what: &str, series: &[f64], expected: f64) {
     );
     assert!(
         interval.relative_half_width() < 0.06,
-        "{what}: too wide for the check, {interval:?}"
+        "{what}: the interval {interval:?} is too wide"
     );
 }
 
@@ -171,8 +170,8 @@ fn erlangs_formula_agrees_with_lindleys_recursion() {
 
 #[test]
 fn erlangs_formula_keeps_its_digits_up_to_twenty_services() {
-    // For large w, P(W > w) is almost C exp(-theta w), where theta is the root of lambda (exp(theta) - 1) = theta. One
-    // more service time multiplies P(W > w) by exp(-theta).
+    // For large w, P(W > w) is almost C exp(-theta w), where theta is the root of lambda (exp(theta) - 1) = theta.
+    // One more service time multiplies P(W > w) by exp(-theta).
     let (mut low, mut high) = (0.1f64, 5.0f64);
     for _ in 0..80 {
         let theta = f64::midpoint(low, high);
@@ -229,8 +228,8 @@ fn a_near_horizon_widens_the_bounds_but_keeps_the_truth_inside() {
     assert!(near.upper - near.lower > 4.0 * (far.upper - far.lower));
 }
 
-/// Returns, for each customer, the smaller of two sums of simulated waits: the wait of a mouse and the wait of its
-/// copy. Each sum has `rounds` waits from independent queues.
+/// Returns, for each customer, the smaller of two sums of simulated waits. One sum is for a mouse and one for its copy.
+/// Each sum has `rounds` waits from independent queues.
 fn smaller_sums(arrivals: f64, service: &Service, rounds: usize) -> Vec<f64> {
     let queues: Vec<Vec<f64>> = (0..2 * rounds)
         .map(|queue| lindley(arrivals, service, CUSTOMERS / 4, 100 + queue as u64))
@@ -381,8 +380,9 @@ fn priorities_agree_with_the_queues_that_they_contain() {
     // With preemption, the other classes do not affect the highest class.
     let alone = mm1::mean_sojourn(0.3, 1.0);
     assert!((priority::preemptive_sojourn(&classes, 0) - alone).abs() < 1e-12);
-    // The queue is never idle while a customer waits. The sum of the waits, weighted by load, therefore does not depend
-    // on the order of the classes (Kleinrock, volume 2, 3.19).
+    // The queue is never idle while a customer waits.
+    // The sum of the waits, weighted by load, therefore does not depend on the order of the classes.
+    // Source: Kleinrock, volume 2, 3.19.
     let weighted = 0.3 * priority::non_preemptive_wait(&classes, 0)
         + 0.4 * priority::non_preemptive_wait(&classes, 1);
     let residual: f64 = (0.3 * 2.0 + 0.2 * 4.0) / 2.0;

@@ -1,5 +1,5 @@
-//! Tests of the statistics: confidence intervals contain the true value as often as they promise, and distances have
-//! their known distributions.
+//! Tests of the statistics. Confidence intervals contain the true value with the promised probability.
+//! Distances have their known distributions.
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -31,15 +31,15 @@ fn mean(samples: &mut [f64]) -> f64 {
     samples.iter().sum::<f64>() / samples.len() as f64
 }
 
-/// Asserts that `covered` is true for the share `nominal` of all runs. The tolerance is four standard deviations of the
-/// binomial distribution, plus `slack` for the known error of the method.
+/// Asserts that `covered` is true for the share `nominal` of all runs.
+/// The tolerance is four standard deviations of the binomial distribution, plus the known error `slack` of the method.
 fn assert_coverage(nominal: f64, slack: f64, runs: u64, covered: impl Fn(u64) -> bool) {
     let hits = (0..runs).filter(|&run| covered(run)).count() as f64;
     let share = hits / runs as f64;
     let deviation = (nominal * (1.0 - nominal) / runs as f64).sqrt();
     assert!(
         (share - nominal).abs() < 4.0 * deviation + slack,
-        "{share} covered, {nominal} promised"
+        "coverage {share}, confidence {nominal}"
     );
 }
 
@@ -107,7 +107,7 @@ fn percentile_intervals_cover_at_least_as_often_as_they_say() {
                 .contains(exact)
         })
         .count();
-    // The coverage is at least 95 %. It is a little higher, because ranks are whole numbers.
+    // The coverage is a little higher than 95 %, because ranks are whole numbers.
     assert!((935..=985).contains(&covered), "{covered} of 1000");
 }
 
@@ -155,8 +155,8 @@ fn the_bootstrap_is_the_same_for_one_seed() {
 
 #[test]
 fn distances_are_those_worked_out_by_hand() {
-    // The largest distance to the uniform distribution is at 0.5. All samples are at most 0.5, and the uniform
-    // distribution gives the probability 0.5.
+    // The largest distance to the uniform distribution is at 0.5.
+    // All samples are at most 0.5, and the uniform distribution gives the probability 0.5.
     assert_eq!(kolmogorov_distance(&[0.25, 0.5], |x| x), 0.5);
     assert_eq!(smirnov_distance(&[1.0, 2.0, 3.0], &[2.5, 3.5]), 2.0 / 3.0);
     assert_eq!(smirnov_distance(&[1.0, 2.0], &[1.0, 2.0]), 0.0);

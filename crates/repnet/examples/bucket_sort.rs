@@ -1,17 +1,19 @@
-//! Distributed sort of the RepNet paper (section IV-C), on one host of its cluster. The host is the master of the jobs
-//! that it starts, and a slave for the jobs of all other hosts. A master distributes integers from 0 to 65535 over the
-//! slaves by value, in chunks of 20, with one short flow for each chunk. A slave sorts its bucket by counting, and
-//! sends the bucket back as one long flow, which is never replicated. The Node example of the npm package is
-//! compatible.
+//! Distributed sort of the RepNet paper (section IV-C), on one host of its cluster.
+//! The host is the master of the jobs that it starts, and a slave for the jobs of all other hosts.
+//! A master distributes integers from 0 to 65535 over the slaves by value, in chunks of 20.
+//! Each chunk is one short flow.
+//! A slave sorts its bucket by counting, and sends the bucket back as one long flow, which is never replicated.
+//! The Node example of the npm package is compatible.
 //!
 //! ```sh
 //! TRANSPORT=repflow cargo run --release -p tailcut-repnet --example bucket_sort -- \
 //!     --nodes 10.0.0.1,10.0.0.2,10.0.0.3 --own 0 [--port 9000] [--jobs 20] [--numbers 50000] [--jitter 10]
 //! ```
 //!
-//! TRANSPORT is `net` (plain tokio), `repflow` or `repsyn`. Each job reads its numbers from a text file and writes
-//! them, sorted, to another file. The time of a job is from the first read to the last write. The program prints a
-//! line of JSON for each job, and serves the other hosts until its standard input ends.
+//! TRANSPORT is `net` (plain tokio), `repflow` or `repsyn`.
+//! Each job reads its numbers from a text file and writes them, sorted, to another file.
+//! The time of a job is from the first read to the last write.
+//! The program prints a line of JSON for each job, and serves the other hosts until its standard input ends.
 
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -31,7 +33,7 @@ const CHUNK: usize = 20;
 /// Largest number of open short flows.
 const WINDOW: usize = 64;
 
-/// For each job, how often each number of this slave's bucket arrived.
+/// Buckets of this slave by job. A bucket contains, for each number, how often the number arrived.
 type Buckets = Arc<Mutex<HashMap<String, Vec<u32>>>>;
 
 fn wrong(what: impl Into<String>) -> io::Error {
@@ -80,7 +82,7 @@ impl Arguments {
         match read.nodes.len() >= 2 && read.own < read.nodes.len() {
             true => Ok(read),
             false => Err(wrong(
-                "--nodes: two addresses at least, of which --own is one",
+                "--nodes needs two addresses or more, and --own the index of one",
             )),
         }
     }

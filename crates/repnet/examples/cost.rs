@@ -1,13 +1,14 @@
-//! Cost of a flow: the CPU time of both ends together, and the completion time when no other flow is open (RepNet
-//! paper, figure 10). A flow sends 1 KB and receives 1 KB over a separate connection to the same host. Each round runs
-//! all cases in turn, on one thread of this process.
+//! Cost of a flow (RepNet paper, figure 10): the CPU time of client and server together, and the completion time.
+//! No other flow is open when a completion time is measured.
+//! A flow sends 1 KB and receives 1 KB over a separate connection to the same host.
+//! Each round runs all cases in turn, on one thread of this process.
 //!
 //! ```sh
 //! cargo run --release -p tailcut-repnet --example cost -- [ROUNDS] [FLOWS]
 //! ```
 //!
-//! A third argument, the name of a case, runs only this case and prints nothing. Use it with tools that count, such as
-//! `strace -c` and `valgrind --tool=callgrind`.
+//! A third argument, the name of a case, runs only this case and prints nothing.
+//! Use it with tools that count, such as `strace -c` and `valgrind --tool=callgrind`.
 
 use std::io;
 use std::net::SocketAddr;
@@ -109,7 +110,7 @@ fn connector(mode: Option<Mode>, counters: &Counters) -> io::Result<Connector> {
 #[derive(Clone)]
 enum Case {
     Plain(SocketAddr),
-    /// Two connections with hellos, without this library. One or both carry the flow, as the mode says.
+    /// Two connections with hellos, without this library. The mode decides whether one or both carry the flow.
     Bare(SocketAddr, Mode),
     RepNet(Connector, SocketAddr),
 }

@@ -1,6 +1,6 @@
-//! CPU time of a sidecar for each flow: `tailcut proxy repnet` compared with the npm package's `repnet-proxy`. A flow
-//! sends 1 KB and receives 1 KB over a separate connection through two proxies. Each round measures both kinds of proxy
-//! in turn. Only the CPU time of the proxies' processes counts.
+//! CPU time of a sidecar for each flow: `tailcut proxy repnet` compared with the npm package's `repnet-proxy`.
+//! A flow sends 1 KB and receives 1 KB over a separate connection through two proxies.
+//! Each round measures both kinds of proxy in turn. Only the CPU time of the proxies' processes counts.
 //!
 //! ```sh
 //! cargo run --release -p tailcut-repnet --features proxy --example proxy_cost -- [ROUNDS] [FLOWS]

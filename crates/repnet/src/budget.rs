@@ -1,7 +1,9 @@
-//! Budget of second connections: the share of the flows to a target that may open two connections. The user sets an
-//! upper limit of the share. Below the limit the share adapts: it is halved when connections to the target often fail,
-//! and raised slowly otherwise. Many open RepFlow flows count as an incast, where a second copy of every answer makes
-//! the congestion worse. New flows then use RepSYN (RepNet paper, section II-C).
+//! Budget of second connections: the share of the flows to a target that may open two connections.
+//! The user sets an upper limit of the share.
+//! Below the limit the share adapts.
+//! The share is halved when connections to the target often fail, and raised slowly otherwise.
+//! Many open RepFlow flows count as an incast, where a second copy of every answer makes the congestion worse.
+//! New flows then use RepSYN (RepNet paper, section II-C).
 
 use std::collections::{BTreeMap, VecDeque};
 use tailcut_transport::repnet::Mode;
@@ -69,7 +71,7 @@ pub(crate) struct Budgets {
 
 impl Budgets {
     fn of(&mut self, target: &Target) -> &mut Budget {
-        // Two lookups in place of `entry`, which would copy the name of the target each time.
+        // The code does two lookups, because `entry` would copy the name of the target each time.
         if !self.targets.contains_key(target) {
             if self.by_age.len() >= MOST_TARGETS
                 && let Some(oldest) = self.by_age.pop_front()
@@ -109,7 +111,7 @@ impl Budgets {
         }
     }
 
-    /// Records whether a connection to `target` was established. Call it also if the connection failed by itself.
+    /// Records whether a connection to `target` was established. The caller also reports connections that failed.
     pub fn outcome(&mut self, target: &Target, established: bool) {
         let budget = self.of(target);
         budget.outcomes += 1;

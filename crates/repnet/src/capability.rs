@@ -1,6 +1,7 @@
-//! Capabilities of replica ports: whether a RepNet server listens on a port. A port's capability is learned from probes
-//! and from the hellos of flows. A capable target stays capable after the lifetime of the entry, because each hello
-//! checks the capability again before any byte of the application is sent.
+//! Capabilities of replica ports: whether a RepNet server listens on a port.
+//! A port's capability is learned from probes and from the hellos of flows.
+//! A capable target stays capable after the lifetime of the entry.
+//! This is safe, because each hello checks the capability again before any byte of the application is sent.
 
 use std::collections::{BTreeMap, HashSet};
 use std::net::SocketAddr;
@@ -70,8 +71,9 @@ impl Capabilities {
             .insert(at, (known, now.saturating_add(self.lifetime)));
     }
 
-    /// Marks that a probe of this port is running. Returns false if one is running already, or if too many
-    /// probes run. A caller that gets `true` starts the probe and reports its end.
+    /// Records that a probe of this port is running.
+    /// Returns `false` if a probe of this port is running already, or if too many probes are running.
+    /// A caller that gets `true` starts the probe and reports its end.
     pub fn start_probe(&mut self, at: SocketAddr) -> bool {
         self.probing.len() < LIMIT && self.probing.insert(at)
     }

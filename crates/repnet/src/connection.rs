@@ -41,8 +41,8 @@ pub(crate) struct Connection {
     early: Option<u8>,
     /// Wanted value of `TCP_NODELAY`; `None`: the system's default.
     nodelay: Option<bool>,
-    /// Value of `TCP_NODELAY` that was set last. The option is set with the first bytes of the application, which saves
-    /// a system call on a connection that loses its race. A hello is sent at once in any case.
+    /// Last value of `TCP_NODELAY` that was set. The option is set with the first bytes of the application.
+    /// This order saves a system call on a connection that loses its race. A hello is sent at once in any case.
     applied: Option<bool>,
 }
 
@@ -51,8 +51,8 @@ struct Hello {
     preamble: [u8; MAX_PREAMBLE_BYTES],
     length: usize,
     sent: usize,
-    /// Buffer for a banner and one more byte. A read that does not fill the buffer shows that no more bytes are
-    /// available, which saves the next read.
+    /// Buffer for a banner and one more byte.
+    /// A read that does not fill the buffer shows that no more bytes are available, which saves the next read.
     banner: [u8; HELLO_BYTES + 1],
     received: usize,
 }
@@ -186,8 +186,8 @@ impl Connection {
         match (read, self.broken.take()) {
             (Poll::Ready(Err(error)), _) => Poll::Ready(Read::Failed(error)),
             (Poll::Ready(Ok(())), broken) if into.filled().is_empty() => match broken {
-                // The kernel reports a reset only once. The write has already received that error, so the read sees an
-                // end.
+                // The kernel reports a reset only once.
+                // The write has already received that error, so the read sees an end.
                 Some(error) => Poll::Ready(Read::Failed(error)),
                 None => {
                     self.ended = true;
@@ -280,7 +280,7 @@ impl Hello {
     }
 }
 
-/// Closes a connection with a reset. A FIN would be wrong here: the peer would take it for the end of the stream.
+/// Closes a connection with a reset. The peer would treat a FIN as the end of the stream, so a FIN would be wrong.
 pub(crate) fn reset(tcp: TcpStream) {
     // The call fails only if the connection has ended already.
     let _ = tcp.set_zero_linger();

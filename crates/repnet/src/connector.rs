@@ -1,5 +1,5 @@
-//! Connector of flows. It opens two connections to a target that is known to support RepNet. To any other target, and
-//! if both connections fail, it opens one plain connection.
+//! Connector of flows. It opens two connections to a target that is known to support RepNet.
+//! To any other target, and if both connections fail, it opens one plain connection.
 
 use crate::budget::{Allowed, BudgetLimits, Budgets, Target};
 use crate::capability::{Capabilities, Capability};
@@ -52,7 +52,7 @@ struct Destination {
 /// Kind of connection that a flow opens to a target.
 enum Choice {
     Replicate(SocketAddr, Mode),
-    /// One plain connection, with the counter of its reason. The flag says whether to probe the target.
+    /// One plain connection, with the counter of its reason. The flag is true if the target has to be probed.
     Plain(fn(&Counts) -> &Counter, bool),
     Off,
 }
@@ -91,8 +91,8 @@ impl Connector {
         self.0.around.counters.snapshot()
     }
 
-    /// Opens a connection to `port` of `host`, a name or an address. If the call is cancelled, all its connections
-    /// are reset.
+    /// Opens a connection to `port` of `host`, a name or an address.
+    /// If the call is cancelled, all its connections are reset.
     ///
     /// # Errors
     /// The name has no address, or no connection could be opened, not even a plain one.
@@ -137,8 +137,8 @@ impl Connector {
         }
     }
 
-    /// Probes the replica port that belongs to `port` of `host`. Returns whether a RepNet server answers. After `true`,
-    /// even the first flow to the target is replicated.
+    /// Probes the replica port that belongs to `port` of `host`. Returns whether a RepNet server answers.
+    /// After `true`, even the first flow to the target is replicated.
     ///
     /// # Errors
     /// The name has no address.
@@ -354,8 +354,8 @@ fn pair(is_ipv6: bool) -> io::Result<[TcpSocket; 2]> {
     second.set_reuseaddr(true)?;
     second.bind(SocketAddr::new(any, first.local_addr()?.port()))?;
     // If the flow is closed just after the kernel has established a connection, the connection must end with a reset.
-    // Without a hello, its FIN would look like the end of the flow's stream. The option is removed after the connection
-    // is established.
+    // Without a hello, its FIN would look like the end of the flow's stream.
+    // The option is removed after the connection is established.
     first.set_zero_linger()?;
     second.set_zero_linger()?;
     Ok([first, second])

@@ -28,8 +28,7 @@ pub enum RepNetError {
         /// Deadline for a connection.
         within: Duration,
     },
-    /// No connection is left to send to, and the application has written more than may be kept for the second
-    /// connection.
+    /// No connection can send, and the bytes that are kept for the second connection would exceed their limit.
     #[error("more than {cap} bytes wait for a connection")]
     ArchiveFull {
         /// Largest number of kept bytes.

@@ -1,5 +1,5 @@
-//! Random identifiers of 128 bits. They come from the operating system's random source, one memory page at a time. An
-//! identifier must be hard to guess: a peer that knows a flow's identifier may join the flow.
+//! Random identifiers of 128 bits. They come from the operating system's random source, one memory page at a time.
+//! An identifier must be hard to guess: a peer that knows a flow's identifier may join the flow.
 
 use std::sync::{Mutex, PoisonError};
 

@@ -1,11 +1,12 @@
-//! RepNet over tokio's TCP: a short flow is sent on two paths, and the faster path counts. The source is the paper
-//! "RepNet: Cutting Tail Latency in Data Center Networks with Flow Replication".
+//! RepNet over tokio's TCP: a short flow is sent on two paths, and the faster path counts.
+//! The source is the paper "RepNet: Cutting Tail Latency in Data Center Networks with Flow Replication".
 //!
-//! In a network with several equal-cost paths, a hash of addresses and ports binds a connection to one path. A
-//! [`Connector`] opens **two** connections for a flow, from different ports. The application receives the bytes of
-//! the faster connection, once and in order, through one [`TcpStream`]. RepFlow sends all bytes on both connections.
-//! RepSYN races only the handshake and the hello. A [`TcpListener`] joins the two connections again. Either end may
-//! use the npm package `repnet`. `docs/repnet-wire.md` describes the bytes.
+//! In a network with several equal-cost paths, a hash of addresses and ports binds a connection to one path.
+//! A [`Connector`] opens **two** connections for a flow, from different ports.
+//! The application receives the bytes of the faster connection, once and in order, through one [`TcpStream`].
+//! RepFlow sends all bytes on both connections. RepSYN races only the handshake and the hello.
+//! A [`TcpListener`] joins the two connections again. Either host may use the npm package `repnet`.
+//! `docs/repnet-wire.md` describes the bytes.
 //!
 //! ```
 //! use tailcut_repnet::{Connector, Settings, TcpListener};
@@ -24,7 +25,7 @@
 //! });
 //!
 //! let mut settings = Settings::default();
-//! Without this line, the first flow is plain while a probe checks whether the target supports RepNet.
+//! // Without this line, the first flow is plain while a probe checks whether the target supports RepNet.
 //! settings.flow.assume_capable = true;
 //! let connector = Connector::new(settings)?;
 //! let mut stream = connector.connect("127.0.0.1", port).await?;
@@ -37,8 +38,8 @@
 //! # }
 //! ```
 //!
-//! Limits: a server accepts eager flows, but the client does not send them. There is no encryption, so use TLS inside
-//! the flow.
+//! Limits: a server accepts eager flows, but the client does not send them.
+//! There is no encryption, so use TLS inside the flow.
 #![forbid(unsafe_code)]
 
 #[cfg(doctest)]

@@ -1,7 +1,8 @@
-//! Connections that no flow needs any more. Some belong to ended flows, and all their bytes are in the kernel. Others
-//! lost a race, and the peer closes them. Each connection may finish by itself, and its further bytes are discarded.
-//! Closing it at once, with unread bytes, would send a reset and could destroy bytes in flight. A connection on a
-//! stalled path would never finish, so the time and the number of these connections are limited.
+//! Connections that no flow needs any more. Some belong to ended flows, and all their bytes are in the kernel.
+//! Other connections lost a race, and the peer closes them.
+//! Each connection may finish by itself, and its further bytes are discarded.
+//! Closing it at once, with unread bytes, would send a reset and could destroy bytes in flight.
+//! A connection on a stalled path would never finish, so the time and the number of these connections are limited.
 
 use crate::connection::{Connecting, reset};
 use crate::counters::Counters;
@@ -37,8 +38,8 @@ impl Lingering {
         }
     }
 
-    /// Waits until the connection is established, and then resets it. A server that identifies flows by their addresses
-    /// may still wait for this connection.
+    /// Waits until the connection is established, and then resets it.
+    /// A server that identifies flows by their addresses may still wait for this connection.
     pub fn give_up(&self, on: &Handle, attempt: Connecting) {
         self.spawn(on, async move {
             if let Ok(leg) = attempt.await {
@@ -47,8 +48,8 @@ impl Lingering {
         });
     }
 
-    /// Lets a connection end by itself. `is_finished` means that its FIN was sent. Any other connection ends with a
-    /// reset, because the peer would take a FIN for the end of the flow.
+    /// Lets a connection end by itself. `is_finished` means that its FIN was sent.
+    /// Any other connection ends with a reset, because the peer would take a FIN for the end of the flow.
     pub fn add(&self, on: &Handle, leg: TcpStream, is_finished: bool) {
         if !is_finished {
             // The call fails only if the connection has ended already.

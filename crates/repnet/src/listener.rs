@@ -1,5 +1,5 @@
-//! Listener of flows, on the service's port and on the replica port. With pairing by hello, connections to the
-//! service's port are plain TCP without any additional bytes.
+//! Listener of flows, on the service's port and on the replica port.
+//! With pairing by hello, connections to the service's port are plain TCP without any additional bytes.
 
 use crate::clock;
 use crate::clock::span;
@@ -26,7 +26,8 @@ use tokio::net;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-/// Largest number of ports that `bind` gets from the kernel. It stops earlier if the port after one of them is free.
+/// Largest number of ports that `bind` gets from the kernel.
+/// `bind` stops earlier at a port whose next port is free, too.
 const KERNEL_TRIES: u32 = 64;
 /// Number of random ports that `bind` tries if the kernel's ports fail.
 const OWN_TRIES: u32 = 4_096;
@@ -69,8 +70,8 @@ pub struct TcpListener {
 }
 
 impl TcpListener {
-    /// Listens on `address` and on the next port, with the default settings. With port 0, `bind` chooses a free port
-    /// whose next port is free, too.
+    /// Listens on `address` and on the next port, with the default settings.
+    /// With port 0, `bind` chooses a free port whose next port is free, too.
     ///
     /// # Errors
     /// One of the ports is taken or not permitted.
@@ -90,8 +91,7 @@ impl TcpListener {
         settings.validate()?;
         let (service, replica) = bind_both(address, settings.flow.replica_port).await?;
         let address = service.local_addr()?;
-        // The channel has one slot more than the backlog, because `serve_plain` reserves a slot before a connection
-        // arrives.
+        // `serve_plain` reserves a slot before a connection arrives, so the channel has one slot more than the backlog.
         let (flows, accepted) = mpsc::channel(settings.accept_backlog + 1);
         let server = Arc::new(Server {
             settings,
@@ -134,8 +134,8 @@ impl TcpListener {
     /// Returns the next flow, replicated or plain, and its source address. If the call is cancelled, no flow is lost.
     ///
     /// # Errors
-    /// The system cannot accept a connection, usually because the process has no descriptors left. Later calls may
-    /// succeed.
+    /// The system cannot accept a connection, usually because the process has no descriptors left.
+    /// Later calls may succeed.
     pub async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
         let next = self.accepted.lock().await.recv().await;
         next.unwrap_or_else(|| Err(io::Error::other("the runtime of the listener has ended")))
@@ -207,15 +207,16 @@ async fn bind_both(
     }
 }
 
-/// Returns whether the error concerns only this port, because it is in use or reserved for the system. Another port may
-/// then be free.
+/// Returns whether the error concerns only this port, because it is in use or reserved for the system.
+/// Another port may then be free.
 fn is_taken(error: &io::Error) -> bool {
     use io::ErrorKind::{AddrInUse, PermissionDenied};
     matches!(error.kind(), AddrInUse | PermissionDenied)
 }
 
-/// Returns a random port that has a next port. It is needed if connections in TIME_WAIT occupy most of the ephemeral
-/// ports, because the kernel chooses only from the ephemeral ports.
+/// Returns a random port that has a next port.
+/// This function is needed if connections in TIME_WAIT occupy most of the ephemeral ports.
+/// The kernel chooses only from the ephemeral ports.
 fn random_port() -> io::Result<u16> {
     const PORTS: std::ops::Range<u128> = 1_024..65_535;
     let offset = ids::random()? % (PORTS.end - PORTS.start);
@@ -404,7 +405,7 @@ impl Server {
         let _ = tokio::time::timeout(self.settings.hello_timeout, refused).await;
     }
 
-    /// Refuses a connection with the status "busy". It then counts as a connection without a flow.
+    /// Refuses a connection with the status "busy". The connection then counts as a connection without a flow.
     fn refuse_leg(self: &Arc<Self>, tcp: net::TcpStream, preamble: &Preamble) {
         let banner = self.banner(preamble.flow, preamble.leg, Status::Busy);
         let server = Arc::clone(self);
@@ -423,7 +424,7 @@ impl Server {
         })
     }
 
-    /// Returns the server's end of a flow's connection. It sends the banner first.
+    /// Returns the server's end of a flow's connection. The connection sends the banner first.
     fn connection(&self, arrival: &Arrival, status: Status, tcp: net::TcpStream) -> Connection {
         let banner = arrival
             .flow
@@ -496,8 +497,8 @@ impl Server {
         };
         let flow = Flow::server(clock::now(), arrival.mode, leg, self.settings.limits());
         let flow = Core::new(flow, Box::new(host), self.around.clone()).share();
-        // No other task can access the flow yet, so this lock cannot block. All other code locks the flow before the
-        // table.
+        // No other task can access the flow yet, so this lock cannot block.
+        // All other code locks the flow before the table.
         let mut core = flow.lock();
         let entry = Entry {
             flow: Arc::clone(&flow),
@@ -513,15 +514,16 @@ impl Server {
         Routed::Opened(flow)
     }
 
-    /// Returns whether a connection from this address may join a flow. It can read the flow's bytes and write some, so
-    /// by default only the address that opened the flow may join.
+    /// Returns whether a connection from this address may join a flow.
+    /// Such a connection can read the flow's bytes and write some.
+    /// By default, only the address that opened the flow may join.
     fn is_from(&self, entry: &Entry, from: SocketAddr) -> bool {
         self.settings.flow.second_leg_from == SecondLegFrom::Anywhere
             || entry.from.ip() == from.ip()
     }
 
-    /// Adds a second connection to a flow that has been idle. If the connection does not fit, it is refused, and the
-    /// flow continues unchanged.
+    /// Adds a second connection to a flow that has been idle.
+    /// If the connection does not fit, it is refused, and the flow continues unchanged.
     fn rejoin(
         &self,
         preamble: &Preamble,

@@ -1,5 +1,6 @@
-//! Connections to the replica port that belong to no flow: their hello is incomplete, or they got a refusal and have
-//! not ended. Their number is limited. If there are more, the oldest connection is reset.
+//! Connections to the replica port that belong to no flow.
+//! Their hello is incomplete, or the listener has refused them and they have not ended.
+//! The number of these connections is limited. If there are more, the oldest connection is reset.
 
 use crate::connection::reset;
 use crate::counters::Counters;
@@ -124,16 +125,16 @@ impl PendingHello {
         }
     }
 
-    /// Returns the connection, which now belongs to a flow, and a byte that was already read. Returns `None` if the
-    /// connection was reset because newer connections needed its slot.
+    /// Returns the connection, which now belongs to a flow, and a byte that was already read.
+    /// Returns `None` if the connection was reset because newer connections needed its slot.
     pub fn into_leg(mut self) -> Option<(TcpStream, Option<u8>)> {
         let there = self.slot.release();
         let tcp = self.tcp.take_if(|_| there)?;
         Some((tcp, self.early))
     }
 
-    /// Reads the hello. The buffer has space for one more byte. A read that does not fill the buffer shows that no more
-    /// bytes are available, which saves the next read.
+    /// Reads the hello. The buffer has space for one more byte.
+    /// A read that does not fill the buffer shows that no more bytes are available, which saves the next read.
     pub async fn read_hello(&mut self) -> ReceivedHello {
         let Some(tcp) = &mut self.tcp else {
             return ReceivedHello::Nothing;

@@ -1,7 +1,8 @@
-//! Check that two connections carry the same bytes. The bytes are not kept. The connection that is ahead stores
-//! checkpoints: an offset, and the CRC-32 of all bytes before it. The other connection compares its CRC-32 when it
-//! reaches these offsets. There are at most [`MOST_CHECKPOINTS`], and the distance between them grows with the lead of
-//! the faster connection.
+//! Check that two connections carry the same bytes. The bytes are not kept.
+//! The connection that is ahead stores checkpoints: an offset, and the CRC-32 of all bytes before it.
+//! The other connection compares its CRC-32 when it reaches these offsets.
+//! There are at most [`MOST_CHECKPOINTS`] checkpoints.
+//! The distance between them grows with the lead of the faster connection.
 
 use crc32fast::Hasher;
 use std::collections::VecDeque;
@@ -55,8 +56,8 @@ impl PrefixCheck {
             let point = (own.offset, own.crc.clone().finalize());
             self.checkpoints.push_back(point);
             if self.checkpoints.len() > MOST_CHECKPOINTS {
-                // Every second checkpoint is removed. The last one stays, because it covers all bytes of the
-                // connection.
+                // Every second checkpoint is removed.
+                // The last one stays, because it covers all bytes of the connection.
                 let mut last = self.checkpoints.len() % 2 == 1;
                 self.checkpoints.retain(|_| {
                     last = !last;

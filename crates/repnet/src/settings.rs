@@ -18,8 +18,9 @@ pub enum Pairing {
     /// Pairing by a hello of 32 bytes on the replica port. The service's port stays plain TCP.
     #[default]
     Hello,
-    /// Pairing by the source port, as in the paper, without additional bytes. Use it only in flat networks that rewrite
-    /// no addresses. In other networks requests can run twice.
+    /// Pairing by the source port, as in the paper, without additional bytes.
+    /// Use this pairing only in flat networks, which do not rewrite addresses.
+    /// In other networks requests can run twice.
     Port,
 }
 
@@ -122,8 +123,8 @@ pub struct Settings {
     /// Largest number of open connections whose hello is incomplete or was refused, 1 to 2^20.
     #[cfg_attr(feature = "proxy", serde(deserialize_with = "count::<0, ANY, _, _>"))]
     pub pending_hellos: usize,
-    /// Largest number of flows that wait for the server's `accept`, plain flows included, 1 to 2^20. Further replicated
-    /// flows become plain, and further plain flows wait in the kernel.
+    /// Largest number of flows that wait for the server's `accept`, plain flows included, 1 to 2^20.
+    /// Further replicated flows become plain, and further plain flows wait in the kernel.
     #[cfg_attr(feature = "proxy", serde(deserialize_with = "count::<0, ANY, _, _>"))]
     pub accept_backlog: usize,
     /// Time after which a target without RepNet is probed again.

@@ -13,12 +13,12 @@ use tokio::net;
 
 /// TCP stream that may consist of two connections. Use it like [`tokio::net::TcpStream`].
 ///
-/// A read returns bytes of the faster connection, each byte once and in order. A write is accepted while less than 64
-/// KiB wait for the faster connection. A flush and a shutdown complete when the kernel has all bytes of the faster
-/// connection.
+/// A read returns bytes of the faster connection, each byte once and in order.
+/// A write is accepted while less than 64 KiB wait for the faster connection.
+/// A flush and a shutdown complete when the kernel has all bytes of the faster connection.
 ///
-/// Dropping the stream closes the connection after all written bytes were sent. [`reset`](Self::reset) closes it
-/// and discards the bytes that were not sent.
+/// Dropping the stream closes the connection after all written bytes were sent.
+/// [`reset`](Self::reset) closes it and discards the bytes that were not sent.
 pub struct TcpStream(Inner);
 
 enum Inner {
@@ -95,8 +95,8 @@ impl TcpStream {
         }
     }
 
-    /// Sets whether small writes are sent at once (`TCP_NODELAY`), on all present and future connections. If the
-    /// stream is replicated, the option is on from the start.
+    /// Sets whether small writes are sent at once (`TCP_NODELAY`), on all present and future connections.
+    /// If the stream is replicated, the option is on from the start.
     ///
     /// # Errors
     /// The connection is gone.

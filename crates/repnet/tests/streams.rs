@@ -1,4 +1,4 @@
-//! Tests of both ends of the library over the loopback interface, as an application uses them.
+//! Tests of the library as client and as server, over the loopback interface, as an application uses it.
 
 use std::io;
 use std::net::SocketAddr;
@@ -230,7 +230,7 @@ async fn a_refused_replica_port_costs_nothing_but_the_second_path() -> io::Resul
         let stats = connector.stats();
         assert_eq!(stats.plain_fallback + stats.plain_incapable, plain);
     }
-    // The connector remembers the result, so the second flow opened no leg.
+    // The connector remembers the result, so only the first flow was opened as a replicated flow.
     assert_eq!(connector.stats().opened, 1);
     Ok(())
 }
@@ -309,8 +309,8 @@ async fn flows_that_nobody_accepted_are_reset_with_their_listener_and_those_that
     let connector = Connector::new(settings).expect("valid settings");
     let mut first = connector.connect("127.0.0.1", port).await?;
     assert!(first.is_replicated());
-    // One flow waits for `accept`. The server refuses the next flow with "busy". Its plain connection then waits in the
-    // kernel.
+    // One flow waits for `accept`. The server refuses the next flow with "busy".
+    // The plain connection of this flow then waits in the kernel.
     let second = connector.connect("127.0.0.1", port).await?;
     assert!(!second.is_replicated());
     assert!(listener.stats().refused_full > 0);
@@ -368,7 +368,7 @@ async fn a_kept_alive_connection_gets_a_second_leg_again_when_it_was_idle() -> i
     let connector = Connector::new(settings).expect("valid settings");
     let mut stream = connector.connect("127.0.0.1", port).await?;
     for message in 1..=3 {
-        // The flow is too long for two legs, so it continues on one leg.
+        // The flow is too long for two connections, so it continues on one connection.
         let sent = pattern(200_000);
         let (mut reader, mut writer) = tokio::io::split(stream);
         let mut received = vec![0; sent.len()];
@@ -421,8 +421,8 @@ fn streams_may_be_used_and_dropped_outside_of_their_runtime() {
     runtime.shutdown_background();
 }
 
-/// Runs another test of this file in a separate network namespace with this range of ephemeral ports. That test is
-/// ignored in other runs.
+/// Runs another test of this file in a separate network namespace with this range of ephemeral ports.
+/// That test is ignored in other runs.
 fn in_a_network_with_ports(range: &str, test: &str) {
     let set = format!("echo {range} > /proc/sys/net/ipv4/ip_local_port_range && exec \"$@\"");
     let own = std::env::current_exe().expect("this test's program");

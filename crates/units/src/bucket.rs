@@ -48,8 +48,8 @@ impl TokenBucket {
         holds
     }
 
-    /// Returns the time at which the bucket will have `tokens` tokens, if it gains `rate` tokens per second. The time
-    /// is rounded up to a picosecond.
+    /// Returns the time at which the bucket will have `tokens` tokens, if it gains `rate` tokens per second.
+    /// The time is rounded up to a picosecond.
     pub fn holds_at(&self, tokens: f64, rate: f64) -> Time {
         let wait = (tokens - self.tokens).max(0.0) / rate * 1e12;
         // `f64::ceil` is not available without the standard library.

@@ -77,11 +77,11 @@ impl FiveTuple {
         }
     }
 
-    /// Returns a well-mixed hash: if one bit of a port changes, about half of the hash's bits change. RFC 2992
-    /// prescribes no hash.
+    /// Returns a well-mixed hash: if one bit of a port changes, about half of the hash's bits change.
+    /// RFC 2992 prescribes no hash.
     ///
-    /// Each switch must mix its own seed into this hash. Without such a seed, all tiers of a Clos network choose the
-    /// same path number (hash polarisation).
+    /// Each switch must mix its own seed into this hash.
+    /// Without such a seed, all tiers of a Clos network choose the same path number (hash polarisation).
     pub const fn hash(self) -> u32 {
         let hosts = ((self.src.0 as u64) << 32) | self.dst.0 as u64;
         let ports =
@@ -89,9 +89,9 @@ impl FiveTuple {
         (mix64(mix64(hosts) ^ ports) >> 32) as u32
     }
 
-    /// Returns the CRC-32 of IEEE 802.3 over addresses, protocol and ports, in the order of the headers. Many switches
-    /// use this hash. It is linear: the bits that differ between two tuples determine the bits that differ between
-    /// their hashes.
+    /// Returns the CRC-32 of IEEE 802.3 over addresses, protocol and ports, in the order of the headers.
+    /// Many switches use this hash.
+    /// The hash is linear: the bits that differ between two tuples determine the bits that differ between their hashes.
     pub const fn crc32(self) -> u32 {
         let hosts = ((self.src.0 as u128) << 32) | self.dst.0 as u128;
         let ports = ((self.src_port as u128) << 16) | self.dst_port as u128;
@@ -142,8 +142,8 @@ mod tests {
         assert_eq!(tuple(3, 40_000, 80).crc32(), 0xa06b_dbc1);
     }
 
-    /// Returns the share of flows whose two copies take the same one of `paths` paths. The copies go to ports 80 and
-    /// 81.
+    /// Returns the share of flows whose two copies take the same path, if there are `paths` paths.
+    /// The copies go to ports 80 and 81.
     fn same(hash: fn(FiveTuple) -> u32, paths: u32) -> f64 {
         let flows = (0..50u32).flat_map(|src| (0..400u16).map(move |port| (src, 32_768 + port)));
         let same = flows.filter(|&(src, port)| {

@@ -1,8 +1,9 @@
 //! Quantities and identifiers that all other crates of tailcut use.
 //!
-//! Times are whole numbers of picoseconds. The serialisation time of a byte is therefore exact at every common line
-//! rate (80 ps at 100 Gb/s, 8 ns at 1 Gb/s), and a run never depends on the rounding of floating-point numbers. The
-//! crate reads no clock: all times are arguments of its functions.
+//! Times are whole numbers of picoseconds.
+//! The serialisation time of a byte is therefore exact at every common line rate (80 ps at 100 Gb/s, 8 ns at 1 Gb/s).
+//! A run never depends on the rounding of floating-point numbers.
+//! The crate reads no clock: all times are arguments of its functions.
 #![no_std]
 
 extern crate alloc;

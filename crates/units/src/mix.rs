@@ -1,7 +1,7 @@
 //! Deterministic mixing of whole numbers, for ECMP and for the seeds of random streams.
 
-/// Mixes a value. The function is bijective and has full avalanche: each input bit flips each output bit with a
-/// probability near one half. It is the finaliser of SplitMix64 (Steele et al., OOPSLA 2014).
+/// Mixes a value with the finaliser of SplitMix64 (Steele et al., OOPSLA 2014). The function is bijective.
+/// Each input bit flips each output bit with a probability near one half (full avalanche).
 pub const fn mix64(value: u64) -> u64 {
     let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -9,9 +9,10 @@ pub const fn mix64(value: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Returns the seed of a random stream. `domain` is the purpose of the stream, such as the arrivals of the workload or
-/// the hash of a switch. `entity` is the number of a host or switch within the domain. Each entity has its own stream,
-/// so the random values of a host do not change if a host is added.
+/// Returns the seed of a random stream.
+/// `domain` is the purpose of the stream, such as the arrivals of the workload or the hash of a switch.
+/// `entity` is the number of a host or switch within the domain.
+/// Each entity has its own stream, so the random values of a host do not change if a host is added.
 pub const fn stream_seed(seed: u64, domain: u64, entity: u64) -> u64 {
     mix64(mix64(mix64(seed) ^ domain) ^ entity)
 }

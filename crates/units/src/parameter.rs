@@ -1,5 +1,5 @@
-//! Parameters of a design, a queue discipline or a load balancer (a part). A parameter is a key that the part adds to
-//! scenarios, in a section with the part's name.
+//! Parameters of a design, a queue discipline or a load balancer (a part).
+//! A parameter is a key that the part adds to scenarios, in a section with the part's name.
 
 use crate::quantity::{Quantity, duration, within};
 use crate::{Bytes, Duration};
@@ -146,12 +146,12 @@ pub enum ParameterValue {
     Duration(Duration),
     /// Size.
     Bytes(Bytes),
-    /// One of the parameter's words.
+    /// Word from the list of the parameter.
     Word(&'static str),
 }
 
-/// Values of a part's parameters, by name. A part may read only the parameters that it declares. A reading function
-/// panics if the part declares no parameter of this name and kind.
+/// Values of a part's parameters, by name. A part may read only the parameters that it declares.
+/// A reading function panics if the part declares no parameter of this name and kind.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Values(BTreeMap<&'static str, ParameterValue>);
 

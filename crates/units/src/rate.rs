@@ -47,9 +47,9 @@ impl Rate {
             None
         }
     }
-    /// Returns the time that `bytes` take on the line, or the longest duration if the time is longer. The time is
-    /// rounded up to a picosecond, so that a port never exceeds its rate. No rounding is needed if
-    /// [`Rate::ps_per_byte`] returns a number.
+    /// Returns the time that `bytes` take on the line, or the longest duration if the time is longer.
+    /// The time is rounded up to a picosecond, so that a port never exceeds its rate.
+    /// No rounding is needed if [`Rate::ps_per_byte`] returns a number.
     pub fn serialisation(self, bytes: u64) -> Duration {
         let ps = (u128::from(bytes) * 8 * PS_PER_SECOND).div_ceil(u128::from(self.0.get()));
         Duration::from_ps(u64::try_from(ps).unwrap_or(u64::MAX))

@@ -6,7 +6,7 @@ pub enum DecodeError {
     /// The bytes end before the end of the header.
     #[error("a header of {needed} bytes: found {found} bytes")]
     Short {
-        /// Length of the header in bytes, as far as the bytes found show it.
+        /// Length of the header in bytes, as far as it is known from the bytes found.
         needed: usize,
         /// Number of bytes found.
         found: usize,

@@ -1,20 +1,20 @@
-//! Encoding and decoding of the headers of tailcut's protocols, decoding of frames of other programs, and capture
-//! files.
+//! Encoding and decoding of the headers of tailcut's protocols.
+//! The crate also decodes frames of other programs, and builds capture files.
 //!
-//! - [`ndp`], [`scdp`], [`pfabric`] and [`rans`]: one module for each protocol. Layouts are in `docs/wire/`, golden
-//!   vectors in `tests/vectors/`.
+//! - [`ndp`], [`scdp`], [`pfabric`] and [`rans`]: one module for each protocol.
+//!   Layouts are in `docs/wire/`, golden vectors in `tests/vectors/`.
 //! - [`scdp::paper`]: SCDP over switches that trim.
 //! - [`scdp::credit`]: SCDP over UDP sockets, where receivers grant credits.
 //! - [`repnet`]: the hello of RepNet over real sockets.
 //! - [`rans::Unread`]: RANS headers from the bytes of a stream, which may arrive in pieces of any size.
 //! - [`encode`] and [`decode`]: headers of whole segments.
 //! - [`set_condition`]: the change that trimming makes in a header.
-//! - [`foreign`]: frames of other programs. The module decodes the data that a driver needs, and rewrites the fields
-//!   that switches change.
+//! - [`foreign`]: frames of other programs.
+//!   The module decodes the data that a driver needs, and rewrites the fields that switches change.
 //! - [`capture`]: conversion of simulated segments to frames, and pcapng files.
 //!
-//! This crate reads no clock and no socket, and keeps no state of a protocol. It never panics on input. The error for
-//! unknown bytes contains these bytes.
+//! This crate reads no clock and no socket, and keeps no state of a protocol. It never panics on input.
+//! The error for unknown bytes contains these bytes.
 //!
 //! ```
 //! use tailcut_transport::ndp::{NdpHeader, NdpKind};

@@ -50,15 +50,15 @@ impl Magic {
 pub struct Prefix {
     /// Number of the session at its sender. Answers contain the same number.
     pub flow: FlowId,
-    /// Length of the payload in bytes when the packet was sent. A switch that removes the payload does not change this
-    /// field.
+    /// Length of the payload in bytes when the packet was sent.
+    /// A switch that removes the payload does not change this field.
     pub payload: u32,
     /// Priority class. 0 is the highest.
     pub priority: u8,
     /// Path that the packet must take, or [`PathPin::NONE`].
     pub path: PathPin,
-    /// Rank of the packet. Some switches forward the packet with the lowest rank first. In pFabric, the rank is the
-    /// number of remaining bytes of the flow.
+    /// Rank of the packet. Some switches forward the packet with the lowest rank first.
+    /// In pFabric, the rank is the number of remaining bytes of the flow.
     pub rank: u32,
     /// Whether a switch may remove the payload.
     pub trimmable: bool,
@@ -80,9 +80,9 @@ impl Prefix {
         }
     }
 
-    /// Returns the condition of the payload. `rest` is the number of bytes after the header. A switch that does not
-    /// know this header removes the payload without a change of the header. A header with [`Condition::Whole`] and no
-    /// payload therefore means [`Condition::Trimmed`].
+    /// Returns the condition of the payload. `rest` is the number of bytes after the header.
+    /// A switch that does not know this header removes the payload without a change of the header.
+    /// A header with [`Condition::Whole`] and no payload therefore means [`Condition::Trimmed`].
     ///
     /// # Errors
     /// The payload is neither complete nor completely removed.
@@ -144,8 +144,8 @@ pub(crate) fn write<'a>(
     Ok(writer)
 }
 
-/// Decodes magic, version and length, and checks that the header is complete. Returns a decoder for the other fields,
-/// and the header's length.
+/// Decodes magic, version and length, and checks that the header is complete.
+/// Returns a decoder for the other fields, and the header's length.
 pub(crate) fn open<'a>(bytes: &'a [u8], magic: Magic) -> Result<(Reader<'a>, usize), DecodeError> {
     let mut reader = Reader::new(bytes);
     let expected = magic as u8;

@@ -1,5 +1,5 @@
-//! RANS headers: `docs/wire/rans.md`. RANS messages either follow each other in a stream, or each RANS message is one
-//! message of another transport.
+//! RANS headers: `docs/wire/rans.md`.
+//! RANS messages either follow each other in a stream, or each RANS message is one message of another transport.
 
 use crate::codec::{DecodeError, EncodeError, Reader, Writer};
 use crate::prefix::{self, Magic, VERSION, flag_bits, flags_of, unknown_kind};
@@ -87,8 +87,9 @@ impl TryFrom<RansHeader> for AnswerHeader {
     }
 }
 
-/// Bytes of one direction of a stream that have been received and not read. A [`Reader`](tailcut_requests::Reader) gets
-/// its headers from these bytes. The caller must also pass the number of received bytes to the reader.
+/// Bytes of one direction of a stream that have been received and not read.
+/// A [`Reader`](tailcut_requests::Reader) gets its headers from these bytes.
+/// The caller must also pass the number of received bytes to the reader.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unread<H> {
     bytes: VecDeque<u8>,
@@ -162,8 +163,8 @@ pub fn encode(header: &RansHeader, buffer: &mut [u8]) -> Result<usize, EncodeErr
     }
 }
 
-/// Decodes the header at the start of `bytes`. Returns the header and its length. If more bytes of a stream are needed,
-/// [`DecodeError::Short`] contains the required number of bytes.
+/// Decodes the header at the start of `bytes`. Returns the header and its length.
+/// If more bytes of a stream are needed, [`DecodeError::Short`] contains the required number of bytes.
 ///
 /// # Errors
 /// The bytes are not a RANS header of this version.

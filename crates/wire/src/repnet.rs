@@ -1,9 +1,10 @@
-//! Hello of RepNet, version 1: `docs/repnet-wire.md`. This crate and the npm package are tested with the same vectors,
-//! in `packages/repnet/spec/wire-vectors.json`.
+//! Hello of RepNet, version 1: `docs/repnet-wire.md`.
+//! This crate and the npm package are tested with the same vectors, in `packages/repnet/spec/wire-vectors.json`.
 //!
-//! A hello arrives in a stream, in pieces of any size. A decoder checks the bytes that have arrived. It rejects them at
-//! the first byte that cannot belong to a hello. A hello has [`HELLO_BYTES`] bytes. If a connection rejoins its flow,
-//! the hello has [`MAX_PREAMBLE_BYTES`] bytes. The bytes after the hello belong to the application.
+//! A hello arrives in a stream, in pieces of any size. A decoder checks the bytes that have arrived.
+//! The decoder rejects them at the first byte that cannot belong to a hello. A hello has [`HELLO_BYTES`] bytes.
+//! If a connection rejoins its flow, the hello has [`MAX_PREAMBLE_BYTES`] bytes.
+//! The bytes after the hello belong to the application.
 
 use crate::codec::{DecodeError, Reader, Writer};
 use core::fmt;
@@ -34,8 +35,8 @@ const STATUSES: [Status; 5] = [
 /// Largest number in a rejoin, because a JavaScript number (a double) is exact only up to this integer.
 const MAX_NUMBER: u64 = (1 << 53) - 1;
 
-/// Reason why bytes are not a complete hello. They are too few, or a field is wrong. If several fields are wrong, the
-/// reason is the first wrong field.
+/// Reason why bytes are not a complete hello. They are too few, or a field is wrong.
+/// If several fields are wrong, the reason is the first wrong field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Rejection {
     /// All bytes that have arrived are valid, but the hello is not complete.
@@ -139,8 +140,9 @@ pub fn encode_banner(banner: &Banner) -> [u8; HELLO_BYTES] {
     bytes
 }
 
-/// Returns the banner that answers a preamble with an unsupported version. `preamble` contains the first `HELLO_BYTES`
-/// bytes. The numbers of the connection and the flow are copied without a check.
+/// Returns the banner that answers a preamble with an unsupported version.
+/// `preamble` contains the first `HELLO_BYTES` bytes.
+/// The numbers of the connection and the flow are copied without a check.
 pub fn unsupported(preamble: &[u8; HELLO_BYTES], instance: InstanceId) -> [u8; HELLO_BYTES] {
     let mut reader = Reader::new(preamble);
     // Magic, version and flags precede the connection's number, and five reserved bytes follow it.

@@ -16,8 +16,8 @@ const _: () = assert!(
     scdp::paper::SYN_BYTES <= MAX_HEADER_BYTES && scdp::paper::PULL_BYTES <= MAX_HEADER_BYTES
 );
 
-/// Encodes the header of a segment at the start of `buffer`. Returns the header's length. Addresses, ports and ECN are
-/// not encoded, because the headers of lower layers contain them.
+/// Encodes the header of a segment at the start of `buffer`. Returns the header's length.
+/// Addresses, ports and ECN are not encoded, because the headers of lower layers contain them.
 ///
 /// # Errors
 /// The buffer is too small, a field is too large, or the segment is a TCP segment.
@@ -63,8 +63,8 @@ fn credited(segment: &Segment, buffer: &mut [u8]) -> Result<usize, EncodeError> 
     Ok(length)
 }
 
-/// Encodes the four header words of a custom transport, each with its most significant byte first. The bytes are only
-/// for captures, because tailcut does not know the meaning of the words.
+/// Encodes the four header words of a custom transport, each with its most significant byte first.
+/// The bytes are only for captures, because tailcut does not know the meaning of the words.
 fn own(words: [u64; 4], buffer: &mut [u8]) -> Result<usize, EncodeError> {
     let found = buffer.len();
     let needed = size_of_val(&words);
@@ -76,8 +76,8 @@ fn own(words: [u64; 4], buffer: &mut [u8]) -> Result<usize, EncodeError> {
     Ok(needed)
 }
 
-/// Decodes the header at the start of a datagram. Returns the segment and the header's length. If a switch has not
-/// removed the payload, it follows the header ([`Prefix::arrived`]).
+/// Decodes the header at the start of a datagram. Returns the segment and the header's length.
+/// If a switch has not removed the payload, it follows the header ([`Prefix::arrived`]).
 ///
 /// # Errors
 /// The bytes are not a header of NDP, SCDP or pFabric, or a part of the payload is missing.
@@ -119,8 +119,8 @@ pub fn decode(
     Ok((segment, length))
 }
 
-/// Records in the header of a datagram that a switch has trimmed the datagram or returned it to its sender. Returns the
-/// header's length. The caller must remove all bytes after the header.
+/// Records in the header of a datagram that a switch has trimmed the datagram or returned it to its sender.
+/// Returns the header's length. The caller must remove all bytes after the header.
 ///
 /// # Errors
 /// The bytes are not a header of NDP, SCDP or pFabric. The datagram is not changed.

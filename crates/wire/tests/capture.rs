@@ -37,9 +37,9 @@ const NOTE: u32 = 0x0040_0000;
 /// Segment, and the time at which the link of the first host carried it.
 type Seen = (Time, Segment);
 
-/// Runs a transfer of `bytes` bytes from the first to the second of two TCP hosts. Returns the segments that cross the
-/// link of the first host, in both directions. `is_lost` selects segments from the first host that are lost after this
-/// link.
+/// Runs a transfer of `bytes` bytes from the first to the second of two TCP hosts.
+/// Returns the segments that cross the link of the first host, in both directions.
+/// `is_lost` selects segments from the first host that are lost after this link.
 fn exchange(config: &TcpConfig, bytes: u64, is_lost: impl Fn(u32, &Segment) -> bool) -> Vec<Seen> {
     let host = |id| Host::new(HostId(id), config.clone()).expect("a valid configuration");
     let mut hosts = [host(3), host(70_000)];
@@ -442,8 +442,8 @@ proptest! {
         prop_assert_eq!(ip.dscp, segment.priority.min(63));
         prop_assert_eq!(ip.ports, Some([segment.tuple.src_port, segment.tuple.dst_port]));
         prop_assert_eq!(checksum(&whole.bytes[14..34]), 0);
-        // The checksum covers the pseudo-header, whose words are here in another order, and all bytes after the IP
-        // header.
+        // The checksum covers the pseudo-header and all bytes after the IP header.
+        // Here the words of the pseudo-header are in another order.
         let mut summed = vec![0, ip.protocol];
         summed.extend((whole.length as u16 - 34).to_be_bytes());
         summed.extend(&whole.bytes[26..]);

@@ -383,8 +383,8 @@ fn rans_messages_are_dissected_over_tcp() {
         "body",
     ];
     let vectors = vectors("rans");
-    // Each vector is in a segment of a different connection. With one connection, tshark could take a segment for a
-    // retransmission.
+    // Each vector is in a segment of a different connection.
+    // With one connection, tshark could take a segment for a retransmission.
     let frame = |(number, (_, bytes)): (u16, &(String, Vec<u8>))| {
         V4::default().tcp([40_000 + number, 41_000], 0x18, bytes)
     };

@@ -42,7 +42,7 @@ fn hold<T: PartialEq + Debug>(
             let error = decode(&vector[..cut]).expect_err("a part of a header");
             let is_short = matches!(error, DecodeError::Short { found, .. } if found == cut);
             assert!(is_short, "{protocol} {name}, {cut} bytes: {error:?}");
-            let error = encode(value, &mut buffer[..cut]).expect_err("a part of the room");
+            let error = encode(value, &mut buffer[..cut]).expect_err("a buffer that is too small");
             let (needed, found) = (vector.len(), cut);
             assert_eq!(error, EncodeError::Short { needed, found });
         }

@@ -1,6 +1,7 @@
-//! Comparison of two networks. In the first network, hosts exchange segments. In the second network, hosts exchange
-//! only addresses, the ECN field and bytes. All events must be equal in both networks, at the same times. This shows
-//! that the bytes contain all data that hosts need.
+//! Comparison of two networks. In the first network, hosts exchange segments.
+//! In the second network, hosts exchange only addresses, the ECN field and bytes.
+//! All events must be equal in both networks, at the same times.
+//! The comparison shows that the bytes contain all data that hosts need.
 
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -207,8 +208,8 @@ fn message(flow: u32, dst: HostId, path: PathPin) -> Message {
     }
 }
 
-/// Runs a scenario once with segments and once with bytes, and compares all events. Exactly the flows in `complete`
-/// must become complete at one or more hosts.
+/// Runs a scenario once with segments and once with bytes, and compares all events.
+/// Exactly the flows in `complete` must become complete at one or more hosts.
 fn compare<T: Transport>(
     hosts: impl Fn() -> Vec<T>,
     start: impl Fn(&mut [T]),

@@ -27,8 +27,9 @@ where
     std::iter::from_fn(read).collect()
 }
 
-/// Delivers a stream in pieces. `sizes` contains the sizes of the pieces, which repeat. Returns the results of a reader
-/// of the bytes. A second reader, which gets its headers through a side channel, must return the same results.
+/// Delivers a stream in pieces. `sizes` contains the sizes of the pieces, which repeat.
+/// Returns the results of the reader that decodes the bytes.
+/// A second reader, which gets its headers through a side channel, must return the same results.
 fn in_pieces<H>(messages: &[H], sizes: &[usize]) -> Vec<Read<H>>
 where
     H: Framed + Into<RansHeader> + TryFrom<RansHeader, Error = DecodeError> + PartialEq + Debug,

@@ -199,7 +199,7 @@ fn the_transport_is_told_what_it_said() {
         let Some(header) = message.header(ENVELOPE.share) else {
             continue;
         };
-        let again = Message::of(&header, 2).expect("a word of this version");
+        let again = Message::of(&header, 2).expect("a message of this version");
         assert_eq!(
             again.header(ENVELOPE.share).map(shared),
             Some(shared(header)),

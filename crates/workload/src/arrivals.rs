@@ -3,15 +3,15 @@
 use crate::random::Stream;
 use tailcut_units::Duration;
 
-/// Arrival process: a stationary renewal process with independent gaps between arrivals. `rate t` arrivals are expected
-/// in any span `t`, also at the start of a run, because the first gap is a residual gap.
+/// Arrival process: a stationary renewal process with independent gaps between arrivals.
+/// `rate t` arrivals are expected in any span `t`, also at the start of a run, because the first gap is a residual gap.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Debug)]
 pub enum Arrivals {
     /// Exponential gaps, as in the papers of RepFlow, RepNet and DCTCP.
     #[default]
     Poisson,
-    /// Gaps that are uniform between 0.5 and 1.5 times the mean, as in the traffic scripts released with RepNet. These
-    /// arrivals are less bursty than Poisson arrivals (squared coefficient of variation 1/12).
+    /// Gaps that are uniform between 0.5 and 1.5 times the mean, as in the traffic scripts released with RepNet.
+    /// These arrivals are less bursty than Poisson arrivals (squared coefficient of variation 1/12).
     Uniform,
     /// Equal gaps. The first arrival of each host is at a random time within the first gap.
     Fixed,
@@ -44,13 +44,14 @@ impl Arrivals {
         Duration::from_secs_f64(in_means / per_second)
     }
 
-    /// Returns the span from time zero to the first arrival. It has the distribution of a residual gap, with density
-    /// (1 - F(x)) / mean, so that the process is stationary.
+    /// Returns the span from time zero to the first arrival.
+    /// The span has the distribution of a residual gap, with density (1 - F(x)) / mean.
+    /// The arrival process is therefore stationary.
     pub fn first_gap(self, per_second: f64, stream: &mut Stream) -> Duration {
         let in_means = match self {
             Self::Poisson => stream.exponential(),
-            // The density is constant up to 0.5, and then falls linearly to zero at 1.5. Each of these two parts has
-            // half of the probability.
+            // The density is constant up to 0.5, and then falls linearly to zero at 1.5.
+            // Each of these two parts has half of the probability.
             Self::Uniform => match 2.0 * stream.uniform() {
                 flat if flat < 1.0 => 0.5 * flat,
                 sloped => 1.5 - libm::sqrt(sloped - 1.0),

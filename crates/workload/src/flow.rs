@@ -3,7 +3,7 @@
 use core::fmt;
 use tailcut_units::{FlowId, HostId, Time};
 
-/// Class of a flow: its role in the experiment. Records use it to separate the measured flows from the others.
+/// Class of a flow: its role in the experiment. Records use the class to separate measured flows from other flows.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum Class {

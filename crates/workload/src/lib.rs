@@ -1,7 +1,8 @@
 //! Workloads of a network: flow sizes, arrivals, traffic matrices and traces.
 //!
-//! A workload is a [`Source`]: it returns the start time of its next flow, and then the flow. A source draws a flow
-//! when it is needed and does not store it, so a run of millions of flows only needs a few words of memory per host.
+//! A workload is a [`Source`]: it returns the start time of its next flow, and then the flow.
+//! A source draws a flow when it is needed and does not store it.
+//! A run of millions of flows only needs a few words of memory per host.
 //!
 //! - [`Generated`] draws an open loop (arrivals that do not wait).
 //! - [`ClosedLoop`] keeps a number of flows outstanding.
@@ -10,9 +11,10 @@
 //! - [`Merge`] combines several sources.
 //! - [`Storage`] draws requests for replicated blocks. A driver converts each request to the transfers of its design.
 //!
-//! Every host has its own random streams, identified by seed, purpose and host. An additional host therefore does not
-//! change the arrivals and sizes of other hosts. The crate reads no clock and knows no topology. The caller passes the
-//! required data of the topology: racks, link rates, and the number of paths.
+//! Every host has its own random streams, identified by seed, purpose and host.
+//! An additional host therefore does not change the arrivals and sizes of other hosts.
+//! The crate reads no clock and knows no topology.
+//! The caller passes the required data of the topology: racks, link rates, and the number of paths.
 #![no_std]
 extern crate alloc;
 

@@ -15,14 +15,15 @@ pub struct Framing {
     pub header: u32,
     /// Preamble and inter-frame gap of a packet, in bytes of line time.
     pub preamble_and_gap: u32,
-    /// Size of the smallest frame in bytes, with header but without preamble and gap. Smaller frames are padded to this
-    /// size. 64 on Ethernet, or 0 for no padding.
+    /// Size of the smallest frame in bytes, with header but without preamble and gap.
+    /// Smaller frames are padded to this size. 64 on Ethernet, or 0 for no padding.
     pub min_frame: u32,
 }
 
 impl Framing {
-    /// Ethernet with TCP over IPv4 without options: a full packet takes 1460 + 58 + 20 = 1538 bytes of line time (IEEE
-    /// 802.3: 14 header, 4 check sequence, 8 preamble, 12 gap; 20 IPv4, 20 TCP).
+    /// Ethernet with TCP over IPv4 without options. A full packet takes 1460 + 58 + 20 = 1538 bytes of line time.
+    /// IEEE 802.3 adds 14 for the header, 4 for the check sequence, 8 for the preamble and 12 for the gap.
+    /// IPv4 and TCP add 20 each.
     pub const ETHERNET_TCP: Self = Self {
         payload: 1460,
         header: 58,
@@ -47,8 +48,8 @@ impl Framing {
         self.wire_bytes(self.payload) - self.payload
     }
 
-    /// Returns the mean bytes of line time of a flow: `E[S]` + `E[ceil(S / payload)]` (header + preamble and gap). The
-    /// mean does not include the handshake, ACKs, retransmissions and the padding of small frames.
+    /// Returns the mean bytes of line time of a flow: `E[S]` + `E[ceil(S / payload)]` (header + preamble and gap).
+    /// The mean does not include the handshake, ACKs, retransmissions and the padding of small frames.
     pub fn mean_wire_bytes(&self, sizes: &SizeDistribution) -> f64 {
         let overhead = f64::from(self.header) + f64::from(self.preamble_and_gap);
         sizes.mean() + sizes.mean_packets(self.payload) * overhead
@@ -65,8 +66,8 @@ pub enum ReferenceCapacity {
         /// Number of sending hosts.
         senders: u32,
     },
-    /// Rate of a cut of the network. A part of the traffic crosses the cut. Examples of a cut are the uplinks of the
-    /// racks, the bisection, and the link of one receiver.
+    /// Rate of a cut of the network. A part of the traffic crosses the cut.
+    /// Examples of a cut are the uplinks of the racks, the bisection, and the link of one receiver.
     Bottleneck {
         /// Sum of the rates of the cut's links in one direction.
         rate: Rate,
@@ -78,8 +79,8 @@ pub enum ReferenceCapacity {
 /// Bytes that count in a load.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum LoadUnit {
-    /// Payload only, as in most papers. The utilisation of the links is higher than the load, because links also carry
-    /// headers.
+    /// Payload only, as in most papers.
+    /// The utilisation of the links is higher than the load, because links also carry headers.
     Payload,
     /// Bytes of line time, with headers, preamble and gap.
     Wire(Framing),
@@ -106,8 +107,8 @@ impl Load {
     /// The result does not include the additional flows of a fan-in (see [`crate::FanIn::load_factor`]).
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if the fraction is not a finite number above zero, if nothing crosses the bottleneck, or
-    /// if there are no senders.
+    /// [`Error::OutOfRange`] if the fraction is not a finite number above zero.
+    /// The same error if nothing crosses the bottleneck, or if there are no senders.
     pub fn flows_per_second(&self, sizes: &SizeDistribution) -> Result<f64, Error> {
         let wrong = |parameter, found, allowed| {
             Err(Error::OutOfRange {

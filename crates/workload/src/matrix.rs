@@ -53,8 +53,8 @@ enum Rule {
 }
 
 impl Matrix {
-    /// Returns a matrix in which each flow goes to a random destination. All destinations except the source itself have
-    /// the same probability.
+    /// Returns a matrix in which each flow goes to a random destination.
+    /// All destinations except the source itself have the same probability.
     ///
     /// # Errors
     /// [`Error::Matrix`] for an empty list, a host that is listed twice, or a source without a destination.
@@ -62,12 +62,12 @@ impl Matrix {
         Self::random(sources, destinations, |host| u64::from(host.0))
     }
 
-    /// Returns a matrix in which each flow goes to a random destination in another rack than the source's rack. All
-    /// such destinations have the same probability.
+    /// Returns a matrix in which each flow goes to a random destination in another rack than the source's rack.
+    /// All such destinations have the same probability.
     ///
     /// # Errors
-    /// [`Error::Matrix`] for an empty list, a host that is listed twice, or a source without a destination in another
-    /// rack.
+    /// [`Error::Matrix`] for an empty list or a host that is listed twice.
+    /// The same error for a source without a destination in another rack.
     pub fn between_racks(
         sources: &[HostId],
         destinations: &[HostId],
@@ -76,12 +76,13 @@ impl Matrix {
         Self::random(sources, destinations, |host| racks.of(host))
     }
 
-    /// Returns a permutation, drawn with `seed`: each source sends to one fixed destination, each destination receives
-    /// from one source, and no source sends to itself.
+    /// Returns a permutation, drawn with `seed`.
+    /// Each source sends to one fixed destination, and each destination receives from one source.
+    /// No source sends to itself.
     ///
     /// # Errors
-    /// [`Error::Matrix`] for an empty list, a host that is listed twice, lists of different lengths, or a single host
-    /// as both source and destination.
+    /// [`Error::Matrix`] for an empty list, a host that is listed twice, or lists of different lengths.
+    /// The same error for a single host as both source and destination.
     pub fn permutation(
         sources: &[HostId],
         destinations: &[HostId],
@@ -93,8 +94,8 @@ impl Matrix {
     /// Returns a permutation (see [`Matrix::permutation`]) in which no flow stays within a rack.
     ///
     /// # Errors
-    /// The errors of [`Matrix::permutation`], and an error if no such permutation exists. None exists if a rack has
-    /// more sources and destinations together than the list of sources has hosts.
+    /// The errors of [`Matrix::permutation`], and an error if no such permutation exists.
+    /// No such permutation exists if a rack has more sources and destinations together than there are sources in total.
     pub fn permutation_between_racks(
         sources: &[HostId],
         destinations: &[HostId],
@@ -104,8 +105,8 @@ impl Matrix {
         Self::assignment(sources, destinations, seed, |host| racks.of(host))
     }
 
-    /// Returns `count` of the `hosts`, drawn with `seed`, in the order of `hosts`. They can be the hosts of a
-    /// permutation.
+    /// Returns `count` of the `hosts`, drawn with `seed`, in the order of `hosts`.
+    /// A permutation can use the returned hosts.
     ///
     /// # Errors
     /// [`Error::Matrix`] if `count` is larger than the number of hosts.
@@ -119,8 +120,8 @@ impl Matrix {
         let mut stream = Stream::of(seed, 0, Purpose::Sample, 0);
         let mut drawn = Vec::with_capacity(count);
         for (index, &host) in hosts.iter().enumerate() {
-            // Each host is selected with the probability (hosts still wanted) / (hosts left). This keeps the order of
-            // the hosts, and all samples are equally likely.
+            // Each host is selected with the probability (hosts still wanted) / (hosts left).
+            // This keeps the order of the hosts, and all samples are equally likely.
             let (wanted, left) = (count - drawn.len(), hosts.len() - index);
             if stream.below(left as u64) < wanted as u64 {
                 drawn.push(host);
@@ -169,9 +170,11 @@ impl Matrix {
         })
     }
 
-    /// Returns the same matrix with weights for hosts. In an open loop, the rate of a source is proportional to its
-    /// weight, and the probability of an allowed destination is proportional to the destination's weight. The weights
-    /// have no effect if all are equal, or if each source has one fixed destination (permutations, incasts, pairs).
+    /// Returns the same matrix with weights for hosts.
+    /// In an open loop, the rate of a source is proportional to its weight.
+    /// The probability of an allowed destination is proportional to the destination's weight.
+    /// The weights have no effect if all are equal.
+    /// They have no effect if each source has one fixed destination (permutations, incasts, pairs).
     pub fn weighted(mut self, weights: &HostWeights) -> Self {
         if let Rule::Random { destinations, .. } = &self.rule {
             self.weights = MatrixWeights::of(weights, &self.sources, destinations);
@@ -184,8 +187,8 @@ impl Matrix {
         self.weights.is_some()
     }
 
-    /// Returns the part of a total `all`, such as a rate, that belongs to one source in an open loop. The source is at
-    /// `index` of [`Matrix::sources`].
+    /// Returns the part of a total `all`, such as a rate, that belongs to one source in an open loop.
+    /// The source is at `index` of [`Matrix::sources`].
     ///
     /// # Panics
     /// There is no source at `index`.
@@ -246,8 +249,8 @@ impl Matrix {
         &self.sources
     }
 
-    /// Returns an identifier for the random streams of each source. It contains the source's host number. If a host is
-    /// listed several times, it also contains the number of the repetition.
+    /// Returns an identifier for the random streams of each source. The identifier contains the source's host number.
+    /// If a host is listed several times, the identifier also contains the number of the repetition.
     pub(crate) fn entities(&self) -> impl Iterator<Item = u64> {
         let mut listed: BTreeMap<HostId, u64> = BTreeMap::new();
         self.sources.iter().map(move |&host| {
@@ -281,8 +284,8 @@ impl Matrix {
         }
     }
 
-    /// Returns the possible receivers of a source, each with its share of the source's flows. The source is at `index`
-    /// of [`Matrix::sources`].
+    /// Returns the possible receivers of a source, each with its share of the source's flows.
+    /// The source is at `index` of [`Matrix::sources`].
     ///
     /// # Panics
     /// There is no source at `index`.
@@ -338,12 +341,13 @@ impl Matrix {
 
     /// Draws a random bijection in which no source sends within its own group.
     ///
-    /// A Fisher-Yates shuffle creates a first bijection. Each pair within one group then swaps its destination with a
-    /// partner pair, so that both pairs are allowed. The search for a partner starts at a random index.
+    /// A Fisher-Yates shuffle creates a first bijection.
+    /// Each pair within one group then swaps its destination with a partner pair, so that both pairs are allowed.
+    /// The search for a partner starts at a random index.
     ///
-    /// A partner always exists if no group has more than n sources and destinations together: at most n - 1 pairs then
-    /// contain a source or a destination of the group. Every allowed bijection is possible. The probabilities are
-    /// almost equal, but not exactly.
+    /// A partner always exists if no group has more than n sources and destinations together.
+    /// At most n - 1 pairs then contain a source or a destination of the group. Every allowed bijection is possible.
+    /// The probabilities are almost equal, but not exactly.
     fn assignment(
         sources: &[HostId],
         destinations: &[HostId],

@@ -1,5 +1,5 @@
-//! Random streams. Each purpose and host has its own stream, so that the random values of a host never depend on
-//! another host.
+//! Random streams.
+//! Each purpose and host has its own stream, so that the random values of a host never depend on another host.
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -45,8 +45,8 @@ impl Stream {
         (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Returns a number that is uniform over `0..n`, without bias (Lemire, "Fast random integer generation in an
-    /// interval", 2019).
+    /// Returns a number that is uniform over `0..n`, without bias.
+    /// Source: Lemire, "Fast random integer generation in an interval", 2019.
     ///
     /// # Panics
     /// `n` is zero.

@@ -39,7 +39,7 @@ pub struct RequestsSpec {
     pub per_second: f64,
     /// Earliest start of a request.
     pub start: Time,
-    /// End of the workload. All requests start before it.
+    /// End of the workload. All requests start before this time.
     pub until: Time,
     /// Largest number of requests. `None` for no limit.
     pub at_most: Option<u64>,
@@ -82,8 +82,8 @@ pub struct Request {
     pub start: Time,
 }
 
-/// Requests of a [`RequestsSpec`]. Each request has its own random streams. More copies of a request therefore do not
-/// change other requests.
+/// Requests of a [`RequestsSpec`]. Each request has its own random streams.
+/// More copies of a request therefore do not change other requests.
 #[derive(Clone, Debug)]
 pub struct Requests {
     spec: RequestsSpec,
@@ -99,8 +99,8 @@ impl Requests {
     /// Creates the requests of `spec`.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] for a rate that is not a finite number above zero, or if there are no clients or no
-    /// servers.
+    /// [`Error::OutOfRange`] for a rate that is not a finite number above zero.
+    /// The same error if there are no clients or no servers.
     pub fn new(spec: RequestsSpec) -> Result<Self, Error> {
         let rate_per_client = spec.per_second / f64::from(spec.clients);
         if !(rate_per_client > 0.0 && rate_per_client.is_finite()) {
@@ -142,14 +142,14 @@ impl Requests {
         (self.left > 0 && time < self.spec.until).then_some(time)
     }
 
-    /// Returns the servers of request `number`, in the order in which they receive copies. Their number is `copies`,
-    /// but at most the number of all servers.
+    /// Returns the servers of request `number`, in the order in which they receive copies.
+    /// The number of returned servers is `copies`, but at most the number of all servers.
     pub fn servers(&self, number: u32, copies: u32) -> Vec<u32> {
         let mut stream = self.stream(Purpose::Servers, u64::from(number));
         let mut chosen: Vec<u32> = Vec::new();
         for drawn in 0..copies.min(self.spec.servers) {
-            // The random number is an index among the servers that are not chosen yet. The inner loop converts it to a
-            // server number.
+            // The random number is an index among the servers that are not chosen yet.
+            // The inner loop converts it to a server number.
             let mut server = stream.below(u64::from(self.spec.servers - drawn)) as u32;
             let mut below: Vec<u32> = chosen.clone();
             below.sort_unstable();
@@ -174,7 +174,7 @@ impl Requests {
             true => work.straggler_factor,
             false => 1.0,
         };
-        // With a factor of 1, the time is used without a conversion to seconds, which would round it.
+        // With a factor of 1, the time is used without a conversion to seconds, which would round the time.
         let cpu = match drawn * slow {
             1.0 => work.cpu,
             factor => Duration::from_secs_f64(work.cpu.as_secs_f64() * factor),

@@ -1,5 +1,5 @@
-//! Storage workload: clients of a distributed file system read and write replicated blocks. The setup is from the SCDP
-//! paper (section V-A), with the default placement of HDFS.
+//! Storage workload: clients of a distributed file system read and write replicated blocks.
+//! The setup is from the SCDP paper (section V-A), with the default placement of HDFS.
 
 use crate::arrivals::Arrivals;
 use crate::error::Error;
@@ -37,8 +37,9 @@ impl Operation {
 pub struct Placement {
     /// Hosts with a replica, in the order in which they were chosen.
     pub replicas: Vec<HostId>,
-    /// Host from which the client reads the block if it reads from only one host. It is a replica in the client's rack.
-    /// If there is no such replica, it is a random replica.
+    /// Host from which the client reads the block if it reads from only one host.
+    /// This host has a replica and is in the client's rack.
+    /// If there is no such host, it is a random host with a replica.
     pub read_from: HostId,
 }
 
@@ -102,7 +103,7 @@ pub struct StorageSpec {
     pub per_second: f64,
     /// Start of the arrivals.
     pub start: Time,
-    /// End of the workload. All sessions start before it.
+    /// End of the workload. All sessions start before this time.
     pub until: Time,
     /// Largest number of sessions. `None` for no limit.
     pub at_most: Option<u64>,
@@ -132,8 +133,8 @@ impl Storage {
     /// Creates the sessions of `spec`.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if the rate is not a finite number above zero, if the share of reads is not 0 to 1, if
-    /// there are no blocks or no replicas, or if there are not more hosts than replicas.
+    /// [`Error::OutOfRange`] if the rate is not a finite number above zero, or if the share of reads is not 0 to 1.
+    /// The same error if there are no blocks or no replicas, or if there are not more hosts than replicas.
     pub fn new(spec: StorageSpec) -> Result<Self, Error> {
         let check = |holds: bool, parameter, found: &dyn core::fmt::Display, allowed| {
             if holds {

@@ -7,8 +7,9 @@
 //! 2000,4,1,64KiB,
 //! ```
 //!
-//! The header names the columns, in any order. Unknown columns are ignored. The column `path` is optional, and a row
-//! may leave it empty. Fields can be in double quotes. `start_ns` may have up to three decimals (whole picoseconds).
+//! The header names the columns, in any order. Unknown columns are ignored.
+//! The column `path` is optional, and a row may leave it empty. Fields can be in double quotes.
+//! `start_ns` may have up to three decimals (whole picoseconds).
 //! Numbers may have an exponent, and sizes may have a unit. Empty lines and lines that begin with `#` are ignored.
 //! Lines may end in CR LF, and the file may begin with a byte order mark.
 
@@ -32,8 +33,8 @@ pub struct Limits {
     pub paths: u16,
 }
 
-/// Trace: flows in the order of their starts. Flows with the same start are in the order of the file. [`Flow::id`] is
-/// the number of the flow's row in the file, from zero.
+/// Trace: flows in the order of their starts. Flows with the same start are in the order of the file.
+/// [`Flow::id`] is the number of the flow's row in the file, from zero.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Trace {
     flows: Vec<Flow>,
@@ -101,8 +102,8 @@ impl Trace {
         self
     }
 
-    /// Returns a trace with the first flows of `source`, at most `most`. The function reports no completions to the
-    /// source. Only an open loop or a burst therefore returns all its flows.
+    /// Returns a trace with the first flows of `source`, at most `most`.
+    /// The function reports no completions to the source. Only an open loop or a burst therefore returns all its flows.
     pub fn record(source: &mut dyn Source, most: usize) -> Self {
         let flows = core::iter::from_fn(|| source.next()).take(most).collect();
         Self { flows }
@@ -113,9 +114,9 @@ impl Trace {
         &self.flows
     }
 
-    /// Writes the trace as CSV, in the order of the starts. A program that reads this file gets the same flows, with
-    /// two differences. The file does not contain the class of a flow. The flows get new numbers in the order of the
-    /// file.
+    /// Writes the trace as CSV, in the order of the starts.
+    /// A program that reads this file gets the same flows, with two differences.
+    /// The file does not contain the class of a flow. The flows get new numbers in the order of the file.
     ///
     /// # Errors
     /// The errors of `out`.

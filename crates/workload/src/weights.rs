@@ -5,8 +5,9 @@ use alloc::format;
 use alloc::vec::Vec;
 use tailcut_units::HostId;
 
-/// Weights of hosts as sources and as destinations, by host number. A host with weight 2 sends or receives twice as
-/// many flows as a host with weight 1. Hosts without a weight have weight 1.
+/// Weights of hosts as sources and as destinations, by host number.
+/// A host with weight 2 sends or receives twice as many flows as a host with weight 1.
+/// Hosts without a weight have weight 1.
 #[derive(Clone, Default, PartialEq, Debug)]
 pub struct HostWeights {
     sources: Vec<f64>,
@@ -53,8 +54,8 @@ fn weight(of: &[f64], host: HostId) -> f64 {
 pub(crate) struct MatrixWeights {
     sources: Vec<f64>,
     all_sources: f64,
-    /// Sums of weights. The entry at an index is the sum of the weights of all destinations before this index. The last
-    /// entry is the sum of all weights.
+    /// Sums of weights. The entry at an index is the sum of the weights of all destinations before this index.
+    /// The last entry is the sum of all weights.
     before: Vec<f64>,
 }
 
@@ -99,8 +100,8 @@ impl MatrixWeights {
         self.weight((0, self.before.len() - 1)) - self.weight(excluded)
     }
 
-    /// Returns the index of a random destination outside the range `from..to`. `drawn` is a random number, uniform over
-    /// `[0, 1)`.
+    /// Returns the index of a random destination outside the range `from..to`.
+    /// `drawn` is a random number, uniform over `[0, 1)`.
     pub fn place(&self, drawn: f64, (from, to): (usize, usize)) -> usize {
         let places = self.before.len() - 1;
         let drawn = drawn * self.weight_beside((from, to));

@@ -50,7 +50,11 @@ fn each_mapper_sends_its_share_to_each_reducer_at_the_arrival() {
 fn sizes_have_a_factor_and_data_at_its_reducer_stays_there() {
     let mut source = source("8 2\n1 0 2 0 1 1 0:4.0\n2 0 1 3 1 3:9.0\n", 0.5);
     let flows = all(&mut source);
-    assert_eq!(flows.len(), 1, "the second coflow needs no network");
+    assert_eq!(
+        flows.len(),
+        1,
+        "no flow of the second coflow uses the network"
+    );
     assert_eq!(
         (flows[0].src, flows[0].dst, flows[0].bytes),
         (HostId(1), HostId(0), MEGABYTE)

@@ -65,8 +65,8 @@ fn quantile_inverts_the_cdf_on_every_table() {
         for step in 1..1_000 {
             let probability = f64::from(step) / 1_000.0;
             let size = sizes.quantile(probability) as f64;
-            // Rounding to a whole byte changes the probability by at most the probability of this byte. Sizes below one
-            // byte become one byte.
+            // Rounding to a whole byte changes the probability by at most the probability of this byte.
+            // Sizes below one byte become one byte.
             let below = sizes.cdf(size - 0.51);
             let above = sizes.cdf(size + 0.51);
             assert!(
@@ -122,8 +122,8 @@ fn byte_shares_add_up_and_mice_carry_few_bytes_in_web_search() {
     let sizes = named("websearch");
     assert_eq!(sizes.byte_share_below(u64::MAX), 1.0);
     assert_eq!(sizes.byte_share_below(0), 0.0);
-    // The shares are computed by hand over the points of the table, which are in packets. The limit of 100 KB is x =
-    // 100,000 / 1460 packets. It is in the segment from 53 to 133 packets.
+    // The shares are computed by hand over the points of the table, which are in packets.
+    // The limit of 100 KB is x = 100,000 / 1460 packets. It is in the segment from 53 to 133 packets.
     let x = 100_000.0 / 1460.0;
     let mass = 0.07 * (x - 53.0) / 80.0;
     let expected = (0.9 + 0.475 + 1.6 + 2.6 + 5.59 + mass * (53.0 + x) / 2.0) / 1140.98;
@@ -146,8 +146,8 @@ fn a_limit_at_an_atom_leaves_the_atom_out() {
 
 #[test]
 fn mean_packets_counts_every_size_of_a_uniform_distribution() {
-    // Before rounding, sizes are uniform between 1 and 5001. After rounding, the sizes 1 and 5001 have half the
-    // probability of any other size.
+    // Before rounding, sizes are uniform between 1 and 5001.
+    // After rounding, the sizes 1 and 5001 have half the probability of any other size.
     let sizes = SizeDistribution::uniform(1, 5_001);
     for payload in [1u32, 7, 100, 1460, 6_000] {
         let counted: f64 = (1..=5_001u32)

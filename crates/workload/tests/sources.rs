@@ -174,8 +174,9 @@ fn two_workloads_of_one_run_draw_apart() {
     assert!(starts(0).is_disjoint(&starts(1)));
 }
 
-/// Checks a sum of `values`, one per Poisson arrival. It must differ from `expected` by less than four standard
-/// deviations. The variance of the sum is the expected sum of the squares.
+/// Checks a sum of `values`, one per Poisson arrival.
+/// The sum must differ from `expected` by less than four standard deviations.
+/// The variance of the sum is the expected sum of the squares.
 fn assert_compound_poisson(values: &[f64], expected: f64) {
     let sum: f64 = values.iter().sum();
     let deviation = values.iter().map(|x| x * x).sum::<f64>().sqrt();
@@ -233,8 +234,8 @@ fn the_load_in_wire_bytes_counts_headers_preamble_and_gap() {
 
 #[test]
 fn the_load_of_a_bottleneck_counts_only_what_crosses_it() {
-    // There are two racks of 4 hosts. A flow goes to any other host, and 4 of these 7 hosts are in the other rack. The
-    // first rack sends half of the traffic between the racks.
+    // There are two racks of 4 hosts. A flow goes to any other host, and 4 of these 7 hosts are in the other rack.
+    // The first rack sends half of the traffic between the racks.
     let sizes = SizeDistribution::uniform(1_000, 9_000);
     let load = Load {
         fraction: 0.6,
@@ -467,12 +468,16 @@ fn a_closed_loop_keeps_its_flows_outstanding_and_thinks_between_them() {
     }
     assert_eq!(running.len(), 12);
     assert!(outstanding.values().all(|&count| count == 3));
-    assert_eq!(source.peek(), None, "nothing starts until something ends");
+    assert_eq!(
+        source.peek(),
+        None,
+        "no flow starts before another flow ends"
+    );
 
     let ended = running[4];
     source.completed(Time::from_ns(50_000), ended.id);
     assert_eq!(source.peek(), Some(Time::from_ns(57_000)));
-    let next = source.next().expect("the flow after the one that ended");
+    let next = source.next().expect("the next flow of the same source");
     assert_eq!((next.src, next.id), (ended.src, FlowId(12)));
     source.completed(Time::from_ns(60_000), ended.id);
     assert_eq!(source.peek(), None, "a flow ends once");

@@ -42,8 +42,8 @@ fn clients_hold_no_replica_and_the_second_and_third_share_another_rack() {
         assert_ne!(of(0), of(1), "{session:?}");
         assert_eq!(of(1), of(2), "{session:?}");
     }
-    // In a second, 10,000 sessions are expected, with a standard deviation of 100. Half of the sessions are reads, with
-    // a standard deviation of 50.
+    // In a second, 10,000 sessions are expected, with a standard deviation of 100.
+    // Half of the sessions are reads, with a standard deviation of 50.
     assert!((9_600..10_400).contains(&all.len()), "{}", all.len());
     let reads = all
         .iter()

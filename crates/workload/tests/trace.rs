@@ -1,5 +1,5 @@
-//! Tests of traces: the flows are equal to the rows of the file, errors are useful, and a written trace can be read
-//! again.
+//! Tests of traces.
+//! The flows are equal to the rows of the file, errors are useful, and a written trace can be read again.
 
 use proptest::prelude::*;
 use tailcut_units::{FlowId, HostId, Time};

@@ -19,8 +19,8 @@ fn hosts() -> Vec<HostId> {
     (0..HOSTS).map(HostId).collect()
 }
 
-/// Returns the weights of the tests. Hosts 0 and 1 send four times as many flows as the others. Host 7 receives six
-/// times as many flows as the others, and host 2 receives half as many.
+/// Returns the weights of the tests. Hosts 0 and 1 send four times as many flows as the others.
+/// Host 7 receives six times as many flows as the others, and host 2 receives half as many.
 fn weights() -> HostWeights {
     let destinations = vec![1.0, 1.0, 0.5, 1.0, 1.0, 1.0, 1.0, 6.0];
     HostWeights::new(vec![4.0, 4.0], destinations).expect("weights above zero")
@@ -131,8 +131,8 @@ fn equal_weights_change_nothing_whatever_they_are() {
 
 #[test]
 fn weights_far_apart_still_keep_a_source_from_itself() {
-    // Hosts 0, 3 and 7 receive almost all flows, but must not send to themselves. The weights are so different that
-    // their sums are rounded.
+    // Hosts 0, 3 and 7 receive almost all flows, but must not send to themselves.
+    // The weights are so different that their sums are rounded.
     let far = HostWeights::new(Vec::new(), vec![1e6, 1e-6, 1e-6, 1e6, 1e-9, 1e-6, 1.0, 1e6]);
     let matrix = anywhere().weighted(&far.expect("weights above zero"));
     for index in 0..HOSTS as usize {

@@ -1,11 +1,12 @@
 //! Calendar queue (Brown, CACM 1988): events are in buckets by time, and the width of the buckets adapts to the load.
 //!
 //! A bucket is a *day* of `2^shift` ps. A ring of days contains the near future, and a heap contains all later events.
-//! The events of a day are an unordered list of chunks until the day begins. Then they are sorted once, and removed
-//! from the end of the list. The width of a day follows the load, so that a day has a few events.
+//! The events of a day are an unordered list of chunks until the day begins.
+//! When the day begins, its events are sorted once, and then removed from the end of the list.
+//! The width of a day follows the load, so that a day has a few events.
 //!
-//! A day begins only when time has reached it. A call of `peek` does not begin a day, because every later event of a
-//! begun day must be inserted in sorted order.
+//! A day begins only when time has reached it.
+//! A call of `peek` does not begin a day, because every later event of a begun day must be inserted in sorted order.
 
 use super::event::Event;
 use super::heap::Heap;
@@ -14,8 +15,8 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use tailcut_units::Time;
 
-/// Number of days on the ring: a power of two, and a multiple of 64 for the bitmap. With days of the initial width, the
-/// ring covers 268 us. This is enough for almost all events of a data centre.
+/// Number of days on the ring: a power of two, and a multiple of 64 for the bitmap.
+/// With days of the initial width, the ring covers 268 us. This is enough for almost all events of a data centre.
 const DAYS: usize = 4096;
 /// Number of events per chunk. Seven events and the chunk's header fill two cache lines.
 const CHUNK: usize = 7;
@@ -23,12 +24,12 @@ const CHUNK: usize = 7;
 // The bounds differ by a factor of 4, so one halving or doubling never causes the opposite change.
 const CROWDED: u64 = 24;
 const SPARSE: u64 = 6;
-/// Number of days with events between two checks of the width. A change of the width moves all events, so checks must
-/// be rare.
+/// Number of days with events between two checks of the width.
+/// A change of the width moves all events, so checks must be rare.
 const REVIEW: u64 = 4096;
 const NONE: u32 = u32::MAX;
-/// Value of `next_day` if no later day has events. The numbers of days are below 2^60, because a day has at least 16
-/// ps. This value is larger.
+/// Value of `next_day` if no later day has events.
+/// The numbers of days are below 2^60, because a day has at least 16 ps. This value is larger.
 const NO_DAY: u64 = u64::MAX;
 
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +43,7 @@ struct Chunk {
 /// Calendar queue. Each operation takes constant time (O(1)).
 #[derive(Debug)]
 pub struct Calendar {
-    /// Number of low bits that a time in picoseconds has within a day.
+    /// Length of a day, as a power of two: a day has `2^shift` picoseconds.
     shift: u32,
     /// Number of the current day, counted from time 0.
     day: u64,
@@ -102,8 +103,8 @@ impl Calendar {
     #[inline(always)]
     pub fn push(&mut self, event: Event) {
         let day = event.time().as_ps() >> self.shift;
-        // One comparison is enough: if the day has begun, the subtraction wraps to a large number. The current day uses
-        // no slot of the ring, so the ring covers the `DAYS - 1` days after it.
+        // One comparison is enough: if the day has begun, the subtraction wraps to a large number.
+        // The current day uses no slot of the ring, so the ring covers the `DAYS - 1` days after it.
         if day.wrapping_sub(self.day + 1) < DAYS as u64 - 1 {
             self.push_on_ring(day, event);
             if day <= self.next_day {
@@ -124,8 +125,8 @@ impl Calendar {
         }
     }
 
-    /// Adds an event of the current day, or an event after the ring. This code is a separate function, so that the
-    /// usual path of `push` need not save registers.
+    /// Adds an event of the current day, or an event after the ring.
+    /// This code is a separate function, so that the usual path of `push` need not save registers.
     #[inline(never)]
     fn push_off_ring(&mut self, day: u64, event: Event) {
         if day <= self.day {
@@ -230,8 +231,8 @@ impl Calendar {
         self.today.pop()
     }
 
-    /// Begins the next day with events if `until` is on this day or later. If its first event is known, `until` must
-    /// also have reached this event.
+    /// Begins the next day with events if `until` is on this day or later.
+    /// If the first event of that day is known, `until` must also have reached this event.
     #[cold]
     #[inline(never)]
     fn bring_day(&mut self, until: Time) {
@@ -242,8 +243,8 @@ impl Calendar {
         }
     }
 
-    /// Returns the event that is `ahead` positions after the earliest event, or `None` if that event is not in the
-    /// current day.
+    /// Returns the event that is `ahead` positions after the earliest event.
+    /// Returns `None` if that event is not in the current day.
     #[inline]
     pub fn upcoming(&self, ahead: usize) -> Option<Event> {
         let at = self.today.len().checked_sub(ahead + 1)?;
@@ -335,7 +336,7 @@ impl Calendar {
         let from = (self.day as usize + 1) % DAYS;
         let words = DAYS / 64;
         let (first_word, first_bit) = (from / 64, from % 64);
-        // The search begins and ends in the same word: first with its high bits, last with its low bits.
+        // The search of the bitmap begins and ends in the same word: first with its high bits, last with its low bits.
         for step in 0..=words {
             let word = (first_word + step) % words;
             let mut bits = self.occupied[word];
@@ -398,8 +399,8 @@ mod tests {
     const PACKETS: u64 = 40;
     const ROUNDS: u64 = 5_000;
 
-    /// Runs rounds of packets for 10 ms. Each round ends before the next one begins. Returns the number of events that
-    /// were moved to insert other events.
+    /// Runs rounds of packets for 10 ms. Each round ends before the next one begins.
+    /// Returns the number of events that were moved to insert other events.
     fn moved_beside(far: &[Time], look: bool) -> u64 {
         let mut calendar = Calendar::new();
         for (number, &time) in far.iter().enumerate() {

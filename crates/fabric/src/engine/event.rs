@@ -2,8 +2,9 @@
 
 use tailcut_units::Time;
 
-/// Event: a time, an entity such as a port, and one word of payload. Events are ordered by time, then by entity, then
-/// by payload. All three are in one integer, so that one comparison is enough.
+/// Event: a time, an entity such as a port, and one word of payload.
+/// Events are ordered by time, then by entity, then by payload.
+/// All three are in one integer, so that one comparison is enough.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Event(u128);
 
@@ -21,8 +22,9 @@ impl Event {
     pub const fn time(self) -> Time {
         Time::from_ps((self.0 >> 64) as u64)
     }
-    /// Returns the entity: its class and its number. An [`Engine`](super::Engine) adds the drawn order of ties between
-    /// class and number. After that, only the engine can return the number.
+    /// Returns the entity: its class and its number.
+    /// An [`Engine`](super::Engine) adds the drawn order of ties between class and number.
+    /// After this addition, only the engine can return the number.
     #[inline]
     pub const fn entity(self) -> u32 {
         (self.0 >> 32) as u32

@@ -5,7 +5,7 @@ use alloc::collections::BinaryHeap;
 use core::cmp::Reverse;
 use tailcut_units::Time;
 
-/// Binary heap. Each operation takes O(log n). Tests compare [`super::Calendar`] with it.
+/// Binary heap. Each operation takes O(log n) time. Tests compare [`super::Calendar`] with this heap.
 #[derive(Debug, Default)]
 pub struct Heap(BinaryHeap<Reverse<Event>>);
 

@@ -1,6 +1,6 @@
-//! Event queues. Every queue returns events in the same total order: by time, then by class of the entity. Events of
-//! the same time and class are in a random order that is drawn from the seed. If the draws are equal, the number of the
-//! entity and then the payload decide.
+//! Event queues. Every queue returns events in the same total order: by time, then by class of the entity.
+//! Events of the same time and class are in a random order that is drawn from the seed.
+//! If the draws are equal, the number of the entity and then the payload decide.
 
 mod calendar;
 mod event;
@@ -19,14 +19,14 @@ pub enum EngineKind {
     /// Calendar queue: its buckets adapt their width to the load.
     #[default]
     Calendar,
-    /// Binary heap. It is slower than the calendar, and so simple that tests compare the calendar with it.
+    /// Binary heap. It is slower than the calendar, but simpler, so tests compare the calendar with the heap.
     Heap,
 }
 
 #[derive(Debug)]
 #[expect(
     clippy::large_enum_variant,
-    reason = "one engine a run; a box would cost a hop"
+    reason = "a run has only one engine, and a box would make every hop slower"
 )]
 enum Queue {
     Calendar(Calendar),
@@ -41,8 +41,8 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Creates an empty queue of this kind. The seed decides the order of events of the same time and class. Within
-    /// each class, entities have numbers below `numbers`, which is at most 2^30.
+    /// Creates an empty queue of this kind. The seed decides the order of events of the same time and class.
+    /// Within each class, entities have numbers below `numbers`, which is at most 2^30.
     pub fn new(kind: EngineKind, seed: u64, numbers: u32) -> Self {
         Self {
             queue: match kind {
@@ -59,8 +59,9 @@ impl Engine {
         self.push_in_order(self.ties.ranked(event));
     }
 
-    /// Adds an event without a random draw, which is faster. Events of the same time and class are then in the order of
-    /// their numbers. The caller must make sure that this order does not affect results.
+    /// Adds an event without a random draw, which is faster.
+    /// Events of the same time and class are then in the order of their numbers.
+    /// The caller must make sure that this order does not affect results.
     #[inline(always)]
     pub fn push_in_order(&mut self, event: Event) {
         match &mut self.queue {
@@ -93,12 +94,12 @@ impl Engine {
         self.ties.number(event)
     }
 
-    /// Returns the random draw of an entity at an instant. It decides an order within one event.
+    /// Returns the random draw of an entity at an instant. The draw decides an order within one event.
     pub(crate) const fn draw(&self, time: Time, entity: u32) -> u64 {
         self.ties.draw(time, entity)
     }
 
-    /// Returns an event that is about `ahead` events after the next one, if the queue can find it without work.
+    /// Returns an event that is about `ahead` events after the next event, if the queue can find it without a search.
     #[inline]
     pub fn upcoming(&self, ahead: usize) -> Option<Event> {
         match &self.queue {

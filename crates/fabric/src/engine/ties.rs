@@ -1,12 +1,12 @@
 //! Ties: the order of events that happen at the same time.
 //!
-//! With equal rates, packets of different senders arrive at exactly the same picosecond again and again. If the numbers
-//! of entities decided the order, the same sender would always get the last space in a queue. The order is therefore
-//! drawn at random for each instant, from the seed, the time and the entity. The draw depends on nothing else: not on
-//! other pending events, on the slots of packets, on threads or on the width of the calendar's days.
+//! With equal rates, packets of different senders arrive at exactly the same picosecond again and again.
+//! If the numbers of entities decided the order, the same sender would always get the last space in a queue.
+//! The order is therefore drawn at random for each instant, from the seed, the time and the entity.
+//! The draw depends on nothing else. Pending events, slots of packets, threads and the width of days have no effect.
 //!
-//! The draw is a part of the event's key: the bits of the entity between class and number. A queue therefore compares
-//! keys as it would without draws, at the same cost.
+//! The draw is a part of the event's key: the bits of the entity between class and number.
+//! A queue therefore compares keys as it would without draws, at the same cost.
 
 use super::event::Event;
 use tailcut_units::{Time, stream_seed};
@@ -18,9 +18,9 @@ pub(crate) struct Ties {
     of_instant: u64,
     of_entity: u64,
     of_both: u64,
-    /// Mask of the drawn bits in the lower 64 bits of a key. If two entities of one class have equal draws, the entity
-    /// with the lower number is first. It is therefore first in slightly more than half of all instants. The excess is
-    /// `2^-(bits + 1)`.
+    /// Mask of the drawn bits in the lower 64 bits of a key.
+    /// If two entities of one class have equal draws, the entity with the lower number is first.
+    /// That entity is therefore first in slightly more than half of all instants. The excess is `2^-(bits + 1)`.
     drawn: u64,
     /// Mask of the bits of an entity that contain its number.
     number: u32,
@@ -47,9 +47,9 @@ impl Ties {
     /// Returns the random draw of an entity at an instant.
     #[inline(always)]
     pub const fn draw(&self, time: Time, entity: u32) -> u64 {
-        // The times of packets are multiples of large powers of two, so their low bits may all be equal, even after the
-        // first multiplication. The rotation moves high bits to the low end, because the last multiplication spreads
-        // low bits over all others.
+        // The times of packets are multiples of large powers of two.
+        // Their low bits may therefore all be equal, even after the first multiplication.
+        // The last multiplication spreads low bits over all others, so the rotation moves high bits to the low end.
         let instant = time.as_ps().wrapping_mul(self.of_instant);
         let instant = instant.rotate_left(32);
         let entity = (entity as u64).wrapping_mul(self.of_entity);
@@ -77,8 +77,8 @@ mod tests {
     const INSTANTS: u64 = 10_000;
     const CLASS: u32 = 1 << (32 - Event::CLASS_BITS);
 
-    /// Returns how often each entity is first, and how often it is before each other entity. The events happen at
-    /// instants that are `step` picoseconds apart.
+    /// Returns how often each entity is first, and how often it is before each other entity.
+    /// The events happen at instants that are `step` picoseconds apart.
     fn orders(numbers: &[u32], step: u64, seed: u64) -> (Vec<u64>, Vec<u64>) {
         let count = numbers.len();
         let ties = Ties::new(seed, numbers[count - 1] + 1);
@@ -129,11 +129,14 @@ mod tests {
                 for a in 0..count as usize {
                     assert!(
                         is_even(firsts[a], 1.0 / f64::from(count)),
-                        "{count} {step} {a}"
+                        "{count} entities, step {step}: entity {a}"
                     );
                     for b in 0..a {
                         let before = before[a * count as usize + b];
-                        assert!(is_even(before, 0.5), "{count} {step} {a} {b}: {before}");
+                        assert!(
+                            is_even(before, 0.5),
+                            "{count} entities, step {step}: {a} before {b}: {before}"
+                        );
                     }
                 }
             }

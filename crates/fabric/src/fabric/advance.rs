@@ -22,9 +22,9 @@ enum Arrival<B> {
 }
 
 impl<B: Clone, O: Observer<B>> Fabric<B, O> {
-    /// Runs the network until a packet leaves it, and returns this packet. Returns `None` when the network has reached
-    /// `until`, so the caller repeats the call until `None`. With [`Time::MAX`], the network runs until no event is
-    /// left, and its time is then the time of the last event.
+    /// Runs the network until a packet leaves it, and returns this packet.
+    /// Returns `None` when the network has reached `until`, so the caller repeats the call until `None`.
+    /// With [`Time::MAX`], the network runs until no event is left, and its time is then the time of the last event.
     #[inline]
     pub fn advance(&mut self, until: Time) -> Option<Output<B>> {
         let mut last = self.now;
@@ -42,8 +42,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             let id = PacketId(event.payload());
             // One comparison finds links that are down or lossy, and also the two virtual links.
             if far_end >= LOSSY {
-                // The time is stored only on paths on which `advance` may return. All other functions get the time as
-                // an argument.
+                // The time is stored only on paths on which `advance` may return.
+                // All other functions get the time as an argument.
                 self.now = now;
                 match self.check_arrival(now, &event) {
                     Arrival::At(node) => far_end = node,
@@ -100,8 +100,9 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// Handles an arrival that needs a check. The packet is on a link that is down or loses packets, or it was dropped
-    /// and leaves now, or it was injected early and enters now.
+    /// Handles an arrival that needs a check.
+    /// The packet may be on a link that is down or loses packets.
+    /// It may also be a dropped packet that leaves now, or an early packet that enters now.
     #[cold]
     fn check_arrival(&mut self, now: Time, event: &Event) -> Arrival<B> {
         let links = self.network.ports.len() as u32;
@@ -155,7 +156,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }))
     }
 
-    /// Drops a packet at a port, or at no port.
+    /// Drops a packet. `port` is the port that drops the packet, or `None` if no port does.
     #[cold]
     pub(super) fn drop_packet(
         &mut self,
@@ -208,8 +209,9 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     /// Prefetches the data of the next events. In large networks, this data is not in the cache.
     #[inline]
     fn prefetch_upcoming(&self) {
-        // The memory needs about the time of three events to answer. A port must be in the cache before its general
-        // port can be found, so the port is prefetched three events earlier.
+        // A read from memory takes about as long as three events.
+        // A port must be in the cache before its general port can be found.
+        // The port is therefore prefetched three events earlier.
         if let Some(event) = self.engine.upcoming(3) {
             let number = self.engine.number(event) as usize;
             if event.entity() < ARRIVAL {

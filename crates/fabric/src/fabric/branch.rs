@@ -10,8 +10,8 @@ use alloc::vec::Vec;
 use tailcut_units::{HostId, Time};
 
 impl<B: Clone, O: Observer<B>> Fabric<B, O> {
-    /// Handles a packet to a group at a switch. One copy leaves through every port that leads to members. If the packet
-    /// is for only one member, it is forwarded like a packet to that host.
+    /// Handles a packet to a group at a switch. One copy leaves through every port that leads to members.
+    /// If the packet is for only one member, it is forwarded like a packet to that host.
     #[cold]
     pub(crate) fn branch(&mut self, now: Time, switch: u32, id: PacketId) {
         let mut packet = *self.packets.get(id);
@@ -21,8 +21,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         let Some(host) = self.multicast.sole_host(packet.dst, id) else {
             return self.spread(now, switch, id);
         };
-        // The address changes only in this copy of the header, which is used to choose the port. The packet in the pool
-        // keeps the address of its group.
+        // The address changes only in this copy of the header, which is used to choose the port.
+        // The packet in the pool keeps the address of its group.
         packet.dst = host;
         match self.network.egress(now, switch, &packet) {
             Some(port) => self.arrive_at_port(now, port, id),
@@ -87,8 +87,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             some_have_choices: false,
             branches,
         };
-        // The first pass adds members that only one port reaches. In the second pass, a member with several equal ports
-        // can then use a port that already has a copy.
+        // The first pass adds members that only one port reaches.
+        // In the second pass, a member with several equal ports can then use a port that already has a copy.
         let mut only = true;
         loop {
             members.for_each(|place| self.join_branch(&mut finding, place, hosts[place], only));
@@ -100,8 +100,9 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         if let Some(group) = self.multicast.group(packet.dst) {
             group.hosts = hosts;
         }
-        // The order of copies must not depend on the order of members. It is drawn at random, because copies may share
-        // a buffer, and the port with the lowest number must not always use the buffer first.
+        // The order of copies must not depend on the order of members.
+        // The order of copies is drawn at random, because copies may share a buffer.
+        // The port with the lowest number must not always use the buffer first.
         if branches.len() > 1 {
             let first_port = self.network.first_port(switch);
             let draw = |port| self.engine.draw(now, first_port + port);

@@ -39,16 +39,16 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// Returns the congestion levels that Expeditus measures at the switch of a port. The first level is for the
-    /// sending direction of the link, and the second for the opposite direction. Returns `None` for a port that
-    /// Expeditus does not measure.
+    /// Returns the congestion levels that Expeditus measures at the switch of a port.
+    /// The first level is for the sending direction of the link, and the second for the opposite direction.
+    /// Returns `None` for a port that Expeditus does not measure.
     pub fn congestion_levels(&self, now: Time, port: PortId) -> Option<(u8, u8)> {
         let chooser = self.chooser.as_ref()?;
         chooser.levels(now, port.0, &self.network)
     }
 
-    /// Handles an arrival at a switch of a special network: with a chooser, with groups, with purging packets, or with
-    /// hop limits.
+    /// Handles an arrival at a switch of a special network.
+    /// Such a network has a chooser, groups, purging packets, or hop limits.
     #[inline(never)]
     pub(super) fn arrive_specially(&mut self, now: Time, link: u32, switch: u32, id: PacketId) {
         let packet = self.packets.get(id);
@@ -89,8 +89,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// Returns the port through which a packet leaves a switch. A pinned packet has a fixed port. Otherwise the chooser
-    /// decides. If it has no choice for the packet, ECMP decides.
+    /// Returns the port through which a packet leaves a switch. A pinned packet has a fixed port.
+    /// For any other packet, the chooser decides. If the chooser has no choice for the packet, ECMP decides.
     fn chosen_egress(&mut self, now: Time, switch: u32, id: PacketId) -> Option<u32> {
         let chooser = self.chooser.as_mut()?;
         let network = &self.network;
@@ -113,8 +113,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         Some(port)
     }
 
-    /// Removes the headers that switches have added to a packet. This is necessary before the packet leaves the network
-    /// or returns to its sender.
+    /// Removes the headers that switches have added to a packet.
+    /// The headers must be removed before the packet leaves the network or returns to its sender.
     pub(super) fn strip(&mut self, id: PacketId) {
         if let Some(chooser) = &mut self.chooser {
             chooser.strips(id, self.packets.header(id));

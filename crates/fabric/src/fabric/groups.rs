@@ -9,8 +9,8 @@ use alloc::vec::Vec;
 use tailcut_units::{Duration, HostId, Time};
 
 impl<B: Clone, O: Observer<B>> Fabric<B, O> {
-    /// Creates a group and returns its address, which senders use as [`Packet::dst`](crate::Packet::dst). A sender that
-    /// is also a member receives its own packets.
+    /// Creates a group and returns its address, which senders use as [`Packet::dst`](crate::Packet::dst).
+    /// A sender that is also a member receives its own packets.
     ///
     /// # Errors
     /// There are no members, there are more than [`MAX_MEMBERS`], or a host is listed twice.
@@ -38,9 +38,10 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         Ok(HostId::group(number))
     }
 
-    /// Removes `member` from a group. The host `told_by` sends a notification to all switches. This host is the member
-    /// itself or the sending host. A switch stops forwarding to the member after the time that the notification needs
-    /// to arrive. When all switches have the notification, another host may take the member's position in the group.
+    /// Removes `member` from a group. The host `told_by` sends a notification to all switches.
+    /// This host is the member itself or the sending host.
+    /// A switch stops forwarding to the member after the time that the notification needs to arrive.
+    /// When all switches have the notification, another host may take the member's position in the group.
     pub fn leave_group(&mut self, now: Time, address: HostId, member: HostId, told_by: HostId) {
         let Some(group) = self.multicast.group(address) else {
             return;
@@ -59,12 +60,12 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// Adds `member` to a group. The member receives every packet that enters the network after this call. A host that
-    /// has left the group may join again. Over time, any number of hosts may be members.
+    /// Adds `member` to a group. The member receives every packet that enters the network after this call.
+    /// A host that has left the group may join again. Over time, any number of hosts may be members.
     ///
     /// # Errors
-    /// The group does not exist, the host is already a member, or the group has [`MAX_MEMBERS`] members. A host that
-    /// has left is still counted as a member until every switch has the notification.
+    /// The group does not exist, the host is already a member, or the group has [`MAX_MEMBERS`] members.
+    /// A host that has left is still counted as a member until every switch has the notification.
     pub fn join_group(&mut self, address: HostId, member: HostId) -> Result<(), GroupError> {
         let Some(group) = self
             .multicast
@@ -104,8 +105,9 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         let known = leaves.iter().filter(|leave| known_to_all(leave));
         let free: Vec<usize> = known.map(|leave| leave.place).collect();
         leaves.retain(|leave| !free.contains(&leave.place));
-        // A packet in flight stores the positions of its receivers. New members may now get the positions of old
-        // members, and must not receive this packet. The old positions are therefore removed from the packet.
+        // A packet in flight stores the positions of its receivers.
+        // New members may now get the positions of old members, and must not receive this packet.
+        // The old positions are therefore removed from the packet.
         for (slot, members) in (0..).zip(&mut self.multicast.members) {
             if self.packets.get(PacketId(slot)).dst == address {
                 free.iter().for_each(|place| members.remove(*place));
@@ -117,8 +119,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// Ends a group. Packets to the group that are in the network continue, but no new packet may enter. When no packet
-    /// is left, a new group may get the same address.
+    /// Ends a group. Packets to the group that are in the network continue, but no new packet may enter.
+    /// When no packet is left, a new group may get the same address.
     pub fn dissolve_group(&mut self, address: HostId) {
         if let Some(group) = self.multicast.group(address)
             && group.is_open()
@@ -147,8 +149,8 @@ fn knows_of(network: &Network, now: Time, switch: u32, leave: &Leave) -> bool {
     takes.is_some_and(|takes| leave.at.saturating_add(takes) <= now)
 }
 
-/// Returns the time that a notification needs from a host to a switch, or `None` without a path. The notification uses
-/// the reverse of the path from the switch to the host.
+/// Returns the time that a notification needs from a host to a switch, or `None` without a path.
+/// The notification uses the reverse of the path from the switch to the host.
 fn word_takes(network: &Network, mut switch: u32, from: HostId) -> Option<Duration> {
     let mut takes = Duration::ZERO;
     // A path without a loop has at most this number of switches.
@@ -161,8 +163,8 @@ fn word_takes(network: &Network, mut switch: u32, from: HostId) -> Option<Durati
         // Equal-cost paths usually have equal delays, so the first path represents all of them.
         let port = (here.first_port + towards.port(0)) as usize;
         let class = network.class(&network.ports[port]);
-        // Only propagation delays are added. The model assumes that notifications do not wait in queues and have no
-        // length.
+        // Only propagation delays are added.
+        // The model assumes that notifications do not wait in queues and have no length.
         takes += Duration::from_ps(class.delay_ps);
         let far_end = network.far_end(port as u32);
         if far_end & HOST != 0 {

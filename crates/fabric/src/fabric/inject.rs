@@ -11,8 +11,9 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     /// Sends a packet from a host at time `now`. If the host's uplink is busy, the packet waits behind other packets.
     /// If the host has several uplinks, [`Bonding`](crate::Bonding) chooses one of them.
     ///
-    /// If `now` is before the fabric's own time, the packet enters at the fabric's time and is counted as late
-    /// ([`Fabric::lateness`]). If the host or the destination is unknown, the packet is counted and dropped.
+    /// If `now` is before the fabric's own time, the packet enters at the fabric's time.
+    /// The packet is then counted as late ([`Fabric::lateness`]).
+    /// If the host or the destination is unknown, the packet is counted and dropped.
     #[inline]
     pub fn inject(&mut self, now: Time, from: HostId, packet: Packet, body: B) -> Injected {
         self.put(now, from, packet, None, body)
@@ -53,7 +54,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             return self.refuse(from, id);
         }
         let port = self.uplink_for(from, &packet);
-        // `dropped` is compared with its value after the call, to find drops during the call.
+        // If the number of dropped packets changes during the call, the call has dropped packets.
         let before = self.edge.dropped();
         self.arrive_at_port(self.now, port, id);
         let free_at_ps = match self.uplinks[from.0 as usize].others {
@@ -70,8 +71,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     }
 
     /// Sends a packet from a switch at the fabric's time, such as a router's answer to a packet whose hop limit ended.
-    /// ECMP chooses the port. The packet is counted as injected. Its source must be a host of the network, which
-    /// represents the switch.
+    /// ECMP chooses the port. The packet is counted as injected.
+    /// The source of the packet must be a host of the network, which represents the switch.
     #[cold]
     pub fn inject_at_switch(&mut self, switch: u32, packet: Packet, body: B) {
         self.books.injected.add(packet.size);
@@ -86,9 +87,9 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// Counts a packet that its host has dropped, because the host's own queue before the network is full. The packet
-    /// is counted as injected, and as dropped at the host's first uplink because of a full queue. [`Fabric::advance`]
-    /// returns the packet.
+    /// Counts a packet that its host has dropped, because the host's own queue before the network is full.
+    /// The packet is counted as injected, and as dropped at the host's first uplink because of a full queue.
+    /// [`Fabric::advance`] returns the packet.
     #[cold]
     pub fn drop_at_host(&mut self, from: HostId, packet: Packet, body: B) {
         self.books.injected.add(packet.size);
@@ -100,9 +101,10 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         self.drop_packet(self.now, uplink, id, DropReason::QueueFull);
     }
 
-    /// Returns the earliest time at which the host may inject its next packet. At that time, one of the host's uplinks
-    /// is idle, and no other uplink has more than four full packets left to send. For an unknown host, returns the
-    /// fabric's time.
+    /// Returns the earliest time at which the host may inject its next packet.
+    /// One of the host's uplinks is idle at the returned time.
+    /// No other uplink then has more than four full packets left to send.
+    /// For an unknown host, returns the fabric's time.
     #[inline(always)]
     pub fn uplink_free_at(&self, host: HostId) -> Time {
         let Some(&uplinks) = self.uplinks.get(host.0 as usize) else {
@@ -138,8 +140,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         is_known(from) && is_known(packet.src) && (is_known(packet.dst) || packet.dst.is_group())
     }
 
-    /// Returns `true` if an event must happen before `now`. Otherwise advances the fabric's time to `now`. If `now` is
-    /// in the past, counts a late packet.
+    /// Returns `true` if an event must happen before `now`. Otherwise advances the fabric's time to `now`.
+    /// If `now` is in the past, counts a late packet.
     #[cold]
     fn is_ahead(&mut self, now: Time) -> bool {
         if now < self.now {

@@ -35,19 +35,20 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             .map_or(0, |lossy| lossy.lost)
     }
 
-    /// Returns the sum of the current rates of a host's uplinks, or `None` if the host does not exist. The rate of a
-    /// link that is down is included.
+    /// Returns the sum of the current rates of a host's uplinks, or `None` if the host does not exist.
+    /// The rate of a link that is down is included.
     pub fn host_rate(&self, host: HostId) -> Option<Rate> {
         let uplinks = self.uplinks.get(host.0 as usize)?.all();
         Rate::from_bps(uplinks.map(|port| self.network.rate(port).as_bps()).sum())
     }
 
-    /// Sets the state of a link from time `now`. Before this call, [`advance`](Fabric::advance) must have reached
-    /// `now`.
+    /// Sets the state of a link from time `now`.
+    /// Before the caller sets the state, [`advance`](Fabric::advance) must have reached `now`.
     ///
-    /// A packet is lost if its link is down at the packet's arrival time. If a link fails while packets are on it, only
-    /// packets that arrive after the repair survive. Random loss is also decided at the arrival time. Switches continue
-    /// to send packets into a failed link until routing is updated ([`Fabric::route_around`]).
+    /// A packet is lost if its link is down at the packet's arrival time.
+    /// If a link fails while packets are on it, only packets that arrive after the repair survive.
+    /// Random loss is also decided at the arrival time.
+    /// Switches continue to send packets into a failed link until routing is updated ([`Fabric::route_around`]).
     ///
     /// # Errors
     /// The link does not exist, or the rate and delay of its port are fixed.
@@ -58,8 +59,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         let port = &self.network.ports[number as usize];
         let class = self.network.class(port);
         if (before.rate, before.delay) != (state.rate, state.delay) {
-            // This port has already computed the arrival times of its packets. A new rate or delay would make them
-            // wrong.
+            // This port has already computed the arrival times of its packets.
+            // A new rate or delay would make the times wrong.
             if class.drop_tail.is_some() {
                 return Err(LinkError::Settled(link));
             }
@@ -138,8 +139,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         self.network.ports[number as usize].class = class;
     }
 
-    /// Updates routing. After this call, switches and hosts only use links for which `is_up` returns `true`. Packets
-    /// take shortest paths over these links.
+    /// Updates routing. After this call, switches and hosts only use links for which `is_up` returns `true`.
+    /// Packets take shortest paths over these links.
     pub fn route_around(&mut self, routes: &Routes, is_up: impl Fn(PortId) -> bool) {
         let hosts = self.uplinks.iter().flat_map(|uplinks| uplinks.all());
         let down: Vec<u32> = hosts.filter(|&port| !is_up(PortId(port))).collect();

@@ -47,14 +47,15 @@ pub struct FabricConfig {
     pub bonding: Bonding,
 }
 
-/// First entity of the second class of events: a link delivers a packet. Entities of the first class are ports whose
-/// link becomes free. At the same time, links therefore become free before packets arrive.
+/// First entity of the second class of events: a link delivers a packet.
+/// Entities of the first class are ports whose link becomes free.
+/// At the same time, links therefore become free before packets arrive.
 const ARRIVAL: u32 = 1 << (32 - Event::CLASS_BITS);
-/// Virtual link through which dropped packets leave the network. Its number follows the real links, and its class of
-/// events follows the arrivals.
+/// Virtual link through which dropped packets leave the network.
+/// The number of this link follows the real links, and its class of events follows the arrivals.
 const OUTLET: u32 = 0;
-/// Virtual link through which early packets enter the network. Its number follows the outlet, and its class of events
-/// is the last.
+/// Virtual link through which early packets enter the network.
+/// The number of this link follows the outlet, and its class of events is the last.
 const ENTRY: u32 = 1;
 
 /// Network of ports, links and switches, with the packets in it.
@@ -65,11 +66,11 @@ const ENTRY: u32 = 1;
 /// 2. `inject` packets at hosts whose `uplink_free_at` has passed.
 /// 3. Use `next_timeout` as the time of the next call.
 ///
-/// A packet that is injected for a past time enters immediately and is counted as late. A packet that is injected for a
-/// future time enters at that time.
+/// A packet that is injected for a past time enters immediately and is counted as late.
+/// A packet that is injected for a future time enters at that time.
 ///
-/// The fabric never reads the body of a packet. A switch that copies a packet to several members of a group clones the
-/// body. `advance` returns every body once.
+/// The fabric never reads the body of a packet.
+/// A switch that copies a packet to several members of a group clones the body. `advance` returns every body once.
 #[derive(Debug)]
 pub struct Fabric<B, O = ()> {
     now: Time,
@@ -83,8 +84,9 @@ pub struct Fabric<B, O = ()> {
     /// Load balancer that chooses paths across several switches, with its state. `None` for other load balancers.
     chooser: Option<Box<PathChooser>>,
     purge_keys: PurgeKeys,
-    /// Whether packets may need more than simple forwarding: there is a chooser, a group, a purging packet, or a packet
-    /// with a hop limit. This one check keeps all other networks fast.
+    /// Whether packets may need more than simple forwarding.
+    /// True with a chooser, a group, a purging packet, or a packet with a hop limit.
+    /// This one check keeps all other networks fast.
     is_special: bool,
     /// Links whose state has ever changed.
     links: Links,
@@ -152,8 +154,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
                 Node::Host(host) => (None, host.0 | HOST),
             };
             let one_event = match &link.config.queue {
-                // A phantom queue marks a packet when it leaves. A port with one event per packet would add packets to
-                // the phantom queue while they still wait.
+                // A phantom queue marks a packet when it leaves.
+                // A port with one event per packet would add packets to the phantom queue while they still wait.
                 QueueConfig::DropTail(drop_tail)
                     if pool.is_none()
                         && link.config.phantom.is_none()
@@ -185,8 +187,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
                 Node::Host(host) => host.0 | HOST,
             });
         }
-        // Two virtual links follow the real links. Dropped packets leave through the first, and early packets enter
-        // through the second.
+        // Two virtual links follow the real links.
+        // Dropped packets leave through the first, and early packets enter through the second.
         let links = network.far_ends.len();
         network.far_ends.resize(links + 2, crate::network::NOWHERE);
         if network.classes.iter().any(|class| class.phantom.is_some()) {

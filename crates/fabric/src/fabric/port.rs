@@ -35,8 +35,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// Reports a packet at a port with one event per packet to the observer: its arrival, and the start of its service,
-    /// which may be in the future.
+    /// Reports a packet at a port with one event per packet to the observer.
+    /// Reports the arrival, and the start of the service, which may be in the future.
     #[cold]
     #[inline(never)]
     fn show_settled(&mut self, now: Time, port_id: u32, id: PacketId) {
@@ -50,9 +50,9 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
 
     fn arrive_at_general_port(&mut self, now: Time, port_id: u32, id: PacketId) {
         let port = &self.network.ports[port_id as usize];
-        // At the same time, links must become free before packets arrive. A packet that is injected at this time is
-        // processed before the event that frees the link, so the link is freed here. If no event is scheduled, no
-        // packet waits.
+        // At the same time, links must become free before packets arrive.
+        // A packet that is injected at this time is processed before the event that frees the link.
+        // The link is therefore freed here. If no event is scheduled, no packet waits.
         if self.network.generals[port.place as usize].wakes {
             self.link_free(now, port_id);
         }
@@ -117,8 +117,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         if !general.wakes && general.queue.backlog_packets() > 0 {
             general.wakes = true;
             let free_at = Time::from_ps(port.busy_until_ps);
-            // Links that become free at the same time share no state except the total of a shared buffer. Their order
-            // does not affect results, so no random draw is needed.
+            // Links that become free at the same time share no state except the total of a shared buffer.
+            // The order of these links does not affect results, so no random draw is needed.
             self.engine.push_in_order(Event::new(free_at, port_id, 0));
         }
     }
@@ -133,7 +133,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             }
             Fate::Trimmed { cut } => self.count_trimmed(now, port_id, id, cut),
             Fate::Returned { cut } => {
-                // With `cut` of zero, an earlier switch has trimmed the packet and counted it.
+                // If `cut` is zero, an earlier switch has trimmed the packet, and has counted this.
                 if cut > 0 {
                     self.count_trimmed(now, port_id, id, cut);
                 }

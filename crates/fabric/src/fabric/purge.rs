@@ -1,5 +1,6 @@
-//! Purge: a packet that ends a connection removes the connection's other packets, because no receiver waits for them
-//! any more. They are removed from the queues of every switch that the purging packet passes.
+//! Purge: a packet that ends a connection removes the connection's other packets.
+//! No receiver waits for these packets any more.
+//! These packets are removed from the queues of every switch that the purging packet passes.
 
 use super::Fabric;
 use crate::observer::Observer;
@@ -8,9 +9,9 @@ use alloc::vec::Vec;
 use tailcut_units::Time;
 
 impl<B: Clone, O: Observer<B>> Fabric<B, O> {
-    /// Executes the purge of a packet at `switch`. All queued packets with the packet's purge key
-    /// ([`Hints`](crate::Hints)) are removed from all queues of the switch, and dropped as purged. These packets are
-    /// not removed:
+    /// Executes the purge of a packet at `switch`.
+    /// All packets with the packet's purge key ([`Hints`](crate::Hints)) are removed from all queues of the switch.
+    /// They are dropped as purged. These packets are not removed:
     ///
     /// - packets in service or on a link;
     /// - packets at a port with one event per packet, because their departures are already computed;

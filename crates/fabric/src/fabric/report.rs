@@ -39,8 +39,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// Counts the packets on links and in queues one by one, and changes nothing. A test can compare this count with
-    /// the counters of injected, delivered and dropped packets.
+    /// Counts the packets on links and in queues one by one, and changes nothing.
+    /// A test can compare this count with the counters of injected, delivered and dropped packets.
     pub fn count_remaining(&self) -> Count {
         let mut count = Count::default();
         let links = self.network.ports.len() as u32;
@@ -112,8 +112,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     }
 }
 
-/// Returns the bytes that a service sends in the remaining time `left`. The number is rounded up, so that a byte counts
-/// as sent only when it has completely left.
+/// Returns the bytes that a service sends in the remaining time `left`.
+/// The number is rounded up, so that a byte counts as sent only when it has completely left.
 fn bytes_left(rate: Rate, left: Duration) -> u64 {
     let whole = rate.bytes_in(left);
     whole + u64::from(rate.serialisation(whole) < left)

@@ -49,8 +49,8 @@ impl Balancer {
         }
     }
 
-    /// Returns the index of one of the ports. Returns `None` for a custom load balancer, because it needs the state of
-    /// the ports.
+    /// Returns the index of one of the ports.
+    /// Returns `None` for a custom load balancer, because it needs the state of the ports.
     #[inline]
     pub fn select(&mut self, now: Time, packet: &Packet, ports: &Choices<'_>) -> Option<u32> {
         let count = ports.count();

@@ -1,5 +1,6 @@
-//! Built-in load balancers. This list contains the whole entry of a load balancer that is a variant of
-//! [`LoadBalancerConfig`]. Every other load balancer has a file with its mechanism and its entry.
+//! Built-in load balancers.
+//! This file contains the entry of each load balancer that is a variant of [`LoadBalancerConfig`].
+//! Every other load balancer has a file with its mechanism and its entry.
 
 use super::config::LoadBalancerConfig;
 use super::spec::{Choice, NamedBalancer};

@@ -1,6 +1,6 @@
-//! Choice of paths with the state of several switches: the common part of all designs with a path chooser. A chooser
-//! processes every packet when it arrives at a switch and when it leaves the switch. Packets transport the data that
-//! switches exchange. ECMP decides only if the chooser does not.
+//! Choice of paths with the state of several switches: the common part of all designs with a path chooser.
+//! A chooser processes every packet when it arrives at a switch and when it leaves the switch.
+//! Packets transport the data that switches exchange. ECMP decides only if the chooser does not.
 
 use super::carried::Passage;
 use super::config::{BalancerState, LoadBalancerConfig};
@@ -102,8 +102,7 @@ impl PathChooser {
         }
     }
 
-    /// Removes the headers that switches have added to a packet, because the packet leaves the network or returns to
-    /// its sender.
+    /// Removes the headers that switches have added to a packet, before the packet leaves or returns to its sender.
     pub fn strips(&mut self, id: PacketId, packet: &mut Packet) {
         match &mut self.scheme {
             Scheme::Conga(conga) => conga.forget(id),
@@ -138,9 +137,9 @@ impl PathChooser {
         }
     }
 
-    /// Returns the congestion levels that a switch measures at one of its ports. The first level is for the sending
-    /// direction of the link, and the second for the opposite direction. Returns `None` for a port that the switch does
-    /// not measure.
+    /// Returns the congestion levels that a switch measures at one of its ports.
+    /// The first level is for the sending direction of the link, and the second for the opposite direction.
+    /// Returns `None` for a port that the switch does not measure.
     pub fn levels(&self, now: Time, port: u32, network: &Network) -> Option<(u8, u8)> {
         match &self.scheme {
             Scheme::TwoStage(two_stage) => two_stage.levels(&self.wiring, now, port, network),

@@ -32,27 +32,27 @@ pub enum LoadBalancerConfig {
     Custom(BuildBalancer),
 }
 
-/// Treatment of packets between pods on three tiers. CONGA's tables are designed for two tiers, so on three tiers they
-/// cover only half of the path.
+/// Treatment of packets between pods on three tiers.
+/// CONGA's tables are designed for two tiers, so on three tiers they cover only half of the path.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum BetweenPods {
-    /// Leaves choose as within a pod, and ECMP chooses the core (CONGA paper, section 7, "Larger topologies"). The
-    /// reports to a leaf are then about all cores that its packets have passed.
+    /// Leaves choose as within a pod, and ECMP chooses the core (CONGA paper, section 7, "Larger topologies").
+    /// Each report to a leaf then covers all cores that the packets of the leaf have passed.
     #[default]
     Leaf,
-    /// Leaves choose as with `Leaf`. Aggregation switches also send each flowlet over the least loaded of their
-    /// uplinks.
+    /// Leaves choose paths as with the variant `Leaf`.
+    /// Aggregation switches also send each flowlet over the least loaded of their uplinks.
     LeafAndCore,
-    /// Leaves send each flowlet over a random uplink, and ECMP chooses the core. The authors of Expeditus do this in
-    /// their code for the comparison with CONGA.
+    /// Leaves send each flowlet over a random uplink, and ECMP chooses the core.
+    /// The authors of Expeditus use this rule in their code, for the comparison with CONGA.
     Random,
 }
 
 /// Parameters of CONGA (CONGA paper, sections 3.2 and 3.6).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CongaConfig {
-    /// Parameters of the rate estimators: tau 160 us and Q 3 (8 levels). The paper does not give alpha. Here it is 1/8,
-    /// so T is 20 us.
+    /// Parameters of the rate estimators: tau is 160 us, and Q is 3 (8 levels). The paper does not give alpha.
+    /// The default of alpha is 1/8, so T is 20 us.
     pub dre: DreConfig,
     /// Idle time after which the next packet of a flow begins a new flowlet: 500 us.
     pub gap: Duration,

@@ -1,22 +1,25 @@
-//! CONGA (Alizadeh et al., "CONGA: Distributed Congestion-Aware Load Balancing for Datacenters", SIGCOMM 2014). Leaves
-//! report to each other the congestion of the paths between them. Each leaf sends each flowlet over the uplink with the
-//! least congested path.
+//! CONGA (Alizadeh et al., "CONGA: Distributed Congestion-Aware Load Balancing for Datacenters", SIGCOMM 2014).
+//! Leaves report to each other the congestion of the paths between them.
+//! Each leaf sends each flowlet over the uplink with the least congested path.
 //!
-//! Every packet between leaves contains the number of its uplink (LBTag) and the worst congestion on its path (CE). The
-//! destination leaf stores this value by source leaf and uplink. It reports the value to the source leaf on packets in
-//! the opposite direction (FB_LBTag, FB_Metric). Each of these packets reports one uplink.
+//! Every packet between leaves contains the number of its uplink (LBTag) and the worst congestion on its path (CE).
+//! The destination leaf stores this value by source leaf and uplink.
+//! The leaf reports the value to the source leaf on packets in the opposite direction (FB_LBTag, FB_Metric).
+//! Each packet in the opposite direction reports one uplink.
 //!
 //! Deviations:
-//! - CONGA is designed for two tiers. On three tiers, the treatment of packets between pods is a parameter,
-//!   [`BetweenPods`].
+//! - CONGA is designed for two tiers.
+//!   On three tiers, the treatment of packets between pods is a parameter, [`BetweenPods`].
 //! - Each flow has its own entry in the flowlet table. In the paper, the table has 64 K entries, which flows may share.
-//! - The four fields take no bytes. In the paper, they are in an overlay header that packets have anyway.
-//! - A metric that is older than an age limit counts as zero immediately. In the paper, it decays over the same time.
+//! - The four fields add no bytes to a packet.
+//!   In the paper, they are part of an overlay header that packets have anyway.
+//! - A metric that is older than an age limit counts as zero immediately.
+//!   In the paper, the metric decays over this time.
 //! - An estimator counts a packet when the packet is assigned to a port, even if the full queue then drops the packet.
 //!   In the paper, the estimator counts packets that are sent.
-//! - A flow whose flowlet has expired keeps its port if this port is one of several equally good ports, because the
-//!   expired entry is still in the table. If a resize of the table has removed the entry, the flow gets a random one of
-//!   the equally good ports.
+//! - A flow whose flowlet has expired keeps its port if this port is one of several equally good ports.
+//!   The reason is that the expired entry is still in the table.
+//!   If a resize of the table has removed the entry, the flow gets a random one of the equally good ports.
 
 use super::carried::{Carried, Passage};
 use super::config::{BalancerState, BetweenPods, CongaConfig};
@@ -163,8 +166,9 @@ enum Rule {
 }
 
 impl Leaf {
-    /// Returns the uplink and the congestion level that the next packet reports to a leaf. It is the next entry that
-    /// has changed since its last report. If no entry has changed, it is the next entry.
+    /// Returns the uplink and the congestion level that the next packet reports to a leaf.
+    /// The function prefers the next entry that has changed since its last report.
+    /// If no entry has changed, it returns the next entry.
     fn feedback(&mut self, leaf: usize, now: Time, timeout: Duration) -> (u8, u8) {
         let row = &mut self.from[leaf * self.uplinks..(leaf + 1) * self.uplinks];
         let first = usize::from(self.next[leaf]);
@@ -250,7 +254,8 @@ impl Conga {
 
     /// Stores the congestion fields of a packet at its destination leaf.
     pub fn arrives(&mut self, wiring: &Wiring, passage: &Passage<'_>, link: u32) {
-        // Packets from hosts of this leaf have no fields for it. Packets to other leaves have fields for those leaves.
+        // Packets from hosts of this leaf have no congestion fields.
+        // Packets to other leaves have fields for those leaves.
         if wiring.back(link) == NONE || wiring.rack(passage.packet.dst) != passage.switch {
             return;
         }
@@ -336,8 +341,8 @@ impl Conga {
         }
     }
 
-    /// Returns whether the two leaves of a packet report the congestion of its path to each other. Called only at the
-    /// first leaf.
+    /// Returns whether the two leaves of a packet report the congestion of its path to each other.
+    /// Called only at the first leaf.
     fn learns(&self, wiring: &Wiring, passage: &Passage<'_>) -> bool {
         self.config.between_pods != BetweenPods::Random
             || wiring.is_in_pod_of(passage.switch, passage.packet.dst)
@@ -432,7 +437,11 @@ mod tests {
         let told = |leaf: &mut Leaf, of: usize| leaf.feedback(of, Time::ZERO, TIMEOUT).0;
         let of_first: Vec<u8> = (0..8).map(|_| told(&mut leaf, 1)).collect();
         assert_eq!(of_first, [0, 1, 2, 3, 0, 1, 2, 3]);
-        assert_eq!(told(&mut leaf, 0), 0, "each leaf has its own round");
+        assert_eq!(
+            told(&mut leaf, 0),
+            0,
+            "the turn of uplinks is separate for each leaf"
+        );
     }
 
     #[test]

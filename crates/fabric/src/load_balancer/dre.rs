@@ -1,9 +1,9 @@
-//! Discounting rate estimator (CONGA, SIGCOMM 2014, section 3.2). A counter grows by the bytes sent, and is multiplied
-//! by a factor below 1 at fixed intervals. It therefore follows the rate of the last few intervals, and need not store
-//! samples.
+//! Discounting rate estimator (CONGA, SIGCOMM 2014, section 3.2).
+//! A counter grows by the bytes sent, and is multiplied by a factor below 1 at fixed intervals.
+//! The counter therefore follows the rate of the last few intervals, and need not store samples.
 //!
-//! Deviations: the counter is not reduced by a timer. At its next use, it is reduced once for each interval that has
-//! passed. The result is the same.
+//! Deviations: the counter is not reduced by a timer.
+//! At its next use, it is reduced once for each interval that has passed. The result is the same.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -15,11 +15,11 @@ use tailcut_units::{Duration, Rate, Time};
 pub struct DreConfig {
     /// T: time between two reductions of the counter, at least a picosecond.
     pub interval: Duration,
-    /// w: share of the counter that remains after a reduction, more than 0 and less than 1. The time constant of the
-    /// estimator is T / (1 - w).
+    /// w: share of the counter that remains after a reduction, more than 0 and less than 1.
+    /// The time constant of the estimator is T / (1 - w).
     pub keep: f64,
-    /// Number of levels of a load, 2 to 255. A load of at least l / `levels` has level l. All higher loads have the
-    /// highest level.
+    /// Number of levels of a load, 2 to 255. A load of at least l / `levels` has level l.
+    /// All higher loads have the highest level.
     pub levels: u8,
 }
 
@@ -38,8 +38,8 @@ impl From<&Values> for DreConfig {
 #[derive(Debug)]
 pub(crate) struct Gauge {
     config: DreConfig,
-    /// Share of the counter that remains after 0, 1, 2, ... intervals. The table ends when less than one byte of a full
-    /// 100 Gb/s link remains.
+    /// Share of the counter that remains after 0, 1, 2, ... intervals.
+    /// The table ends when less than one byte of a full 100 Gb/s link remains.
     left: Box<[f64]>,
 }
 
@@ -51,8 +51,8 @@ const MOST_INTERVALS: usize = 4_096;
 impl Gauge {
     pub fn new(config: DreConfig) -> Self {
         let mut left = Vec::from([1.0]);
-        // If `keep` is close to 1, the second limit ends the table early. A counter of greater age is then treated as
-        // zero.
+        // If `keep` is close to 1, the second limit ends the table early.
+        // A counter of greater age is then treated as zero.
         while let Some(&last) = left.last()
             && last > NOTHING
             && left.len() < MOST_INTERVALS
@@ -102,8 +102,8 @@ impl Dre {
         left.map_or(0.0, |left| self.bytes * left)
     }
 
-    /// Returns the estimated load of a link. 1 is the line rate. `full` is the value of the counter at full load. A
-    /// packet is counted before it is queued, so the load can exceed 1.
+    /// Returns the estimated load of a link. 1 is the line rate. `full` is the value of the counter at full load.
+    /// A packet is counted before it is queued, so the load can exceed 1.
     #[inline]
     pub fn load(&self, gauge: &Gauge, now: Time, full: f64) -> f64 {
         self.bytes(gauge, now) / full

@@ -1,13 +1,16 @@
-//! Expeditus in its final form (Wang, Xu, Niu, Han, Xiong, "Expeditus: Congestion-aware Load Balancing in Clos Data
-//! Center Networks", SoCC 2016 and ToN 2017). Each switch estimates the loads of its uplinks in both directions. A path
-//! is chosen during the handshake in two stages. The module [`super::two_stage`] makes the choice.
+//! Expeditus in its final form (Wang, Xu, Niu, Han, Xiong, SoCC 2016 and ToN 2017).
+//! Title: "Expeditus: Congestion-aware Load Balancing in Clos Data Center Networks".
+//! Each switch estimates the loads of its uplinks in both directions.
+//! A path is chosen during the handshake in two stages. The module [`super::two_stage`] makes the choice.
 //!
 //! Deviations:
-//! - An estimator counts a packet when the packet is assigned to a port, before it is queued, as in the authors'
-//!   simulation. If a queue grows, the load is therefore above one, and the highest level is reported.
+//! - An estimator counts a packet when the packet is assigned to a port, before it is queued.
+//!   The authors' simulation does the same.
+//!   If a queue grows, the load is therefore above 1, and the highest level is reported.
 //! - A packet of a handshake does not affect the choice that it causes.
-//! - After a failure, some uplinks no longer lead to the destination. They are marked in the vector of levels and never
-//!   chosen. If a stored route uses such an uplink, ECMP chooses instead.
+//! - After a failure, some uplinks no longer lead to the destination.
+//!   Unusable uplinks are marked in the vector of levels and never chosen.
+//!   If a stored route uses such an uplink, ECMP chooses instead.
 //! - The flow tables identify a flow by its two hosts and a hash of 32 bits.
 
 use super::dre::{Dre, DreConfig, Gauge};

@@ -1,5 +1,5 @@
-//! Flow table of a switch: a hash table with open addressing and linear probing. An entry expires if no packet of its
-//! flow passes for a given time.
+//! Flow table of a switch: a hash table with open addressing and linear probing.
+//! An entry expires if no packet of its flow passes for a given time.
 
 use crate::packet::Packet;
 use alloc::vec::Vec;
@@ -46,8 +46,8 @@ const EMPTY: u64 = u64::MAX;
 /// Table with one value per flow. An entry is treated as absent if it was not used for longer than `idle_ps`.
 #[derive(Debug)]
 pub(crate) struct FlowTable<V> {
-    /// Entries of the table. Their number is a power of two, and at most half of them are used. There are no entries
-    /// before the first insertion.
+    /// Entries of the table. Their number is a power of two, and at most half of them are used.
+    /// There are no entries before the first insertion.
     entries: Vec<Entry<V>>,
     used: usize,
     idle_ps: u64,
@@ -84,8 +84,9 @@ impl<V: Copy + Default> FlowTable<V> {
 
     /// Sets the value of a flow, and adds an entry if necessary.
     pub fn insert(&mut self, now: Time, key: FlowKey, value: V) {
-        // `used` includes expired entries. They stay until the next resize, because the removal of one entry would
-        // interrupt the probe sequences of others.
+        // `used` includes expired entries.
+        // Expired entries stay until the next resize.
+        // The removal of one entry would interrupt the probe sequences of others.
         if self.used * 2 >= self.entries.len() {
             self.make_room(now);
         }
@@ -128,8 +129,8 @@ impl<V: Copy + Default> FlowTable<V> {
     #[cold]
     fn make_room(&mut self, now: Time) {
         let live = self.live(now);
-        // The table gets four entries per live flow, so that resizes are rare. The sum includes the flow that the
-        // caller will add.
+        // The table gets four entries per live flow, so that resizes are rare.
+        // The sum includes the flow that the caller will add.
         let places = ((live + 1) * 4).next_power_of_two().max(8);
         let empty = Entry {
             key: FlowKey::default(),

@@ -1,10 +1,11 @@
-//! Flowlet switching as in LetFlow (Vanini et al., "Let It Flow", NSDI 2017). After a gap in a flow, a switch sends the
-//! following packets through a random port. On slow paths, flowlets end sooner and are smaller. The sizes of flowlets
-//! therefore balance the load.
+//! Flowlet switching as in LetFlow (Vanini et al., "Let It Flow", NSDI 2017).
+//! After a gap in a flow, a switch sends the following packets through a random port.
+//! On slow paths, flowlets end sooner and are smaller. The sizes of flowlets therefore balance the load.
 //!
-//! Deviations: each flow has its own entry in the flowlet table. In the paper, the table has 64 K entries, which flows
-//! may share. While only one port leads to a destination, no flowlets are stored for it. When a second port is
-//! available again, flows therefore draw a new port.
+//! Deviations: each flow has its own entry in the flowlet table.
+//! In the paper, the table has 64 K entries, which flows may share.
+//! While only one port leads to a destination, no flowlets are stored for it.
+//! When a second port is available again, flows therefore draw a new port.
 
 use super::flow_table::{FlowKey, FlowTable};
 use crate::forwarding::Choices;
@@ -57,8 +58,8 @@ impl LetFlow {
         }
     }
 
-    /// Returns the index of one of the ports. This code is separate from other balancers, because every hop runs their
-    /// code.
+    /// Returns the index of one of the ports.
+    /// This code is separate from other balancers, because every hop runs their code.
     #[inline(never)]
     pub fn select(&mut self, now: Time, packet: &Packet, ports: &Choices<'_>) -> u32 {
         let key = FlowKey::of(packet);

@@ -1,6 +1,6 @@
-//! Omniscient chooser: an upper bound for all designs that choose one path per flow. When the first packet of a flow
-//! enters the network, the chooser knows the congestion of every hop of every path. The flow stays on the least
-//! congested path. No real switch has this information.
+//! Omniscient chooser: an upper bound for all designs that choose one path per flow.
+//! When the first packet of a flow enters the network, the chooser compares the congestion of every path.
+//! The flow stays on the least congested path. No real switch has this information.
 
 use super::carried::Passage;
 use super::config::{BalancerState, OmniscientConfig, Sight};
@@ -73,7 +73,7 @@ const TIES: u64 = 0x006f_6d6e_6973;
 /// Ports of a path in the order of the hops. Each port is numbered within its switch.
 type Path = [u16; MOST_HOPS];
 
-/// Chooser that knows the state of the whole network.
+/// Chooser with access to the state of the whole network.
 #[derive(Debug)]
 pub(crate) struct Omniscient {
     sight: Sight,
@@ -109,8 +109,8 @@ impl Omniscient {
             draws: Xoshiro256PlusPlus::seed_from_u64(stream_seed(
                 seed,
                 TIES,
-                // The chooser has one random stream for the whole network. No switch has this number, so no other
-                // stream is the same.
+                // The chooser has one random stream for the whole network.
+                // No switch has this number, so no other stream is the same.
                 wiring.switches() as u64,
             )),
         }
@@ -178,7 +178,7 @@ impl Omniscient {
             search.path[hop] = port as u16;
             let far_end = network.far_end(link);
             if far_end == NOWHERE {
-                // The chooser also knows which links are down, and does not use them.
+                // The chooser does not use links that are down.
                 continue;
             }
             // If a host has one link, all paths to the host end with this link, so its congestion is ignored.
@@ -187,8 +187,8 @@ impl Omniscient {
                 continue;
             }
             let worst = worst.max(self.congestion(search.now, link, network));
-            // A path that is already worse than the best path is abandoned. A path that is equally good is continued,
-            // because the choice among equal paths is random.
+            // A path that is already worse than the best path is abandoned.
+            // A path that is equally good is continued, because the choice among equal paths is random.
             if worst <= search.least {
                 self.walk(search, far_end, hop + 1, worst);
             }

@@ -20,7 +20,7 @@ pub struct PortView {
     pub is_up: bool,
     /// Number of packets that the port has sent so far. A port with one event per packet also counts queued packets.
     pub accepted_packets: u64,
-    /// Number of bytes of the counted packets.
+    /// Number of bytes of the packets that `accepted_packets` counts.
     pub accepted_bytes: u64,
     /// Number of packets that the port has dropped so far.
     pub dropped: u64,
@@ -37,8 +37,8 @@ pub trait LoadBalancer: core::fmt::Debug + Send {
 pub struct BuildBalancer(Arc<dyn Fn(u32) -> Box<dyn LoadBalancer> + Send + Sync>);
 
 impl BuildBalancer {
-    /// Creates a factory. It calls `build` for each switch, with the number of the switch. The closure `build` must
-    /// contain the parameters.
+    /// Creates a factory. It calls `build` for each switch, with the number of the switch.
+    /// The closure `build` must contain the parameters.
     pub fn new<L: LoadBalancer + 'static>(
         build: impl Fn(u32) -> L + Send + Sync + 'static,
     ) -> Self {

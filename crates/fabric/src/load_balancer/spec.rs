@@ -33,11 +33,10 @@ pub struct NamedBalancer {
     pub source: &'static str,
     /// Unit of traffic that stays on one path.
     pub choice: Choice,
-    /// Whether the path is chosen during the handshake of a flow. If so, designs without a handshake cannot use this
-    /// load balancer.
+    /// Whether the path is chosen during the handshake of a flow.
+    /// If the path is chosen during the handshake, designs without a handshake cannot use this load balancer.
     pub needs_handshake: bool,
-    /// Whether each host must have exactly one link, because switches identify a host by the one switch to which it is
-    /// connected.
+    /// Whether each host must have exactly one link. The switches identify a host by the switch of its only link.
     pub single_homed: bool,
     /// Keys that the load balancer adds to scenarios, in the section with its name.
     pub parameters: &'static [Parameter],
@@ -78,8 +77,8 @@ impl NamedBalancer {
         })
     }
 
-    /// Returns the rule by which a host with several links chooses among them. If packets of a flow can overtake each
-    /// other anyway, the host chooses a link for each packet.
+    /// Returns the rule by which a host with several links chooses among them.
+    /// If packets of a flow can overtake each other anyway, the host chooses a link for each packet.
     pub const fn bonding(&self) -> Bonding {
         match self.choice {
             Choice::Packet | Choice::Sender => Bonding::FreeFirst,

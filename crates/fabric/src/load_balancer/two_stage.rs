@@ -4,11 +4,11 @@
 //! Between pods, the choice has these steps:
 //!
 //! 1. The SYN transports the congestion of the source edge's uplinks to the destination edge.
-//! 2. The destination edge chooses the aggregation switch with the best combination of first and last hop. It sends the
-//!    SYN-ACK through this switch.
-//! 3. The SYN-ACK transports the congestion of the links from the cores to the destination aggregation switch. It
-//!    passes the source aggregation switch. Because of the wiring of a fat-tree, both aggregation switches have the
-//!    same number.
+//! 2. The destination edge chooses the aggregation switch with the best combination of first and last hop.
+//!    The destination edge sends the SYN-ACK through this switch.
+//! 3. The SYN-ACK transports the congestion of the links from the cores to the destination aggregation switch.
+//!    The SYN-ACK passes the source aggregation switch.
+//!    Because of the wiring of a fat-tree, both aggregation switches have the same number.
 //! 4. The source aggregation switch chooses the core with the best combination of second and third hop.
 //!
 //! Within a pod, the SYN-ACK transports the state of the destination edge, and the source edge chooses.
@@ -154,8 +154,8 @@ impl TwoStage {
         }
     }
 
-    /// First stage: the destination edge handles a SYN. It chooses the uplink with the best combination of first and
-    /// last hop.
+    /// First stage: the destination edge handles a SYN.
+    /// The switch chooses the uplink with the best combination of first and last hop.
     fn first_stage(&mut self, wiring: &Wiring, passage: &mut Passage<'_>, network: &Network) {
         // Within a pod, a SYN has no vector of levels, because the source edge chooses when the SYN-ACK arrives.
         let Some(vector) = self.take_vector(passage) else {
@@ -171,8 +171,8 @@ impl TwoStage {
         }
     }
 
-    /// Second stage: the aggregation switch of the source handles a SYN-ACK. It chooses the core with the best
-    /// combination of second and third hop.
+    /// Second stage: the aggregation switch of the source handles a SYN-ACK.
+    /// The switch chooses the core with the best combination of second and third hop.
     fn second_stage(&mut self, wiring: &Wiring, passage: &mut Passage<'_>, network: &Network) {
         let Some(vector) = self.take_vector(passage) else {
             return;
@@ -199,8 +199,9 @@ impl TwoStage {
         }
     }
 
-    /// Handles a SYN-ACK at the source edge. Between pods, the SYN-ACK arrives from the aggregation switch that the
-    /// flow must use. Within a pod, the source edge chooses here.
+    /// Handles a SYN-ACK at the source edge.
+    /// Between pods, the SYN-ACK arrives from the aggregation switch that the flow must use.
+    /// Within a pod, the source edge chooses here.
     fn answered(
         &mut self,
         wiring: &Wiring,
@@ -234,8 +235,9 @@ impl TwoStage {
         self.tables[passage.switch as usize].insert(passage.now, key, route);
     }
 
-    /// Returns the best of this switch's ports towards the sender of a packet. The levels in the packet are combined
-    /// with the levels of this switch. Among equally good ports, the choice is random.
+    /// Returns the best of this switch's ports towards the sender of a packet.
+    /// The levels in the packet are combined with the levels of this switch.
+    /// Among equally good ports, the choice is random.
     fn pick(
         &mut self,
         wiring: &Wiring,
@@ -364,8 +366,8 @@ impl TwoStage {
                 let vector = self.vector(wiring, passage, network, northbound);
                 self.attach_vector(passage, vector);
             }
-            // The SYN-ACK needs the levels of the links on which the flow may come down. Within a pod, the destination
-            // edge adds them. Between pods, the destination aggregation switch adds them.
+            // The SYN-ACK needs the levels of the links on which the flow may come down.
+            // Within a pod, the destination edge adds them. Between pods, the destination aggregation switch adds them.
             Handshake::Answer
                 if (within_pod && at_edge)
                     || (!within_pod
@@ -383,8 +385,8 @@ impl TwoStage {
             Form::Deck(occupancies) => {
                 let encapsulation = occupancies.encapsulation();
                 let is_data = passage.packet.handshake == Handshake::None;
-                // Only data of a routed flow uses the tunnel. Packets of a handshake use ECMP, or the return path that
-                // was chosen.
+                // Only data of a routed flow uses the tunnel.
+                // Packets of a handshake use ECMP, or the return path that was chosen.
                 if at_edge && is_data && self.tags.of(passage.id).route.is_some() {
                     self.attach(passage, encapsulation);
                 }
@@ -452,7 +454,7 @@ impl TwoStage {
     }
 
     pub fn rate_changes(&mut self, wiring: &Wiring, port: u32, rate: Rate) {
-        // The other form measures waiting bytes, which are independent of the rate.
+        // The first form of Expeditus measures waiting bytes, which are independent of the rate.
         let Form::Final(levels) = &mut self.form else {
             return;
         };

@@ -1,9 +1,10 @@
 //! Weighted ECMP (Zhou et al., "WCMP: Weighted Cost Multipathing for Improved Fairness in Data Centers", EuroSys 2014).
 //! A hash of the flow chooses a port. The probability of a port is proportional to its weight.
 //!
-//! Deviations: the weight of a port is the rate of its link. The controller of WCMP uses the capacity of the whole
-//! path. The weights are exact, but real switches repeat the entries of a table. A port whose link is down has the
-//! weight zero.
+//! Deviations: the weight of a port is the rate of its link.
+//! The controller of WCMP uses the capacity of the whole path.
+//! The weights are exact, but real switches repeat the entries of a table.
+//! A port whose link is down has the weight zero.
 
 use super::own::{LoadBalancer, PortView};
 use super::spec::{Choice, NamedBalancer};
@@ -16,8 +17,8 @@ pub(super) fn balancer() -> NamedBalancer {
         "one path for each flow, by a hash of its five-tuple, in proportion to the rates of links";
     NamedBalancer {
         source: "WCMP, EuroSys 2014",
-        // A custom balancer gets only the number of its switch and no seed. Its hash is therefore the same in every
-        // run.
+        // A custom balancer gets only the number of its switch and no seed.
+        // The hash is therefore the same in every run.
         ..NamedBalancer::custom("weighted-ecmp", summary, Choice::Flow, |switch| Weighted {
             seed: mix64(u64::from(switch) + 1),
         })
@@ -39,8 +40,8 @@ impl LoadBalancer for Weighted {
         };
         let all: u128 = ports.iter().map(weight).sum();
         let hash = u128::from(mix64(u64::from(packet.flow_hash) ^ self.seed));
-        // The hash selects a position in the sum of all weights: the sum times hash / 2^64. A sum of rates has fewer
-        // than 64 bits, so the product does not overflow.
+        // The hash selects a position in the sum of all weights: the sum times hash / 2^64.
+        // A sum of rates has fewer than 64 bits, so the product does not overflow.
         let mut place = hash.saturating_mul(all) >> 64;
         for (index, port) in ports.iter().enumerate() {
             match place.checked_sub(weight(port)) {

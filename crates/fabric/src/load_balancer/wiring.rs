@@ -1,5 +1,5 @@
-//! Fixed properties of the network that path choosers use: ports that lead up, the opposite direction of each link, and
-//! the racks and pods of hosts.
+//! Fixed properties of the network that path choosers use.
+//! Examples are ports that lead up, the opposite direction of each link, and the racks and pods of hosts.
 
 use crate::topology::{Node, Topology};
 use alloc::collections::BTreeMap;
@@ -14,8 +14,8 @@ pub(crate) const NONE: u32 = u32::MAX;
 ///
 /// Uplinks have *slots*. If uplinks of two switches have the same slot, their levels can be compared.
 ///
-/// - Edge switches: all edges use the same slots. There is one slot for each aggregation switch of a pod. Aggregation
-///   switches of different pods that reach the same cores have the same slot.
+/// - Edge switches: all edges use the same slots. There is one slot for each aggregation switch of a pod.
+///   Aggregation switches of different pods that reach the same cores have the same slot.
 /// - Aggregation switches: all aggregation switches that reach the same cores use the same slots, one for each core.
 /// - Each of several parallel links has its own slot.
 #[derive(Debug)]
@@ -166,8 +166,8 @@ impl Wiring {
     }
 }
 
-/// Returns a label for each switch. Switches with the same label are connected by switches of the selected tiers. The
-/// label is the lowest number among the connected switches. A switch of another tier has its own label.
+/// Returns a label for each switch. Switches with the same label are connected by switches of the selected tiers.
+/// The label is the lowest number among the connected switches. A switch of another tier has its own label.
 fn connected(tiers: &[u8], ends: &[(u32, u32)], of: impl Fn(u8) -> bool) -> Vec<u32> {
     let mut parts: Vec<u32> = (0..tiers.len() as u32).collect();
     let within = |switch: u32| switch != NONE && of(tiers[switch as usize]);

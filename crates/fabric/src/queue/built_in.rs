@@ -1,5 +1,5 @@
-//! Built-in queue disciplines that the key `queue.discipline` can name. Disciplines that belong to a design, such as
-//! trimming, have no name.
+//! Built-in queue disciplines that the key `queue.discipline` can name.
+//! Disciplines that belong to a design, such as trimming, have no name.
 
 use super::kind::QueueConfig;
 use super::spec::NamedQueue;

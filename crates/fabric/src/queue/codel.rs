@@ -1,5 +1,5 @@
-//! CoDel: if packets wait too long, it drops or marks the packet at the head of the queue (Nichols and Jacobson,
-//! "Controlling queue delay", CACM 2012; RFC 8289).
+//! CoDel: if packets wait too long, the packet at the head of the queue is dropped or marked.
+//! Source: Nichols and Jacobson, "Controlling queue delay", CACM 2012; RFC 8289.
 //!
 //! Deviations: none in the control law. `libm` computes `1/sqrt(count)` in floating point, like the RFC's sample code.
 //! Linux computes an approximation.
@@ -103,7 +103,7 @@ enum Last {
 /// State of the control law for one queue.
 #[derive(Clone, Copy, Debug, Default)]
 struct Control {
-    /// Time by which the waiting time must fall below the target. `None` while it is below the target.
+    /// Time by which the waiting time must fall below the target. `None` while the waiting time is below the target.
     first_above: Option<Time>,
     drop_next: Time,
     count: u32,
@@ -159,8 +159,8 @@ impl Control {
                 self.is_dropping = false;
                 return Decision::Forward;
             }
-            // The time of the next drop is computed only here, as in the RFC. After a drop, it is computed only if the
-            // next packet still waits too long.
+            // The time of the next drop is computed only here, as in the RFC.
+            // After a drop, it is computed only if the next packet still waits too long.
             if last == Last::Drop {
                 self.drop_next = control_law(self.drop_next, self.count, config.interval);
             }
@@ -179,8 +179,8 @@ impl Control {
             return Decision::Forward;
         }
         self.is_dropping = true;
-        // If the queue left the dropping state a short time ago, the new state starts with the drop rate of the old
-        // one. In the RFC's sample code, a short time is 16 intervals.
+        // If the queue left the dropping state a short time ago, the new state starts with the old drop rate.
+        // In the RFC's sample code, a short time is 16 intervals.
         let delta = self.count - self.last_count;
         let recent = now
             < self

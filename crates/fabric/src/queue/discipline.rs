@@ -10,9 +10,9 @@ use tailcut_units::Time;
 /// Limit of a queue's size, in packets or in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Limit {
-    /// Number of packets of any size.
+    /// Limit in packets. The sizes of the packets do not matter.
     Packets(u32),
-    /// Bytes on the wire.
+    /// Limit in bytes on the wire.
     Bytes(u64),
 }
 
@@ -34,8 +34,8 @@ pub enum DropReason {
     QueueFull,
     /// The port exceeded its share of the switch's shared buffer.
     SharedBuffer,
-    /// The port's queue for headers and control packets was full. The packet could not be returned to its sender, or it
-    /// had already been returned once.
+    /// The port's queue for headers and control packets was full.
+    /// The packet could not be returned to its sender, or it had already been returned once.
     HeaderQueueFull,
     /// No port led to the destination.
     NoRoute,
@@ -100,8 +100,8 @@ pub enum Fate {
 pub struct Verdict {
     /// Result for the arriving packet.
     pub arrival: Fate,
-    /// First displaced packet, which was waiting, and the change of its state. [`QueueDiscipline::also_displaced`]
-    /// returns the other displaced packets.
+    /// First displaced packet, which was waiting, and the change of its state.
+    /// [`QueueDiscipline::also_displaced`] returns the other displaced packets.
     pub displaced: Option<(PacketId, Fate)>,
 }
 
@@ -136,27 +136,31 @@ impl From<Option<PacketId>> for Dequeued {
 
 /// Queue before a link. `dequeue` removes a packet before its service, so the packet in service is not in the queue.
 pub trait QueueDiscipline: core::fmt::Debug + Send {
-    /// Handles a packet that arrives at the port at time `now`. `packets` contains the headers of all packets in the
-    /// network by id, so that a discipline can mark, trim and compare packets.
+    /// Handles a packet that arrives at the port at time `now`.
+    /// `packets` contains the headers of all packets in the network by id.
+    /// With these headers, a discipline can mark, trim and compare packets.
     ///
-    /// A discipline that marks a packet sets its `ecn`. A discipline that trims a packet calls [`Packet::trim`]. The
-    /// port gets these changes from the returned verdict. It counts them, and handles the packets that leave the queue.
+    /// A discipline that marks a packet sets its `ecn`. A discipline that trims a packet calls [`Packet::trim`].
+    /// The port reads these changes from the returned verdict.
+    /// The port counts the changes, and handles the packets that leave the queue.
     fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut [Packet]) -> Verdict;
-    /// Returns another packet that the last arrival displaced, and the change of its state. If a verdict contains a
-    /// displaced packet, the port calls this function until it returns `None`. The backlog must not include displaced
-    /// packets, except those that still wait as headers. By default, an arrival displaces at most one packet.
+    /// Returns another packet that the last arrival displaced, and the change of its state.
+    /// If a verdict contains a displaced packet, the port calls this function until it returns `None`.
+    /// The backlog must not include displaced packets, except those that still wait as headers.
+    /// By default, an arrival displaces at most one packet.
     fn also_displaced(&mut self) -> Option<(PacketId, Fate)> {
         None
     }
-    /// Returns the next packet when the link is free at time `now`. After a drop, the port calls this function again
-    /// immediately. After `WaitUntil`, the port calls it again at the returned time, and not earlier.
+    /// Returns the next packet when the link is free at time `now`.
+    /// After a drop, the port calls this function again immediately.
+    /// After `WaitUntil`, the port calls it again at the returned time, and not earlier.
     fn dequeue(&mut self, now: Time, packets: &mut [Packet]) -> Dequeued;
     /// Returns the number of packets that wait in the queue.
     fn backlog_packets(&self) -> u32;
     /// Returns the number of bytes that wait in the queue.
     fn backlog_bytes(&self) -> u64;
-    /// Removes every packet for which `matches` returns `true`, and adds it to `removed`. By default, a discipline
-    /// removes no packets.
+    /// Removes every packet for which `matches` returns `true`, and adds it to `removed`.
+    /// By default, a discipline removes no packets.
     fn remove(
         &mut self,
         _packets: &[Packet],
@@ -192,8 +196,8 @@ pub(super) fn remove_from<T>(
 pub struct BuildDiscipline(Arc<dyn Fn(u64) -> Box<dyn QueueDiscipline> + Send + Sync>);
 
 impl BuildDiscipline {
-    /// Creates a factory. It calls `build` for each port, with the seed of the port's random stream. The closure
-    /// `build` must contain the parameters.
+    /// Creates a factory. It calls `build` for each port, with the seed of the port's random stream.
+    /// The closure `build` must contain the parameters.
     pub fn new<Q: QueueDiscipline + 'static>(
         build: impl Fn(u64) -> Q + Send + Sync + 'static,
     ) -> Self {

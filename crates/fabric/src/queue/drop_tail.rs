@@ -1,5 +1,6 @@
-//! FIFO queue that drops arriving packets when it is full (drop-tail). It can have an ECN threshold for the current
-//! queue length: a packet is marked if the queue exceeds K when the packet arrives (RFC 8257, section 3.1).
+//! FIFO queue that drops arriving packets when it is full (drop-tail).
+//! The queue can have an ECN threshold K (RFC 8257, section 3.1).
+//! A packet is marked if the current queue length exceeds K when the packet arrives.
 
 use super::discipline::{Dequeued, DropReason, Fate, Limit, QueueDiscipline, Verdict, remove_from};
 use crate::packet::{Ecn, Packet, PacketId};
@@ -12,14 +13,14 @@ use tailcut_units::Time;
 pub struct DropTail {
     /// Limit of the waiting packets, in packets or bytes.
     pub limit: Limit,
-    /// ECN threshold. An ECN-capable packet is marked if the queue exceeds the threshold when the packet arrives. With
-    /// `None`, no packet is marked.
+    /// ECN threshold. An ECN-capable packet is marked if the queue exceeds the threshold when the packet arrives.
+    /// With `None`, no packet is marked.
     pub mark_above: Option<Limit>,
 }
 
 impl DropTail {
-    /// Returns whether a packet of `size` bytes would exceed the limit of a queue with `packets` packets and `bytes`
-    /// bytes.
+    /// Returns whether a packet of `size` bytes would exceed the limit of a queue.
+    /// `packets` packets and `bytes` bytes already wait in the queue.
     #[inline]
     pub(crate) const fn is_full(&self, packets: u32, bytes: u64, size: u32) -> bool {
         // A limit of `u32::MAX` means no limit, so the sum must not overflow.
@@ -75,8 +76,7 @@ impl QueueDiscipline for DropTailQueue {
         if self.config.is_full(waiting, self.bytes, packet.size) {
             return Fate::Dropped(DropReason::QueueFull).into();
         }
-        // The length is read before the packet is added, because the packet itself must not be counted (RFC 8257,
-        // section 3.1).
+        // The packet itself must not be counted (RFC 8257, section 3.1), so the length is read before it is added.
         let over = self.config.marks(waiting, self.bytes);
         self.bytes += u64::from(packet.size);
         self.waiting.push_back(id);

@@ -1,8 +1,9 @@
-//! FQ-CoDel: each flow has its own CoDel queue. The queues send the same number of bytes in turn, and new flows send
-//! first (RFC 8290).
+//! FQ-CoDel: each flow has its own CoDel queue.
+//! The queues send the same number of bytes in turn, and new flows send first (RFC 8290).
 //!
-//! Deviations: the packet's flow hash and a seed of the port identify a flow. If the queue is full, packets are dropped
-//! at the head of the flow with the most bytes until the limit is kept. Linux drops up to 64 packets at once.
+//! Deviations: the packet's flow hash and a seed of the port identify a flow.
+//! If the queue is full, packets are dropped at the head of the flow with the most bytes until the limit is kept.
+//! Linux drops up to 64 packets at once.
 
 use super::codel::{CoDel, CoDelQueue, ECN, INTERVAL, TARGET};
 use super::discipline::{BuildDiscipline, Dequeued, DropReason, Fate, QueueDiscipline, Verdict};
@@ -199,8 +200,8 @@ impl QueueDiscipline for FqCoDelQueue {
                 _ => &mut self.old,
             };
             let flow = &mut self.flows[number as usize];
-            // A flow without credit gets another quantum, and becomes the last of the old flows (RFC 8290, section
-            // 4.2).
+            // A flow without credit gets another quantum.
+            // The flow becomes the last of the old flows (RFC 8290, section 4.2).
             if flow.credit <= 0 {
                 flow.credit += i64::from(self.config.quantum);
                 flow.on = On::Old;
@@ -220,9 +221,9 @@ impl QueueDiscipline for FqCoDelQueue {
                 }
                 Dequeued::Empty | Dequeued::WaitUntil(_) => {
                     list.pop_front();
-                    // An empty new flow becomes an old flow first. Otherwise it could become new again immediately, and
-                    // the old flows would never send (RFC 8290, section 4.2). If there are no old flows, this is not
-                    // necessary. Linux does the same.
+                    // An empty new flow becomes an old flow first (RFC 8290, section 4.2).
+                    // If it could become new again immediately, the old flows would never send.
+                    // If there are no old flows, this is not necessary. Linux does the same.
                     if from == On::New && !self.old.is_empty() {
                         flow.on = On::Old;
                         self.old.push_back(number);

@@ -73,8 +73,9 @@ impl Queue {
         }
     }
 
-    /// Returns whether a packet may bypass the queue, if the queue is empty and the link is idle. If so, this call
-    /// leaves the queue in the same state as an enqueue and a dequeue. Only a trimming queue may return `true`.
+    /// Returns whether a packet may bypass the queue, if the queue is empty and the link is idle.
+    /// If the packet may bypass the queue, this call changes the queue like an enqueue and a dequeue.
+    /// Only a trimming queue may return `true`.
     #[inline]
     pub fn passes(&mut self, packet: &Packet) -> bool {
         match self {
@@ -95,8 +96,8 @@ impl Queue {
         each!(self, queue => queue.dequeue(now, packets))
     }
 
-    /// Returns the waiting packets of a FIFO in the order in which they will leave. Other disciplines return no
-    /// packets, because their order can still change. The uplinks of hosts are FIFOs.
+    /// Returns the waiting packets of a FIFO in the order in which they will leave.
+    /// Other disciplines return no packets, because their order can still change. The uplinks of hosts are FIFOs.
     pub fn waiting(&self) -> impl Iterator<Item = PacketId> {
         let fifo = match self {
             Self::DropTail(queue) => Some(queue.waiting()),

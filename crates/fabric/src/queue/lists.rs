@@ -1,11 +1,11 @@
-//! Several FIFO lists of packets whose nodes are in one pool. With any number of classes, the packets of a port need
-//! only one or two cache lines.
+//! Several FIFO lists of packets whose nodes are in one pool.
+//! With any number of classes, the packets of a port need only one or two cache lines.
 
 use crate::packet::PacketId;
 use alloc::vec::Vec;
 
-/// Largest number of lists: eight classes as in real switches, one list above them, and one list below them for
-/// duplicates.
+/// Largest number of lists. Eight lists are for the classes of real switches.
+/// One list is above them, and one list is below them for duplicates.
 pub(super) const MAX_LISTS: usize = 10;
 const NONE: u32 = u32::MAX;
 
@@ -22,8 +22,8 @@ struct Ends {
     tail: u32,
 }
 
-/// Doubly linked lists of packets. The lists are numbered from 0, and all nodes are in one pool. The first fields are
-/// those that every operation uses.
+/// Doubly linked lists of packets. The lists are numbered from 0, and all nodes are in one pool.
+/// The first fields of the struct are the fields that every operation uses.
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct Lists {

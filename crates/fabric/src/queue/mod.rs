@@ -1,5 +1,5 @@
-//! Queue disciplines. They decide which packets are kept, marked, trimmed or dropped, and which packet is sent next. A
-//! discipline never schedules events.
+//! Queue disciplines. They decide which packets are kept, marked, trimmed or dropped, and which packet is sent next.
+//! A discipline never schedules events.
 
 mod built_in;
 mod codel;

@@ -1,13 +1,15 @@
-//! Queue of pFabric (Alizadeh et al., SIGCOMM 2013, section 4.1): a small buffer. If the buffer is full, the packet
-//! with the most remaining bytes is dropped. The next flow to send is the flow of the packet with the fewest remaining
-//! bytes. Its earliest packet is sent, so that packets of a flow stay in order.
+//! Queue of pFabric (Alizadeh et al., SIGCOMM 2013, section 4.1): a small buffer.
+//! If the buffer is full, the packet with the most remaining bytes is dropped.
+//! The next flow to send is the flow of the packet with the fewest remaining bytes.
+//! The earliest packet of this flow is sent, so that packets of a flow stay in order.
 //!
 //! Deviations:
 //!
-//! - If several packets have the same number of remaining bytes, the latest of them is dropped first and the earliest
-//!   is sent first. The paper does not define this.
-//! - With a limit in bytes, one arrival may need the space of several packets. The worst packets are then dropped until
-//!   the arrival fits. If all worse packets together are too small, only the arrival is dropped.
+//! - Several packets may have the same number of remaining bytes.
+//!   The latest of them is then dropped first, and the earliest is sent first. The paper does not define this.
+//! - With a limit in bytes, one arrival may need the space of several packets.
+//!   The worst packets are then dropped until the arrival fits.
+//!   If all worse packets together are too small, only the arrival is dropped.
 //! - Addresses and the hash of the five-tuple identify a flow.
 
 use super::discipline::{Dequeued, DropReason, Fate, Limit, QueueDiscipline, Verdict};

@@ -1,14 +1,17 @@
-//! Phantom queues (HULL: Alizadeh et al., NSDI 2012, section 3). A phantom queue is a counter that simulates a queue
-//! which drains slower than the link. It marks packets, and therefore signals congestion before a real queue forms. For
-//! every packet, v <- max(0, v - gamma C dt). If v exceeds the threshold and the packet is ECN-capable, the packet is
-//! marked. Then v <- v + size. The packets themselves are never delayed.
+//! Phantom queues (HULL: Alizadeh et al., NSDI 2012, section 3).
+//! A phantom queue is a counter that simulates a queue which drains slower than the link.
+//! The counter marks packets, and therefore signals congestion before a real queue forms.
+//! For every packet, the counter v first drains: v <- max(0, v - gamma C dt).
+//! If v exceeds the threshold and the packet is ECN-capable, the packet is marked.
+//! Then the packet is added: v <- v + size. The packets themselves are never delayed.
 //!
 //! The counter is stored as the time at which the phantom queue would be empty. This is exact in picoseconds.
 //!
-//! Deviations: none known. The paper does not define whether the packet itself is counted in the comparison. By default
-//! it is not counted, as at a port (RFC 8257, section 3.1), because the paper's threshold of 1 KB would otherwise mark
-//! every full packet. One public emulator adds the packet first. This is an option. In public ns-2 code, the counter is
-//! in parallel to the port and not after it. This is also an option.
+//! Deviations: none known. The paper does not define whether the packet itself is counted in the comparison.
+//! By default the packet is not counted, as at a port (RFC 8257, section 3.1).
+//! If the packet were counted, the paper's threshold of 1 KB would mark every full packet.
+//! One public emulator adds the packet before the comparison. This is an option.
+//! In public ns-2 code, the counter is in parallel to the port and not after the port. This is also an option.
 
 use crate::packet::{Ecn, Packet};
 use tailcut_units::Rate;
@@ -16,8 +19,8 @@ use tailcut_units::Rate;
 /// Parameters of a phantom queue.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Phantom {
-    /// Drain rate gamma, as a share of the link's current rate, above 0 and at most 1. The main setting of the paper is
-    /// 0.95.
+    /// Drain rate gamma, as a share of the link's current rate, above 0 and at most 1.
+    /// The main setting of the paper is 0.95.
     pub drain: f64,
     /// Threshold in bytes. A packet is marked if the counter exceeds the threshold. The paper has 1 to 30 KB.
     pub mark_above_bytes: u64,
@@ -61,8 +64,8 @@ pub(crate) struct PhantomState {
 }
 
 impl PhantomState {
-    /// Counts a packet at `now`. If the counter exceeds the threshold, marks the packet. Returns whether the packet was
-    /// marked. `drain` is the drain rate.
+    /// Counts a packet at `now`. If the counter exceeds the threshold, marks the packet.
+    /// Returns whether the packet was marked. `drain` is the drain rate.
     pub fn pass(
         &mut self,
         now_ps: u64,
@@ -156,8 +159,8 @@ mod tests {
             };
             phantom.pass(now_us * 1_000_000, &config, Rate::from_gbps(1), &mut packet)
         };
-        // 1,538 bytes drain in 12.3 us. The counter is empty for the first two packets. For the third packet, it still
-        // contains the second.
+        // 1,538 bytes drain in 12.3 us. The counter is empty for the first two packets.
+        // For the third packet, it still contains the second.
         assert_eq!([pass(0), pass(20), pass(21)], [false, false, true]);
     }
 

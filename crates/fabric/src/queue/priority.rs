@@ -1,7 +1,8 @@
-//! Strict priority among several FIFO classes, with one shared buffer or one buffer per class. The ECN threshold is for
-//! the whole port. Standard switches have such queues, and PIAS uses this configuration (Bai et al., NSDI 2015, section
-//! 4.2). PIAS requires a threshold for the whole port: with a threshold per class, low classes would build queues
-//! without marks.
+//! Strict priority among several FIFO classes, with one shared buffer or one buffer per class.
+//! The ECN threshold is for the whole port.
+//! Standard switches have such queues, and PIAS uses this configuration (Bai et al., NSDI 2015, section 4.2).
+//! PIAS requires a threshold for the whole port.
+//! With a threshold per class, low classes would build queues without marks.
 
 use super::discipline::{Dequeued, DropReason, Fate, Limit, QueueDiscipline, Verdict};
 use super::trimming::Sharing;
@@ -19,8 +20,8 @@ pub struct Priority {
     pub limit: Limit,
     /// Whether the limit is for all classes together or for each class separately.
     pub sharing: Sharing,
-    /// ECN threshold for all classes together. An ECN-capable packet is marked if the waiting packets exceed the
-    /// threshold when it arrives.
+    /// ECN threshold for all classes together.
+    /// An ECN-capable packet is marked if the waiting packets exceed the threshold when it arrives.
     pub mark_above: Option<Limit>,
 }
 

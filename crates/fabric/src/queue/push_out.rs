@@ -1,7 +1,7 @@
-//! Strict priority in which higher classes push out lower classes. If a packet of a higher class arrives at a full
-//! queue, packets of lower classes are dropped. Packets of lower classes are also ignored when a packet of a higher
-//! class is admitted or marked. RANS needs this kind of switch, so that duplicates only use buffers and bandwidth that
-//! first copies leave free.
+//! Strict priority in which higher classes push out lower classes.
+//! If a packet of a higher class arrives at a full queue, packets of lower classes are dropped.
+//! Packets of lower classes are also ignored when a packet of a higher class is admitted or marked.
+//! RANS needs this kind of switch, so that duplicates only use buffers and bandwidth that first copies leave free.
 
 use super::discipline::{Dequeued, DropReason, Fate, Limit, QueueDiscipline, Verdict, remove_from};
 use crate::packet::{Ecn, Packet, PacketId};
@@ -15,14 +15,14 @@ use tailcut_units::Time;
 pub struct PushOut {
     /// Number of classes. A packet with a larger `priority` is in the last class.
     pub classes: u8,
-    /// Number of highest classes that form one group, at least 1. The classes of this group share their buffer, and
-    /// their packets are marked as in a queue with only these classes. Each other class forms its own group.
+    /// Number of highest classes that form one group, at least 1. The classes of this group share their buffer.
+    /// Packets of this group are marked as in a queue with only these classes. Each other class forms its own group.
     pub group: u8,
-    /// Limit of the packets of a group together with all higher groups. While all classes together exceed the limit,
-    /// the last packet of the lowest class is dropped.
+    /// Limit of the packets of a group together with all higher groups.
+    /// While all classes together exceed the limit, the last packet of the lowest class is dropped.
     pub limit: Limit,
-    /// ECN threshold for a group together with all higher groups. An ECN-capable packet is marked if these groups
-    /// exceed the threshold when it arrives.
+    /// ECN threshold for a group together with all higher groups.
+    /// An ECN-capable packet is marked if these groups exceed the threshold when it arrives.
     pub mark_above: Option<Limit>,
 }
 

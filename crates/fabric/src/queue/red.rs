@@ -1,7 +1,9 @@
-//! RED with marks by the current queue length (Zhu et al., "Congestion Control for Large-Scale RDMA Deployments"
-//! (DCQCN), SIGCOMM 2015, section 3.1; Floyd and Jacobson, "Random Early Detection", 1993). If the queue has at most
-//! Kmin bytes, a packet is never marked. If it has more than Kmax bytes, a packet is always marked. Between Kmin and
-//! Kmax, the probability of a mark grows linearly from 0 to Pmax.
+//! RED with marks by the current queue length.
+//! Source: Zhu et al., "Congestion Control for Large-Scale RDMA Deployments" (DCQCN), SIGCOMM 2015, section 3.1.
+//! RED itself is from Floyd and Jacobson, "Random Early Detection", 1993.
+//! If the queue has at most Kmin bytes, a packet is never marked.
+//! If it has more than Kmax bytes, a packet is always marked.
+//! Between Kmin and Kmax, the probability of a mark grows linearly from 0 to Pmax.
 //!
 //! Deviations:
 //! - The queue length is the current length, as in DCQCN. RED of 1993 uses an average.
@@ -101,8 +103,8 @@ impl Red {
 
     /// Returns whether a packet is marked if `waiting` bytes wait when it arrives. The result is random.
     fn marks(&mut self, waiting: u64) -> bool {
-        // If the result is certain, no random number is drawn. Packets outside the ramp therefore do not change later
-        // draws.
+        // If the result is certain, no random number is drawn.
+        // Packets outside the ramp therefore do not change later draws.
         match self.ramp.probability(waiting) {
             0.0 => false,
             1.0 => true,

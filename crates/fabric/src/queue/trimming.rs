@@ -1,22 +1,25 @@
-//! Trimming queues. If the queue has no space for a data packet, it cuts off the payload and keeps the header. The
-//! header reaches the receiver before waiting data.
+//! Trimming queues. If the queue has no space for a data packet, it cuts off the payload and keeps the header.
+//! The header reaches the receiver before waiting data.
 //!
-//! NDP (Handley et al., SIGCOMM 2017, section 3.1) has two queues per port: one for data (8 packets), and one for
-//! headers and control packets, which has the same size in bytes. While both queues have packets, 10 headers are sent
-//! for each data packet. If the data queue is full, a random draw decides whether the arrival or the *tail* of the
-//! queue is trimmed. Without the draw, the same flow could be trimmed again and again. If the header queue has no space
-//! for a header, the header returns to its sender. A header can return only once.
+//! NDP (Handley et al., SIGCOMM 2017, section 3.1) has two queues per port. One queue is for data (8 packets).
+//! The other is for headers and control packets, and has the same size in bytes.
+//! While both queues have packets, 10 headers are sent for each data packet.
+//! If the data queue is full, a random draw decides whether the arrival or the *tail* of the queue is trimmed.
+//! Without the draw, the same flow could be trimmed again and again.
+//! If the header queue has no space for a header, the header returns to its sender. A header can return only once.
 //!
-//! SCDP and NDP+ (SCDP paper, sections IV-B and V) do the same, but they have several data queues. These have strict
-//! priority among each other, below the header queue. The data queues share one buffer, or each has its own buffer.
+//! SCDP and NDP+ (SCDP paper, sections IV-B and V) do the same, but they have several data queues.
+//! The data queues have strict priority among each other, and the header queue has priority over all of them.
+//! The data queues share one buffer, or each has its own buffer.
 //!
 //! Deviations:
 //!
-//! - With several classes in a shared buffer and `Victim::Coin`, the tail is the last packet of the lowest class that
-//!   has waiting packets. This class must not be above the arrival's class. The SCDP paper only says "trim on
-//!   overflow".
-//! - With a limit in bytes, one arrival may need the space of several packets. Tails are then trimmed until the arrival
-//!   fits. If all possible tails together are too small, the arrival is trimmed.
+//! - With several classes in a shared buffer and `Victim::Coin`, the lowest class with waiting packets has the tail.
+//!   The tail is the last packet of this class. The class must not be above the arrival's class.
+//!   The SCDP paper only says "trim on overflow".
+//! - With a limit in bytes, one arrival may need the space of several packets.
+//!   Tails are then trimmed until the arrival fits.
+//!   If all possible tails together are too small, the arrival is trimmed.
 
 use super::discipline::{Dequeued, DropReason, Fate, Limit, QueueDiscipline, Verdict};
 use super::lists::{Lists, MAX_LISTS};
@@ -45,17 +48,18 @@ pub enum Sharing {
     Shared,
     /// One limit for each class. Low classes cannot use the buffer of high classes.
     PerClass,
-    /// One limit for all classes except the last, and a limit of the same size for the last class. The last class is
-    /// for duplicates of requests. They cannot use the buffer of other classes, and they are not trimmed when a packet
-    /// of another class needs space.
+    /// One limit for all classes except the last, and a limit of the same size for the last class.
+    /// The last class is for duplicates of requests.
+    /// Duplicates cannot use the buffer of other classes.
+    /// They are not trimmed when a packet of another class needs space.
     LastApart,
 }
 
 /// Parameters of a trimming queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Trimming {
-    /// Number of data classes in strict priority, 1 to 9. NDP has 1 class, SCDP and NDP+ have 5. Designs with
-    /// duplicates of requests have one more.
+    /// Number of data classes in strict priority, 1 to 9. NDP has 1 class, SCDP and NDP+ have 5.
+    /// Designs with duplicates of requests have one more.
     pub classes: u8,
     /// Limit of the waiting data. NDP has 8 packets.
     pub data_limit: Limit,
@@ -126,7 +130,8 @@ impl TrimmingQueue {
             size <= self.config.header_limit_bytes
         };
         if fits {
-            // A data packet sets the count of headers to zero. A header that leaves while no data waits does the same.
+            // A data packet sets the count of headers to zero.
+            // A header that leaves while no data waits also sets it to zero.
             self.headers_in_a_row = 0;
         }
         fits
@@ -164,8 +169,9 @@ impl TrimmingQueue {
         self.refuse_header(packet, cut)
     }
 
-    /// Returns a header to its sender or drops it, because the header queue has no space. `cut` is the number of bytes
-    /// that this queue has cut off. A dropped packet gets these bytes back, because it is counted with its payload.
+    /// Returns a header to its sender or drops it, because the header queue has no space.
+    /// `cut` is the number of bytes that this queue has cut off.
+    /// A dropped packet gets these bytes back, because it is counted with its payload.
     #[cold]
     fn refuse_header(&self, packet: &mut Packet, cut: u32) -> Fate {
         if self.config.return_to_sender && packet.trimmed && !packet.returned {
@@ -226,8 +232,8 @@ impl TrimmingQueue {
         }
     }
 
-    /// Trims tails of waiting data, from the lowest class, until a packet of `size` bytes in the list `list` fits. If
-    /// the packet cannot fit, returns `false` and changes nothing.
+    /// Trims tails of waiting data, from the lowest class, until a packet of `size` bytes in the list `list` fits.
+    /// If the packet cannot fit, returns `false` and changes nothing.
     fn tails_make_room(&mut self, list: usize, size: u32, packets: &mut [Packet]) -> bool {
         let limit = self.config.data_limit;
         let (waiting, bytes) = self.counted(list);
@@ -426,7 +432,7 @@ mod tests {
         }
 
         /// The packets have 64 to 319 bytes, and some are control packets. Some are too large for the header queue.
-        /// They may bypass it only if they could be queued.
+        /// A packet may bypass the queue only if the queue could accept the packet.
         #[test]
         fn what_passes_an_empty_queue_leaves_it_as_if_it_had_come_and_gone(
             operations in proptest::collection::vec((any::<bool>(), any::<bool>(), any::<u8>()), 1..200)

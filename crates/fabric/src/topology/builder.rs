@@ -1,5 +1,5 @@
-//! Builder of topologies. It collects links by node, so that each switch has consecutive ports. Links can be added in
-//! any order.
+//! Builder of topologies. It collects links by node, so that each switch has consecutive ports.
+//! Links can be added in any order.
 
 use super::error::TopologyError;
 use super::graph::{Link, SwitchSpec, Topology, Wire};
@@ -72,9 +72,10 @@ impl Builder {
         self.port(switch, host, wire);
     }
 
-    /// Adds the hosts of a rack. The rack has `together` switches, from number `first`, and `hosts` hosts for each of
-    /// these switches. Every host has a link to each of the switches: first to its own switch, then to the next
-    /// switches in cyclic order.
+    /// Adds the hosts of a rack.
+    /// The rack has `together` switches, from number `first`, and `hosts` hosts for each of these switches.
+    /// Every host has a link to each of these switches. The first link leads to the host's own switch.
+    /// The other links lead to the next switches in cyclic order.
     pub fn rack(&mut self, first: u32, together: u32, hosts: u32, wire: Wire) {
         for own in 0..together {
             for _ in 0..hosts {
@@ -82,8 +83,8 @@ impl Builder {
                 for next in 1..together {
                     self.further_link(first + (own + next) % together, wire);
                 }
-                // The rack number of a host is the first switch of its rack, even if the host's first link leads to
-                // another switch.
+                // The rack number of a host is the first switch of its rack.
+                // The host's first link may lead to another switch.
                 if let Some(rack) = self.racks.last_mut() {
                     *rack = first;
                 }
@@ -164,9 +165,9 @@ pub(super) struct Racks {
 }
 
 impl Racks {
-    /// Returns the forwarding of the switch in a network of `all_hosts` hosts. The switch has `up_ports` up ports,
-    /// which follow the ports to the racks. If a switch has several choices, a pinned path p uses choice
-    /// `p / pin_divisor`, modulo the number of choices.
+    /// Returns the forwarding of the switch in a network of `all_hosts` hosts.
+    /// The switch has `up_ports` up ports, which follow the ports to the racks.
+    /// A pinned path p uses choice `p / pin_divisor`, modulo the number of choices.
     pub fn forwarding(&self, up_ports: u32, all_hosts: u32, pin_divisor: u32) -> Forwarding {
         let (first, hosts) = (self.first_host, self.count * self.hosts);
         // With one switch per rack, forwarding by arithmetic is possible, which needs no table.

@@ -29,8 +29,8 @@ pub struct CustomLink {
 /// Network that is defined by a list of links. Switches use every shortest path (in hops), in the order of the links.
 /// At every switch with n choices, a pinned path p uses choice `p mod n`.
 ///
-/// A host with several links is multi-homed. It sends over all its links (see [`Fabric::inject`]). It receives over all
-/// links that are on shortest paths.
+/// A host with several links is multi-homed. Such a host sends over all its links (see [`Fabric::inject`]).
+/// The host receives over all links that are on shortest paths.
 ///
 /// [`Fabric::inject`]: crate::Fabric::inject
 #[derive(Clone, Debug)]
@@ -61,8 +61,8 @@ impl CustomTopology {
             }
         }
         let mut builder = Builder::new(&self.queue, self.shared_buffer);
-        // `down` counts the ports of each switch towards hosts. `places` contains the port number of each link of a
-        // host.
+        // `down` counts the ports of each switch towards hosts.
+        // `places` contains the port number of each link of a host.
         let mut down = alloc::vec![0u16; self.switches as usize];
         let places: Vec<Vec<u16>> = attachments
             .iter()
@@ -213,8 +213,8 @@ impl CustomTopology {
     }
 }
 
-/// Returns the tier of each switch: the number of hops to the nearest switch with hosts. A switch that is not connected
-/// to any host gets tier 1.
+/// Returns the tier of each switch: the number of hops to the nearest switch with hosts.
+/// A switch that is not connected to any host gets tier 1.
 fn tiers(hosts: &[u16], neighbours: &[Vec<(u16, u32)>]) -> impl Iterator<Item = u8> {
     let with_hosts = (0..).zip(hosts).filter(|(_, hosts)| **hosts > 0);
     let with_hosts: Vec<u32> = with_hosts.map(|(switch, _)| switch).collect();
@@ -228,8 +228,8 @@ fn tiers(hosts: &[u16], neighbours: &[Vec<(u16, u32)>]) -> impl Iterator<Item = 
 /// Forwarding of a switch before its table is built. It leads to no host.
 const NOWHERE: Clos = Clos::new(0, 0, 1, 0, 1);
 
-/// Returns the number of shortest paths from every switch to the racks in `racks`, at most the largest `u32`. A rack
-/// that is listed twice is counted twice.
+/// Returns the number of shortest paths from every switch to the racks in `racks`, at most the largest `u32`.
+/// A rack that is listed twice is counted twice.
 fn path_counts(racks: &[u32], neighbours: &[Vec<(u16, u32)>], distances: &[u32]) -> Vec<u32> {
     let mut order: Vec<u32> = (0..neighbours.len() as u32)
         .filter(|&s| distances[s as usize] != UNREACHED)

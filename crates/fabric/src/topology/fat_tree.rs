@@ -12,12 +12,15 @@ use crate::shared_buffer::SharedBuffer;
 
 /// Fat-tree of switches with k ports each.
 ///
-/// Three tiers: k pods, each with m = k/2 edge switches and m aggregation switches. Aggregation switch j of every pod
-/// has links to the cores `j * c .. (j + 1) * c`. c is m, or less if the core is oversubscribed.
+/// Three tiers: k pods, each with m = k/2 edge switches and m aggregation switches.
+/// Aggregation switch j of every pod has links to the cores `j * c .. (j + 1) * c`.
+/// c is m, or less if the core is oversubscribed.
 ///
-/// Between pods, a pinned path p uses aggregation switch `p mod m`, and then core number `p div m`, modulo c, of this
-/// aggregation switch. Within a pod, it uses aggregation switch `p mod m`. If hosts have several links, it comes down
-/// through edge switch `p div m` of the host's edge switches, modulo their number.
+/// Between pods, a pinned path p uses aggregation switch `p mod m`.
+/// From this switch, the path uses core number `p div m`, modulo c.
+/// Within a pod, the path uses aggregation switch `p mod m`.
+/// If hosts have several links, the path comes down through edge switch `p div m` of the host's edge switches.
+/// The number `p div m` is taken modulo the number of these edge switches.
 ///
 /// Two tiers: k leaves and k/2 spines, as in a [`LeafSpine`]. A pinned path p uses spine p.
 #[derive(Clone, Debug)]
@@ -26,12 +29,13 @@ pub struct FatTree {
     pub k: u32,
     /// Number of tiers, 2 or 3.
     pub tiers: u32,
-    /// Number of links to hosts per edge switch, 1 to 2,048. With k/2 links, an edge switch has as many uplinks, so the
-    /// network is not oversubscribed. With four times as many links, the oversubscription is 4:1.
+    /// Number of links to hosts per edge switch, 1 to 2,048.
+    /// With k/2 links, an edge switch has as many uplinks, so the network is not oversubscribed.
+    /// With four times as many links, the oversubscription is 4:1.
     pub edge_downlinks: u32,
-    /// Number of uplinks per host, a divisor of k/2. With n uplinks, n neighbouring edge switches form one rack, and
-    /// each host of the rack is connected to all of them. Edge switches keep their number of downlinks, so a larger n
-    /// means fewer hosts.
+    /// Number of uplinks per host, a divisor of k/2.
+    /// With n uplinks, n neighbouring edge switches form one rack. Each host of the rack is connected to all of them.
+    /// Edge switches keep their number of downlinks, so a larger n means fewer hosts.
     pub host_links: u32,
     /// Number of cores per aggregation switch. Used only with three tiers.
     pub core_oversubscription: CoreOversubscription,
@@ -141,8 +145,8 @@ impl FatTree {
         }
         let first_aggregation = self.k * m;
         let first_core = 2 * self.k * m;
-        // The order of these loops determines the numbers of ports: first down ports, then up ports, both in the order
-        // of the switches.
+        // The order of these loops determines the numbers of ports: first down ports, then up ports.
+        // Both are in the order of the switches.
         for pod in 0..self.k {
             for edge in pod * m..(pod + 1) * m {
                 if edge.is_multiple_of(together) {

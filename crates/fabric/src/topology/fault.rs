@@ -18,8 +18,8 @@ pub enum Trouble {
 
 /// Fault of all links between two nodes, or of one of these links. It affects both directions.
 ///
-/// A link may have several faults. If one of them is `Down`, the link is down. Otherwise the link has the lowest rate
-/// and the highest loss of all its faults.
+/// A link may have several faults. If one of them is `Down`, the link is down.
+/// Otherwise the link has the lowest rate and the highest loss of all its faults.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LinkFault {
     /// Node at the first end of the link.
@@ -34,9 +34,9 @@ pub struct LinkFault {
     pub from: Time,
     /// End of the fault. [`Time::MAX`] means that the fault never ends.
     pub until: Time,
-    /// Delay until routing reacts when the link fails or is repaired. Before this, switches still send packets into a
-    /// failed link, or do not yet use a repaired link. If a link is down from the start of the run, routing avoids it
-    /// from the start.
+    /// Delay until routing reacts when the link fails or is repaired.
+    /// Before routing reacts, switches still send packets into a failed link, or do not yet use a repaired link.
+    /// If a link is down from the start of the run, routing avoids it from the start.
     pub reconvergence: Duration,
 }
 
@@ -46,8 +46,8 @@ impl LinkFault {
         self.from <= now && now < self.until
     }
 
-    /// Returns the start and the end of the time in which routing avoids the link. Returns `None` for a fault that is
-    /// not `Down`.
+    /// Returns the start and the end of the time in which routing avoids the link.
+    /// Returns `None` for a fault that is not `Down`.
     pub fn avoided(&self) -> Option<(Time, Time)> {
         let noticed = |at: Time| at.saturating_add(self.reconvergence);
         let from = match self.from {

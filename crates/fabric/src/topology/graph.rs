@@ -30,8 +30,8 @@ pub struct Link {
     pub from: Node,
     /// Node at which the link ends.
     pub to: Node,
-    /// Number of the link among parallel links between the same two ends, from 0 in the order of the ports. Both
-    /// directions of a link have the same number. `None` if the link has no parallel links.
+    /// Number of the link among parallel links between the same two ends, from 0 in the order of the ports.
+    /// Both directions of a link have the same number. `None` if the link has no parallel links.
     pub number: Option<u32>,
     /// Rate, delay and queue of the link.
     pub config: LinkConfig,
@@ -72,8 +72,8 @@ pub struct Topology {
     pub uplinks: Vec<u32>,
     /// Number of uplinks of all hosts together.
     pub uplink_count: u32,
-    /// Rack of each host: the number of the switch at the host's first link. In a regular topology with several links
-    /// per host, the rack is the number of the rack's first switch.
+    /// Rack of each host: the number of the switch at the host's first link.
+    /// In a regular topology with several links per host, the rack is the number of the rack's first switch.
     pub racks: Vec<u32>,
     /// Largest number of equal-cost paths between two hosts. The number of a pinned path is below this value.
     pub paths: u32,
@@ -116,8 +116,9 @@ impl Topology {
         uplinks.map(|link| link.config.rate.as_bps()).sum()
     }
 
-    /// Returns the capacity between racks, in bits per second. It is the sum of the rates of all links from switches
-    /// with hosts to other switches. With a single switch, it is zero.
+    /// Returns the capacity between racks, in bits per second.
+    /// The capacity is the sum of the rates of all links from switches with hosts to other switches.
+    /// With a single switch, the capacity is zero.
     pub fn rack_uplink_capacity_bps(&self) -> u64 {
         let up = self.links.iter().filter(|link| match (link.from, link.to) {
             (Node::Switch(from), Node::Switch(to)) => {
@@ -129,8 +130,8 @@ impl Topology {
         up.map(|link| link.config.rate.as_bps()).sum()
     }
 
-    /// Returns the ports of a switch that are on shortest paths to a host. They are numbered like `links`. For a pinned
-    /// path, returns only the port of this path.
+    /// Returns the ports of a switch that are on shortest paths to a host. They are numbered like `links`.
+    /// For a pinned path, returns only the port of this path.
     pub fn ports_towards(&self, switch: u32, dst: HostId, path: Option<u16>) -> Vec<u32> {
         let spec = &self.switches[switch as usize];
         let choices = spec.forwarding.towards(dst);
@@ -150,8 +151,8 @@ impl Topology {
         first(tier)..first(tier.saturating_add(1))
     }
 
-    /// Returns the name of a node. A switch of a regular topology has a name by its position, such as `leaf[3]`. Other
-    /// nodes have the name that the user has given, or a number, such as `h3`.
+    /// Returns the name of a node. A switch of a regular topology has a name by its position, such as `leaf[3]`.
+    /// Other nodes have the name that the user has given, or a number, such as `h3`.
     pub fn name_of(&self, node: Node) -> String {
         let by_place = match node {
             Node::Switch(number) => self.switches.get(number as usize).and_then(|spec| {
@@ -163,15 +164,15 @@ impl Topology {
         by_place.unwrap_or_else(|| self.names.of(node))
     }
 
-    /// Returns the name of a port's link: the text "from>to", with the names of [`Topology::name_of`]. A parallel link
-    /// also has its number: "from>to#1".
+    /// Returns the name of a port's link: the text "from>to", with the names of [`Topology::name_of`].
+    /// A parallel link also has its number: "from>to#1".
     pub fn link_name(&self, port: u32) -> Option<String> {
         let link = self.links.get(port as usize)?;
         Some(link.named(|node| self.name_of(node)))
     }
 
-    /// Returns a label of a port, "from>to", without names by position. Nodes have the names that the user has given,
-    /// or numbers. A parallel link also has its number.
+    /// Returns a label of a port, "from>to", without names by position.
+    /// Nodes have the names that the user has given, or numbers. A parallel link also has its number.
     pub fn port_name(&self, port: u32) -> Option<String> {
         let link = self.links.get(port as usize)?;
         Some(link.named(|node| self.names.of(node)))
@@ -180,8 +181,7 @@ impl Topology {
     /// Adds faults to links. A link that is slow during the whole run gets its lower rate immediately.
     ///
     /// # Errors
-    /// There is no link between the two nodes, a fault ends before it begins, or the rate of a slow link is above the
-    /// link's rate.
+    /// The nodes have no link, a fault ends before it begins, or the rate of a slow link is above the link's rate.
     pub fn add_faults(&mut self, faults: &[LinkFault]) -> Result<(), TopologyError> {
         for fault in faults {
             let wrong = |parameter, found, allowed: String| {
@@ -220,8 +220,8 @@ impl Topology {
                     let allowed = alloc::format!("{} at most", link.config.rate);
                     return wrong("rate", alloc::format!("{rate}"), allowed);
                 }
-                // A link that is slow during the whole run never changes its rate, so its port may use one event per
-                // packet.
+                // A link that is slow during the whole run never changes its rate.
+                // Its port may therefore use one event per packet.
                 if fault.from == Time::ZERO && fault.until == Time::MAX {
                     link.config.rate = rate;
                 }
@@ -231,8 +231,8 @@ impl Topology {
         Ok(())
     }
 
-    /// Gives each host a clock with a random deviation of at most `ppm` parts per million. The rates of the host's
-    /// uplinks change by this deviation.
+    /// Gives each host a clock with a random deviation of at most `ppm` parts per million.
+    /// The rates of the host's uplinks change by this deviation.
     pub fn drift_hosts(&mut self, ppm: f64, seed: u64) {
         for host in 0..self.hosts() {
             let draw = stream_seed(seed, DRIFT, u64::from(host)) >> 11;

@@ -9,8 +9,8 @@ use crate::forwarding::{Clos, Forwarding};
 use crate::queue::QueueConfig;
 use crate::shared_buffer::SharedBuffer;
 
-/// Leaf-spine network. A pinned path p uses spine `p mod spines`. If hosts have several links, the path comes down
-/// through leaf `p div spines` of the host's leaves.
+/// Leaf-spine network. A pinned path p uses spine `p mod spines`.
+/// If hosts have several links, the path comes down through leaf `p div spines` of the host's leaves.
 ///
 /// The oversubscription is `hosts_per_leaf * host_links * host_wire.rate / (spines * spine_wire.rate)`.
 #[derive(Clone, Debug)]
@@ -21,8 +21,8 @@ pub struct LeafSpine {
     pub spines: u32,
     /// Number of hosts per leaf, 1 to 4,096. A host belongs to the leaf to which its first link leads.
     pub hosts_per_leaf: u32,
-    /// Number of links per host, a divisor of `leaves`. With n links, n neighbouring leaves form one rack, and each
-    /// host of the rack has a link to all of them.
+    /// Number of links per host, a divisor of `leaves`.
+    /// With n links, n neighbouring leaves form one rack, and each host of the rack has a link to all of them.
     pub host_links: u32,
     /// Rate and delay of the link between a host and a leaf.
     pub host_wire: Wire,

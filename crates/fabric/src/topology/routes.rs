@@ -25,8 +25,8 @@ impl Routes {
         Self { topology }
     }
 
-    /// Returns the forwarding of each switch if only the links for which `up` returns `true` are used. If a switch's
-    /// forwarding does not change, the result is the topology's original forwarding.
+    /// Returns the forwarding of each switch if only the links for which `up` returns `true` are used.
+    /// If a switch's forwarding does not change, the result is the topology's original forwarding.
     pub(crate) fn avoiding(&self, up: impl Fn(PortId) -> bool) -> Vec<Forwarding> {
         let topology = &self.topology;
         let switches = topology.switches.len();
@@ -47,8 +47,8 @@ impl Routes {
                 Node::Host(host) => last_hops[host.0 as usize].push((from, port)),
             }
         }
-        // `towards` contains the ports of every switch towards the nearest switch of a host. Its key is the set of the
-        // host's switches.
+        // `towards` contains the ports of every switch towards the nearest switch of a host.
+        // The key of `towards` is the set of the host's switches.
         let mut towards: BTreeMap<Vec<u32>, Vec<Box<[u16]>>> = BTreeMap::new();
         let racks = |host: usize| last_hops[host].iter().map(|&(rack, _)| rack).collect();
         for host in 0..last_hops.len() {

@@ -1,5 +1,5 @@
-//! Size of a network. It is checked before the network is built. A network that is too large would need too much time
-//! and memory.
+//! Size of a network. It is checked before the network is built.
+//! A network that is too large would need too much time and memory.
 
 use super::error::TopologyError;
 
@@ -9,8 +9,8 @@ pub const MOST_HOSTS: u64 = 65_536;
 pub const MOST_LINKS: u64 = 1_000_000;
 /// Largest number of ports of a switch, because forwarding tables contain numbers of 16 bits.
 pub const MOST_PORTS: u64 = 65_535;
-/// Largest product of the numbers of hosts and switches in a custom network. Each of its switches has one entry of two
-/// bytes for each host, so the tables need at most 200 MB.
+/// Largest product of the numbers of hosts and switches in a custom network.
+/// Each switch has one entry of two bytes for each host, so the tables need at most 200 MB.
 pub const MOST_ENTRIES: u64 = 100_000_000;
 
 /// Number of parts of one kind in a network, and the parameter that determines this number.

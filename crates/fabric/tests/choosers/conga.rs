@@ -7,9 +7,9 @@ use tailcut_fabric::Packet;
 use tailcut_fabric::load_balancer::{BetweenPods, CongaConfig, LoadBalancerConfig};
 use tailcut_units::{Duration, HostId, Time};
 
-/// Returns the paths of new flows from h0 to `dst`, and the number of flows on each path. Meanwhile, the traffic `busy`
-/// loads the path over the first aggregation switch and the first core. A path has two flags: whether flows use this
-/// aggregation switch, and whether they use this core.
+/// Returns the paths of new flows from h0 to `dst`, and the number of flows on each path.
+/// Meanwhile, the traffic `busy` loads the path over the first aggregation switch and the first core.
+/// A path has two flags: whether flows use this aggregation switch, and whether they use this core.
 fn ways_beside(
     busy: (HostId, HostId),
     dst: HostId,
@@ -109,8 +109,8 @@ fn a_leaf_avoids_a_path_that_it_was_told_is_busy_further_on() {
                 net.now = net.now.saturating_add(Duration::from_us(100));
                 while net.fabric.delivery(net.now).is_some() {}
             };
-            // These packets come from another pod. They load the path from the first aggregation switch to the second
-            // edge switch.
+            // These packets come from another pod.
+            // The packets load the path from the first aggregation switch to the second edge switch.
             send(&mut net, 12, 2, 8);
             // The next packet meets this load. If `told`, an answer then reports the load to the first edge switch.
             send(&mut net, 0, 3, 1);

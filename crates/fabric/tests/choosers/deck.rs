@@ -13,8 +13,9 @@ use tailcut_units::{Bytes, Duration, FiveTuple, HostId, Rate, Time};
 /// Number of spines. The handshake of the tests uses the last spine.
 const SPINES: u32 = 4;
 
-/// Returns a network of four leaves with three hosts each. The uplinks of the first leaf are very slow, so that their
-/// queues do not change during a handshake over the last uplink.
+/// Returns a network of four leaves with three hosts each.
+/// The uplinks of the first leaf are very slow.
+/// Their queues therefore do not change during a handshake over the last uplink.
 fn crawling() -> Topology {
     let (host, switch) = (|host| Node::Host(HostId(host)), Node::Switch);
     let fast = wire(1, 100);
@@ -55,7 +56,7 @@ fn over_the_last_spine(seed: u64) -> FiveTuple {
     let mut net = Net::new(crawling(), LoadBalancerConfig::Ecmp, seed);
     let flows = (1..u16::MAX).map(|port| tuple(0, 3, port));
     let found = flows.into_iter().find(|&flow| over_last(&mut net, flow));
-    found.expect("a flow in 16")
+    found.expect("a flow over the last spine")
 }
 
 proptest! {
@@ -81,8 +82,8 @@ proptest! {
             path,
             ..Packet::default()
         };
-        // Two leaves send to the second leaf at the same time. The last packet over each spine reports the length of
-        // the queue at this spine.
+        // Two leaves send to the second leaf at the same time.
+        // The last packet over each spine reports the length of the queue at this spine.
         for (path, &packets) in (0..).zip(&bursts) {
             for _ in 0..packets {
                 for src in [6, 9] {
@@ -94,8 +95,7 @@ proptest! {
         while net.fabric.delivery(net.now).is_some() {}
         let flow = over_the_last_spine(seed);
         net.open(flow);
-        // These packets wait at the first leaf when the answer arrives, in addition to the packet in service at each
-        // uplink.
+        // These packets wait at the first leaf when the answer arrives. Each uplink also has one packet in service.
         for (path, &packets) in (0..).zip(&queued) {
             for _ in 0..packets {
                 net.fabric.inject(net.now, HostId(1), packet(1, 4, path), ());
@@ -109,8 +109,8 @@ proptest! {
         let own: Vec<u8> = up.iter().map(|&port| net.levels(port).0).collect();
         prop_assert_eq!(&own, &waiting);
         let heard: Vec<u8> = down.iter().map(|&port| net.levels(port).1).collect();
-        // Both leaves send the same number of packets, so half of the packets wait. The last spine is left out, because
-        // the SYN has reported its level later.
+        // Both leaves send the same number of packets, so half of the packets wait.
+        // The last spine is left out, because the SYN has reported its level later.
         for (&packets, &heard) in bursts.iter().zip(&heard).take(SPINES as usize - 1) {
             prop_assert!(heard.abs_diff(packets as u8) <= 1, "{heard} of {packets}");
         }

@@ -1,5 +1,5 @@
-//! Tests of Expeditus: a handshake finds the best of all paths, for the state of the switches on these paths. The flow
-//! has a path even if packets of its handshake are lost, repeated or reordered.
+//! Tests of Expeditus: a handshake finds the best of all paths, for the state of the switches on these paths.
+//! The flow has a path even if packets of its handshake are lost, repeated or reordered.
 
 use crate::common::{self, Deliveries, drop_tail, tuple, wire};
 use crate::net::{Net, fat_tree, traffic};
@@ -13,8 +13,8 @@ use tailcut_fabric::topology::{LeafSpine, LinkFault, Node, Topology, Trouble};
 use tailcut_fabric::{FaultPlan, Packet, PortId};
 use tailcut_units::{Duration, FiveTuple, HostId, Rate, Time};
 
-/// Configuration in which loads do not decay within the first 20 ms. The state of a switch is then a sum that a test
-/// can compute.
+/// Configuration in which loads do not decay within the first 20 ms.
+/// The state of a switch is then a sum that a test can compute.
 pub const LASTING: ExpeditusConfig = ExpeditusConfig {
     dre: DreConfig {
         interval: Duration::from_ms(20),
@@ -40,9 +40,10 @@ fn leaf_spine() -> Topology {
     .expect("a leaf-spine network")
 }
 
-/// Opens a flow between pods and compares its path with an exhaustive search on the same state. The search first finds
-/// the path for which the worse of the first and last hop is best. Among the paths over its first switch, it then finds
-/// the path for which the worse of the second and third hop is best.
+/// Opens a flow between pods and compares its path with an exhaustive search on the same state.
+/// The search first finds the path for which the worse of the first and last hop is best.
+/// It then compares only the paths over the first switch of this path.
+/// Among them, it finds the path for which the worse of the second and third hop is best.
 pub fn finds_the_best_path_between_pods(net: &mut Net, flow: FiveTuple) {
     let rack = |host: HostId| net.topology.racks[host.0 as usize];
     let (from, to) = (rack(flow.src), rack(flow.dst));
@@ -226,7 +227,10 @@ fn lost_handshakes_leave_a_flow_routed_and_a_new_one_overwrites_the_old() {
             assert_eq!(way(&mut net, flow), then);
         }
         // Four paths are equally good. In three of four cases, the new path is different.
-        assert!((18..40).contains(&moved), "{moved} of 40 {form:?}");
+        assert!(
+            (18..40).contains(&moved),
+            "{moved} of 40 flows moved: {form:?}"
+        );
     }
 }
 
@@ -264,12 +268,12 @@ fn a_switch_knows_two_values_an_uplink_whatever_the_size_of_the_network() {
             assert_eq!(
                 state(expeditus.clone(), switch),
                 k,
-                "two for each of k/2 uplinks"
+                "two estimators for each of k/2 uplinks"
             );
             assert_eq!(
                 state(deck.clone(), switch),
                 k / 2,
-                "one for each of k/2 uplinks: the switch sees its own queues"
+                "one level for each of k/2 uplinks"
             );
         }
         assert_eq!(state(expeditus, core), 0);

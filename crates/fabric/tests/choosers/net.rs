@@ -8,8 +8,8 @@ use tailcut_fabric::topology::{Node, Topology};
 use tailcut_fabric::{Delivery, Fabric, FabricConfig, Handshake, Packet, PortId};
 use tailcut_units::{Duration, FiveTuple, HostId, Time};
 
-/// Returns a fat-tree with four pods and four cores. Each pod has two edge switches with two hosts each, and two
-/// aggregation switches.
+/// Returns a fat-tree with four pods and four cores.
+/// Each pod has two edge switches with two hosts each, and two aggregation switches.
 pub fn fat_tree() -> Topology {
     let queue = drop_tail(Limit::Packets(10_000), None);
     common::fat_tree(4, wire(1, 100), wire(1, 100), queue)
@@ -35,8 +35,8 @@ impl Net {
         }
     }
 
-    /// Creates a network through which all packets of `traffic` have passed at once. The state of its switches is
-    /// arbitrary, and does not decay.
+    /// Creates a network through which all packets of `traffic` have passed at once.
+    /// The state of its switches is arbitrary, and does not decay.
     pub fn congested(
         topology: Topology,
         load_balancer: LoadBalancerConfig,
@@ -159,8 +159,9 @@ impl Net {
         up.map(|(port, _)| port as u32).collect()
     }
 
-    /// Returns the worse of two levels: the level of the uplink `up`, and the level of `down` in the opposite
-    /// direction. `down` is the uplink of another switch, on which the path comes down from the same higher switches.
+    /// Returns the worse of two levels. The first is the level of the uplink `up`.
+    /// The second is the level of `down` in the opposite direction.
+    /// `down` is the uplink of another switch, on which the path comes down from the same higher switches.
     pub fn worse(&self, up: u32, down: u32) -> u8 {
         self.levels(up).0.max(self.levels(down).1)
     }

@@ -1,5 +1,5 @@
-//! Test of the omniscient chooser: the first packet of a flow takes the path whose worst hop is least congested. This
-//! hop can be anywhere on the path.
+//! Test of the omniscient chooser: the first packet of a flow takes the path whose worst hop is least congested.
+//! This hop can be anywhere on the path.
 
 use crate::common::tuple;
 use crate::net::{Net, fat_tree, traffic};
@@ -41,7 +41,7 @@ proptest! {
             .map(|path| worst(&between_switches(&paths.pinned(tuple(src, dst, 9), path))))
             .min();
         let before: Vec<u64> = (0..net.fabric.port_count()).map(|port| carried(&net, &port)).collect();
-        // This is the first packet of the flow. All later packets of the flow stay on its path.
+        // This packet is the first of its flow. All later packets of the flow stay on its path.
         let opened = between_switches(&net.open(tuple(src, dst, 9)));
         let taken = between_switches(&net.data(tuple(src, dst, 9)));
         prop_assert_eq!(&opened, &taken);

@@ -54,8 +54,9 @@ pub fn leaf_spine(queue: QueueConfig) -> Topology {
     .expect("a leaf-spine network")
 }
 
-/// Returns a fat-tree with k pods that is not oversubscribed. Each pod has k/2 edge switches and k/2 aggregation
-/// switches, and each edge switch has k/2 hosts. With k = 4, there are four cores.
+/// Returns a fat-tree with k pods that is not oversubscribed.
+/// Each pod has k/2 edge switches and k/2 aggregation switches, and each edge switch has k/2 hosts.
+/// With k = 4, there are four cores.
 pub fn fat_tree(k: u32, host_wire: Wire, fabric_wire: Wire, queue: QueueConfig) -> Topology {
     FatTree {
         k,
@@ -101,7 +102,7 @@ pub fn served(dequeued: Dequeued) -> Option<PacketId> {
     match dequeued {
         Dequeued::Packet(id) => Some(id),
         Dequeued::Empty => None,
-        other => panic!("{other:?} of a queue that serves what it has"),
+        other => panic!("{other:?} from a queue that must not wait or drop"),
     }
 }
 
@@ -135,8 +136,8 @@ impl<B: Clone> Faulty<B> {
         }
     }
 
-    /// Returns the next packet that reaches its host at or before `until`. Applies all faults that happen before this
-    /// packet.
+    /// Returns the next packet that reaches its host at or before `until`.
+    /// Applies all faults that happen before this packet.
     pub fn delivery(&mut self, until: Time) -> Option<Delivery<B>> {
         loop {
             let next = self.plan.as_ref().and_then(FaultPlan::next);

@@ -1,12 +1,14 @@
 //! Distribution of the wait in an M/G/1 queue, computed as a lower and an upper bound.
 //!
 //! The wait is a geometric sum (Benes; Kleinrock volume 1, section 5.12): W = R_1 + ... + R_N with P(N = n) = (1 - rho)
-//! rho^n. The R are independent residual service times.
+//! rho^n. The terms R_1 to R_N are independent residual service times.
 //!
-//! The computation rounds every R to a multiple of a step. If every R is rounded down, the sum is a lower bound of the
-//! wait. If every R is rounded up, the sum is an upper bound. Panjer's recursion ("Recursive evaluation of a family of
-//! compound distributions", ASTIN Bulletin 12, 1981) computes both sums exactly. Each result is therefore an interval
-//! that contains the true value. A smaller step makes the interval narrower.
+//! The computation rounds every R to a multiple of a step.
+//! If every R is rounded down, the sum is a lower bound of the wait.
+//! If every R is rounded up, the sum is an upper bound.
+//! Panjer's recursion computes both sums exactly ("Recursive evaluation of a family of compound distributions", ASTIN
+//! Bulletin 12, 1981). Each result is therefore an interval that contains the true value.
+//! A smaller step makes the interval narrower.
 
 use super::load::stable_load;
 use super::{Service, mg1};
@@ -45,9 +47,9 @@ pub struct WaitDistribution {
 }
 
 impl WaitDistribution {
-    /// Returns the distribution of the wait in an M/G/1 queue up to the horizon `step * cells`. The bounds are close to
-    /// each other if the step is much shorter than the mean service, and the wait rarely exceeds the horizon. The
-    /// computing time is proportional to the square of `cells`.
+    /// Returns the distribution of the wait in an M/G/1 queue up to the horizon `step * cells`.
+    /// The bounds are close to each other if the step is much shorter than the mean service.
+    /// The wait must also rarely exceed the horizon. The computing time is proportional to the square of `cells`.
     ///
     /// # Panics
     /// The queue is overloaded, or the step or the number of cells is zero.
@@ -128,8 +130,9 @@ impl WaitDistribution {
 
     /// Returns the mean of the smaller of two independent waits: the integral of P(W > w)^2.
     ///
-    /// Up to the horizon T, the integral is a sum. The part beyond T is at most P(W > T) multiplied by the integral of
-    /// P(W > w) beyond T. That integral is the exact mean minus the integral up to T.
+    /// Up to the horizon T, the integral is a sum.
+    /// The part beyond T is at most P(W > T) multiplied by the integral of P(W > w) beyond T.
+    /// That integral is the exact mean minus the integral up to T.
     pub fn mean_of_smaller_of_two(&self) -> Bounds {
         let down = self.areas(&self.down);
         let up = self.areas(&self.up);
@@ -164,8 +167,8 @@ struct Areas {
     beyond: f64,
 }
 
-/// Returns the distribution of a sum with a geometric number of terms, by Panjer's recursion. `step` is the
-/// distribution of a term.
+/// Returns the distribution of a sum with a geometric number of terms, by Panjer's recursion.
+/// `step` is the distribution of a term.
 fn geometric_sum(load: f64, step: &[f64]) -> Vec<f64> {
     let scale = 1.0 / (1.0 - load * step[0]);
     let mut sum = Vec::with_capacity(step.len());

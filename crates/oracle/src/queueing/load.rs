@@ -1,7 +1,6 @@
 //! Load of a queue.
 
-/// Returns the load of a queue: `arrivals` customers per unit of time, multiplied by their mean service time
-/// `mean_service`.
+/// Returns the load of a queue: `arrivals` customers per unit of time, multiplied by the mean service time.
 ///
 /// # Panics
 /// The load is negative, or 1 or more.

@@ -8,8 +8,8 @@ pub fn mean_wait(arrivals: f64, service: f64) -> f64 {
     load * service / (2.0 * (1.0 - load))
 }
 
-/// Returns the variance of the wait, rho D^2 (4 - rho) / (12 (1 - rho)^2). It follows from Takacs' recursion (see
-/// [`super::mg1::variance_of_wait`]) with `E[S^k]` = D^k.
+/// Returns the variance of the wait, rho D^2 (4 - rho) / (12 (1 - rho)^2).
+/// The formula follows from Takacs' recursion (see [`super::mg1::variance_of_wait`]) with `E[S^k]` = D^k.
 pub fn variance_of_wait(arrivals: f64, service: f64) -> f64 {
     let load = stable_load(arrivals, service);
     load * service * service * (4.0 - load) / (12.0 * (1.0 - load) * (1.0 - load))
@@ -19,8 +19,8 @@ pub fn variance_of_wait(arrivals: f64, service: f64) -> f64 {
 ///
 /// P(W <= w) = (1 - rho) sum over k = 0 ..= floor(w / D) of (-x)^k exp(x) / k!, x = lambda (w - k D).
 ///
-/// The terms have alternating signs, so the result becomes less precise as w grows. Up to 20 service times, the error
-/// is below 1e-6. For longer waits, use [`super::WaitDistribution`].
+/// The terms have alternating signs, so the result becomes less precise as w grows.
+/// Up to 20 service times, the error is below 1e-6. For longer waits, use [`super::WaitDistribution`].
 ///
 /// # Panics
 /// `w` is above 20 service times.

@@ -1,11 +1,11 @@
 //! Waiting times in queues with Poisson arrivals.
 //!
-//! The caller chooses the unit of time. All times are in this unit, and rates are arrivals per unit. The wait is the
-//! time from the arrival of a customer to the start of its service. The sojourn time ends with the service, and
-//! includes the wait.
+//! The caller chooses the unit of time. All times are in this unit, and rates are arrivals per unit.
+//! The wait is the time from the arrival of a customer to the start of its service.
+//! The sojourn time ends with the service, and includes the wait.
 //!
-//! Sources: Kleinrock, "Queueing Systems" volume 1 (1975), chapters 3 and 5, and volume 2 (1976), chapter 4, unless a
-//! function names another source.
+//! Sources: Kleinrock, "Queueing Systems" volume 1 (1975), chapters 3 and 5, and volume 2 (1976), chapter 4.
+//! Some functions name another source.
 
 mod lattice;
 mod load;

@@ -15,9 +15,9 @@ fn load(classes: &[PriorityClass]) -> f64 {
     load
 }
 
-/// Returns R, the mean remaining service time of the customer in service when another customer arrives (zero if the
-/// server is idle). R is half the sum, over all classes, of the arrival rate times the second moment of the service
-/// time.
+/// Returns R, the mean remaining service time of the customer in service when another customer arrives.
+/// The remaining time is zero if the server is idle.
+/// R is half the sum, over all classes, of the arrival rate times the second moment of the service time.
 fn residual(classes: &[PriorityClass]) -> f64 {
     let each = classes
         .iter()
@@ -25,11 +25,11 @@ fn residual(classes: &[PriorityClass]) -> f64 {
     each.sum::<f64>() / 2.0
 }
 
-/// Returns the mean sojourn time of class `k` with preemption: `E[S_k]` / (1 - s) + R / ((1 - s) (1 - s')). An
-/// interrupted service resumes where it stopped.
+/// Returns the mean sojourn time of class `k` with preemption: `E[S_k]` / (1 - s) + R / ((1 - s) (1 - s')).
+/// An interrupted service resumes where it stopped.
 ///
-/// s is the load of the classes with higher priority than `k`. s' is the load of these classes and of `k`. R is the
-/// residual work of these classes and of `k`.
+/// s is the load of the classes with higher priority than `k`. s' is the load of these classes and of `k`.
+/// R is the residual work of these classes and of `k`.
 ///
 /// # Panics
 /// There is no class `k`, or class `k` and the classes with higher priority have no steady state.
@@ -39,8 +39,8 @@ pub fn preemptive_sojourn(classes: &[PriorityClass], k: usize) -> f64 {
     classes[k].1.mean() / above + residual(&classes[..=k]) / (above * down_to)
 }
 
-/// Returns the mean wait of class `k` without preemption: R / ((1 - s) (1 - s')). s and s' are as in
-/// [`preemptive_sojourn`]. R is the residual work of all classes.
+/// Returns the mean wait of class `k` without preemption: R / ((1 - s) (1 - s')).
+/// s and s' are as in [`preemptive_sojourn`]. R is the residual work of all classes.
 ///
 /// # Panics
 /// There is no class `k`, or the classes together have no steady state.

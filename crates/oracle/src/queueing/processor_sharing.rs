@@ -1,12 +1,12 @@
 //! M/G/1 queue with processor sharing. It models large flows that share a link fairly.
 //!
-//! The mean sojourn time depends only on the mean of the service time, and not on its distribution (Kleinrock, volume
-//! 2, section 4.4).
+//! The mean sojourn time depends only on the mean of the service time, and not on its distribution.
+//! Source: Kleinrock, volume 2, section 4.4.
 
 use super::load::stable_load;
 
-/// Returns the mean sojourn time of a customer of size `size`: size / (1 - rho). The size is the service time of the
-/// customer without other customers.
+/// Returns the mean sojourn time of a customer of size `size`: size / (1 - rho).
+/// The size is the service time of the customer without other customers.
 pub fn mean_sojourn_of(size: f64, arrivals: f64, mean_service: f64) -> f64 {
     size / (1.0 - stable_load(arrivals, mean_service))
 }

@@ -1,17 +1,19 @@
-//! Model of RepFlow: a short flow (mouse) waits in a queue once in each round of slow start. Its copy waits
-//! independently.
+//! Model of RepFlow: a short flow (mouse) waits in a queue once in each round of slow start.
+//! Its copy waits independently.
 //!
 //! Source: Xu and Li, "RepFlow: Minimizing Flow Completion Times with Replicated Flows in Data Centers" (INFOCOM 2014).
 //!
-//! The customers of an M/G/1 queue are whole flows. In each round of slow start, a mouse waits for the work in this
-//! queue. The transmission time of the mouse is added once. The flow is complete when its faster copy is complete. The
-//! probability that both copies wait longer than a time is therefore the square of the probability for one copy. Both
-//! copies load the network.
+//! The customers of an M/G/1 queue are whole flows.
+//! In each round of slow start, a mouse waits for the work in this queue.
+//! The transmission time of the mouse is added once. The flow is complete when its faster copy is complete.
+//! The probability that both copies wait longer than a time is therefore the square of the probability for one copy.
+//! Both copies load the network.
 
 use super::{Bounds, Service, WaitDistribution};
 
-/// Returns the number of slow-start rounds that `packets` packets need. The first window has `initial_window` packets,
-/// and the window doubles in each round. The result is the smallest L with initial_window (2^L - 1) >= packets.
+/// Returns the number of slow-start rounds that `packets` packets need.
+/// The first window has `initial_window` packets, and the window doubles in each round.
+/// The result is the smallest L with initial_window (2^L - 1) >= packets.
 ///
 /// # Panics
 /// The window is zero.
@@ -51,11 +53,13 @@ impl Mouse {
         self.transmission + f64::from(self.rounds) * super::mg1::mean_wait(arrivals, service)
     }
 
-    /// Returns the mean completion time of the faster of two copies. The copies increase the load of the network from
-    /// `load` to (1 + `overhead`) `load`. The time is transmission + E[min of two independent sums of `rounds` waits].
+    /// Returns the mean completion time of the faster of two copies.
+    /// The copies increase the load of the network from `load` to (1 + `overhead`) `load`.
+    /// The time is transmission + E[min of two independent sums of `rounds` waits].
     ///
-    /// Copies are additional mice, so they change the mix of flow sizes. The model ignores this change, like the paper:
-    /// the distribution of service times is the same with and without copies.
+    /// Copies are additional mice, so they change the mix of flow sizes.
+    /// The model ignores this change, like the paper.
+    /// The model uses the same distribution of service times with and without copies.
     pub fn mean_replicated(
         &self,
         load: f64,

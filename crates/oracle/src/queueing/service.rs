@@ -5,9 +5,10 @@
 pub enum Service {
     /// Exponential distribution with this mean.
     Exponential(f64),
-    /// Cumulative distribution that is linear between points `(time, cumulative)`. Times and cumulative values rise,
-    /// and the last cumulative value is 1. A first cumulative value above zero is the probability of exactly the first
-    /// time (an atom). Flow sizes, divided by the rate of a link, have this kind of distribution.
+    /// Cumulative distribution that is linear between points `(time, cumulative)`.
+    /// Times and cumulative values rise, and the last cumulative value is 1.
+    /// A first cumulative value above zero is the probability of exactly the first time (an atom).
+    /// Flow sizes, divided by the rate of a link, have this kind of distribution.
     Piecewise(Vec<(f64, f64)>),
 }
 
@@ -39,8 +40,8 @@ impl Service {
         self.moment(1)
     }
 
-    /// Returns the probability that, at a random time, at most `time` of the service in progress remains. It is the
-    /// integral of (1 - F) from 0 to `time`, divided by `E[S]`.
+    /// Returns the probability that, at a random time, at most `time` of the service in progress remains.
+    /// The probability is the integral of (1 - F) from 0 to `time`, divided by `E[S]`.
     pub fn residual_cdf(&self, time: f64) -> f64 {
         match self {
             Self::Exponential(mean) => -(-time.max(0.0) / mean).exp_m1(),

@@ -26,9 +26,9 @@ pub fn smirnov_distance(a: &[f64], b: &[f64]) -> f64 {
         .fold(0.0, f64::max)
 }
 
-/// Returns the probability that `n` samples have a Kolmogorov distance of at least `distance` by chance. It uses the
-/// limit law 2 sum of (-1)^(k-1) exp(-2 k^2 x^2) at x = (sqrt(n) + 0.12 + 0.11 / sqrt(n)) `distance` (Stephens, 1970).
-/// The law is accurate if n is at least 5.
+/// Returns the probability that `n` samples have a Kolmogorov distance of at least `distance` by chance.
+/// The formula is the limit law 2 sum of (-1)^(k-1) exp(-2 k^2 x^2) at x = (sqrt(n) + 0.12 + 0.11 / sqrt(n)) `distance`
+/// (Stephens, 1970). The law is accurate if n is at least 5.
 pub fn kolmogorov_p_value(distance: f64, n: f64) -> f64 {
     let root = n.sqrt();
     let x = (root + 0.12 + 0.11 / root) * distance;
@@ -46,17 +46,18 @@ pub fn kolmogorov_p_value(distance: f64, n: f64) -> f64 {
     (2.0 * sum).clamp(0.0, 1.0)
 }
 
-/// Returns the probability that a Smirnov distance is at least `distance` by chance, if `n` and `m` samples come from
-/// the same continuous distribution.
+/// Returns the probability that a Smirnov distance is at least `distance` by chance.
+/// The assumption is that all `n` and `m` samples come from the same continuous distribution.
 pub fn smirnov_p_value(distance: f64, n: usize, m: usize) -> f64 {
     let (n, m) = (n as f64, m as f64);
     kolmogorov_p_value(distance, n * m / (n + m))
 }
 
-/// Returns the half width of the confidence band around an empirical distribution of `n` samples: sqrt(ln(2 / (1 -
-/// confidence)) / 2n). The true distribution is within the band with a probability of at least `confidence`. The band
-/// is valid for every `n` and every distribution (Dvoretzky, Kiefer and Wolfowitz, 1956, with Massart's constant,
-/// 1990).
+/// Returns the half width of the confidence band around an empirical distribution of `n` samples.
+/// The half width is sqrt(ln(2 / (1 - confidence)) / 2n).
+/// The true distribution is within the band with a probability of at least `confidence`.
+/// The band is valid for every `n` and every distribution.
+/// Sources: Dvoretzky, Kiefer and Wolfowitz, 1956, with Massart's constant, 1990.
 pub fn dkw_band(n: usize, confidence: f64) -> f64 {
     ((2.0 / (1.0 - confidence)).ln() / (2.0 * n as f64)).sqrt()
 }

@@ -37,8 +37,8 @@ pub fn student_t_quantile(p: f64, degrees: f64) -> f64 {
         .inverse_cdf(p)
 }
 
-/// Returns the mean of independent samples with its confidence interval by Student's t. `confidence` is, for example,
-/// 0.95.
+/// Returns the mean of independent samples with its confidence interval by Student's t.
+/// `confidence` is, for example, 0.95.
 ///
 /// # Panics
 /// There are fewer than two samples.
@@ -56,12 +56,14 @@ pub fn mean_interval(samples: &[f64], confidence: f64) -> Interval {
     }
 }
 
-/// Returns the mean of a stationary series with its confidence interval by batch means (Law, "Simulation Modeling and
-/// Analysis", section 9.5.3).
+/// Returns the mean of a stationary series with its confidence interval by batch means.
+/// Source: Law, "Simulation Modeling and Analysis", section 9.5.3.
 ///
-/// The series is divided into `batches` batches of consecutive samples. The means of the batches count as independent
-/// samples, so a batch must be much longer than the correlation of the series. If the number of samples is not a
-/// multiple of `batches`, the first samples are left out, because the series may not be stationary there.
+/// The series is divided into `batches` batches of consecutive samples.
+/// The means of the batches count as independent samples.
+/// A batch must therefore be much longer than the correlation of the series.
+/// If the number of samples is not a multiple of `batches`, the first samples are left out.
+/// The series may not be stationary there.
 ///
 /// # Panics
 /// There are fewer than two batches, or fewer samples than batches.
@@ -75,20 +77,20 @@ pub fn batch_means(series: &[f64], batches: usize, confidence: f64) -> Interval 
     mean_interval(&means, confidence)
 }
 
-/// Returns the `p`-quantile of independent samples with its confidence interval, or `None` if there are too few
-/// samples. `sorted` contains the samples in ascending order.
+/// Returns the `p`-quantile of independent samples with its confidence interval.
+/// Returns `None` if there are too few samples. `sorted` contains the samples in ascending order.
 ///
-/// The ends of the interval are the samples of two ranks, l and u. The number X of samples up to the true quantile has
-/// a binomial distribution. If P(X < l) and P(X >= u) are at most (1 - confidence) / 2, the interval is valid for every
-/// distribution of the samples.
+/// The ends of the interval are the samples of two ranks, l and u.
+/// The number X of samples up to the true quantile has a binomial distribution.
+/// The interval is valid for every distribution if P(X < l) and P(X >= u) are at most (1 - confidence) / 2.
 ///
 /// The estimate is the sample of rank ceil(n p).
 pub fn percentile_interval(sorted: &[f64], p: f64, confidence: f64) -> Option<Interval> {
     let n = sorted.len() as u64;
     let count = Binomial::new(p, n).ok()?;
     let miss = (1.0 - confidence) / 2.0;
-    // `first` returns the first k of 0..=n for which P(X <= k) satisfies the condition. If the condition is true for a
-    // k, it must be true for all larger k.
+    // `first` returns the first k of 0..=n for which P(X <= k) satisfies the condition.
+    // If the condition is true for a k, it must be true for all larger k.
     let first = |holds: &dyn Fn(f64) -> bool| {
         let (mut low, mut high) = (0, n);
         while low < high {
@@ -116,8 +118,9 @@ pub fn percentile_interval(sorted: &[f64], p: f64, confidence: f64) -> Option<In
     })
 }
 
-/// Returns a statistic of `a` divided by the same statistic of `b`, with its percentile bootstrap interval (Efron and
-/// Tibshirani, "An Introduction to the Bootstrap", chapter 13). `a` and `b` are resampled independently.
+/// Returns a statistic of `a` divided by the same statistic of `b`, with its percentile bootstrap interval.
+/// Source: Efron and Tibshirani, "An Introduction to the Bootstrap", chapter 13.
+/// `a` and `b` are resampled independently.
 ///
 /// # Panics
 /// There are no samples, or fewer than 40 resamples.

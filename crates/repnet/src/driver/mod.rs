@@ -1,5 +1,5 @@
-//! Driver of one flow over its connections. The flow's task moves bytes when a connection or a timer wakes it. Calls of
-//! the application also move bytes at once, if the connections accept them.
+//! Driver of one flow over its connections. The flow's task moves bytes when a connection or a timer wakes it.
+//! Calls of the application also move bytes at once, if the connections accept them.
 
 mod orders;
 mod pump;
@@ -25,8 +25,8 @@ use tokio::io::ReadBuf;
 use tokio::runtime::Handle;
 use tokio::time::Sleep;
 
-/// Largest number of bytes of a flow that wait until the application reads them. The same limit holds for bytes that
-/// the application wrote and that wait for the faster connection.
+/// Largest number of bytes of a flow that wait until the application reads them.
+/// The same limit holds for bytes that the application wrote and that wait for the faster connection.
 const BUFFER: usize = 65_536;
 
 /// Services that a flow needs from its connector or listener.
@@ -433,8 +433,9 @@ impl Core {
         }
     }
 
-    /// Polls the timer. The timer may expire too early, because an event that postpones a timeout does not change it:
-    /// each change of a timer has a cost. In that case the timer is set again.
+    /// Polls the timer.
+    /// The timer may expire too early, because an event that postpones a timeout does not change the timer.
+    /// Each change of a timer has a cost. If the timer expires too early, it is set again.
     fn poll_timer(&mut self, cx: &mut Context<'_>, at: Time) -> Poll<()> {
         let timer = &mut self.timer;
         let sleep = match &mut timer.sleep {

@@ -62,13 +62,15 @@ impl Core {
                 match (self.flow.role(), self.take_connection(leg)) {
                     (Role::Client, Some(connection)) => {
                         let tcp = connection.into_parts().0;
-                        // If the process is killed, the connection must end with a reset. The server may still end it
-                        // with a FIN. The call fails only if the connection has ended already.
+                        // If the process is killed, the connection must end with a reset.
+                        // The server may still end it with a FIN.
+                        // The call fails only if the connection has ended already.
                         let _ = tcp.set_zero_linger();
                         self.slots[leg as usize] = Slot::Draining(tcp);
                     }
-                    // The client has chosen the other connection, and discards all bytes of this one. A reset needs
-                    // only one packet. A FIN needs three: the FIN, its acknowledgment and the client's reset.
+                    // The client has chosen the other connection, and discards all bytes of this one.
+                    // A reset needs only one packet.
+                    // A FIN needs three: the FIN, its acknowledgment and the client's reset.
                     (Role::Server, Some(connection)) => connection.reset(),
                     (_, None) => {}
                 }
@@ -113,7 +115,7 @@ impl Core {
         match slot {
             Slot::Open(connection) => connection.reset(),
             // With pairing by hello, an unfinished attempt can be dropped, because no byte of the flow was sent on it.
-            // With pairing by port, the server waits for it.
+            // With pairing by port, the server waits for this connection.
             Slot::Connecting(attempt) if self.flow.is_by_hello() => drop(attempt),
             Slot::Connecting(attempt) => self.around.lingering.give_up(&self.runtime, attempt),
             Slot::Draining(leg) => self.around.lingering.add(&self.runtime, leg, false),

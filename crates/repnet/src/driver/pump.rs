@@ -16,8 +16,8 @@ use tokio::io::ReadBuf;
 const READ_BYTES: usize = 16_384;
 
 impl Core {
-    /// Moves the bytes that the connections accept now, during a call of the application. If a connection accepts more
-    /// bytes later, it wakes the task.
+    /// Moves the bytes that the connections accept now, during a call of the application.
+    /// If a connection accepts more bytes later, it wakes the task.
     pub(super) fn pump_now(&mut self) {
         let Some(driver) = self.wakers.driver.clone() else {
             return;
@@ -38,8 +38,8 @@ impl Core {
         }
     }
 
-    /// Moves all bytes that can be moved now. If `connects` is true, it also continues attempts to connect, which is
-    /// possible only on a thread of the runtime.
+    /// Moves all bytes that can be moved now.
+    /// If `connects` is true, it also continues attempts to connect, which is possible only on a thread of the runtime.
     pub(super) fn pump(&mut self, cx: &mut Context<'_>, now: Time, connects: bool) {
         // A connection that has no bytes to read is not read again in this call. It wakes the task when bytes arrive.
         let mut quiet = [false; 2];
@@ -153,8 +153,8 @@ impl Core {
         self.flow.refused(now, leg, kind);
     }
 
-    /// Reads the available bytes of a connection, up to the free space of the application's buffer. Bytes that the
-    /// other connection has already delivered are discarded. Returns whether bytes were read.
+    /// Reads the available bytes of a connection, up to the free space of the application's buffer.
+    /// Bytes that the other connection has already delivered are discarded. Returns whether bytes were read.
     fn pump_read(&mut self, cx: &mut Context<'_>, now: Time, leg: Leg, quiet: &mut bool) -> bool {
         let mut moved = false;
         while self.flow.leg(leg) == LegState::Live {
@@ -252,8 +252,9 @@ impl Core {
         taken
     }
 
-    /// Writes the bytes that the application has just written at position `from` to the connections, if they accept the
-    /// bytes at once. Connections that still have older bytes to send are skipped.
+    /// Writes the bytes that the application has just written at position `from` to the connections.
+    /// Only bytes that the connections accept at once are written.
+    /// Connections that still have older bytes to send are skipped.
     pub(super) fn write_now(&mut self, from: u64, bytes: &[u8]) {
         let Some(driver) = self.wakers.driver.clone() else {
             return;

@@ -177,8 +177,9 @@ pub fn add_route(draft: &mut Draft, text: &str, number: usize) -> Result<()> {
     Ok(())
 }
 
-/// Fills in missing keys of each route from the `REPNET_*` variables, as the npm package does: `max_bytes` is
-/// `REPNET_MAX_BYTES`. `variable` returns the value of a variable. An empty value is ignored.
+/// Fills in missing keys of each route from the `REPNET_*` variables, as the npm package does.
+/// The variable of `max_bytes` is `REPNET_MAX_BYTES`. `variable` returns the value of a variable.
+/// An empty value is ignored.
 pub fn add_environment(draft: &mut Draft, variable: impl Fn(&str) -> Option<String>) {
     for key in keys::<Settings>()
         .into_iter()

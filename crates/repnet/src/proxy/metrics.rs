@@ -1,5 +1,5 @@
-//! Counters of the proxy and of its flows in the text format of Prometheus (version 0.0.4). The names are the same as
-//! in the npm package's proxy.
+//! Counters of the proxy and of its flows in the text format of Prometheus (version 0.0.4).
+//! The names are the same as in the npm package's proxy.
 
 use crate::counters::Stats;
 use tailcut_proxy::metrics::{Counter, Gauge, Page, Untyped};

@@ -1,6 +1,7 @@
-//! RepNet for any program, as a sidecar proxy. A route with `replicate = "in"` is in front of a server (Redis,
-//! memcached, nginx). A route with `replicate = "out"` is behind a client. The proxy also reads the configuration of
-//! the npm package's `repnet-proxy`, and has the same metrics.
+//! RepNet for any program, as a sidecar proxy.
+//! A route with `replicate = "in"` is in front of a server (Redis, memcached, nginx).
+//! A route with `replicate = "out"` is behind a client.
+//! The proxy also reads the configuration of the npm package's `repnet-proxy`, and has the same metrics.
 
 mod command;
 mod config;

@@ -1,5 +1,5 @@
-//! Relay of one flow through the proxy: it copies bytes between two connections in both directions. A FIN or a reset of
-//! one connection is forwarded to the other connection.
+//! Relay of one flow through the proxy: it copies bytes between two connections in both directions.
+//! A FIN or a reset of one connection is forwarded to the other connection.
 
 use crate::stream::TcpStream;
 use std::io;
@@ -28,8 +28,9 @@ pub(crate) struct RelayEnd {
     pub failed: Option<Failed>,
 }
 
-/// Copies bytes in both directions until both connections have ended, or until `cut` completes. If one connection
-/// fails, the other one is reset. Otherwise its peer would mistake an incomplete stream for a complete one.
+/// Copies bytes in both directions until both connections have ended, or until `cut` completes.
+/// If one connection fails, the other one is reset.
+/// Otherwise its peer would mistake an incomplete stream for a complete one.
 pub(crate) async fn relay(
     accepted: Stream<TcpStream>,
     target: TcpStream,

@@ -63,12 +63,12 @@ impl Running for Proxy {
         lines
     }
 
-    /// Applies a new configuration. Unchanged routes continue. Changed routes are closed and opened. Flows always
-    /// continue.
+    /// Applies a new configuration. Unchanged routes continue. Changed routes are closed and opened.
+    /// Flows always continue.
     ///
     /// # Errors
-    /// An address that cannot be listened on. All routes then stay unchanged and listen on their old addresses. If
-    /// another process has meanwhile taken one of the old ports, the error names the route.
+    /// An address that cannot be listened on. All routes then stay unchanged and listen on their old addresses.
+    /// If another process has meanwhile taken one of the old ports, the error names the route.
     async fn reload(&mut self, config: &ProxyConfig) -> Result<()> {
         // New sockets are opened before old ones are closed.
         let asked = config.admin.as_ref();

@@ -18,8 +18,8 @@ use tokio::task::JoinSet;
 const TAG: usize = 16;
 /// Time after which a flow counts as stuck.
 const STUCK: Duration = Duration::from_secs(15);
-/// Bytes of a flow in one direction: none, a request, more than a segment, more than the buffers, and more than RepFlow
-/// sends twice.
+/// Bytes of a flow in one direction: none, a request, more than a segment, and more than the buffers.
+/// The largest size is more than RepFlow sends twice.
 pub const SIZES: [usize; 7] = [0, 1, 100, 1_000, 20_000, 70_000, 150_000];
 
 /// Kind of flow that a run opens.

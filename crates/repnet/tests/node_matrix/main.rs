@@ -1,7 +1,8 @@
-//! Tests of the library and the npm package at either end: the received bytes are correct, and each request runs once.
+//! Tests of the library and the npm package, each as client and as server.
+//! The received bytes are correct, and each request runs once.
 //!
-//! `TAILCUT_REPNET_CHAOS` is the number of flows through a network with faults, for each of 16 combinations. `make
-//! soak` runs a million flows in total, and prints the contents of `results.md`.
+//! `TAILCUT_REPNET_CHAOS` is the number of flows through a network with faults, for each of 16 combinations.
+//! `make soak` runs a million flows in total, and prints the contents of `results.md`.
 
 mod ends;
 mod relay;
@@ -66,7 +67,7 @@ impl Server {
     }
 }
 
-/// Runs flows of one kind between two ends, directly or through a network with faults.
+/// Runs flows of one kind between a client and a server, directly or through a network with faults.
 async fn run(
     [client, server]: [End; 2],
     kind: &Kind,
@@ -154,9 +155,9 @@ async fn matrix() -> io::Result<()> {
                 let right = outcome.outcomes.get("right").copied().unwrap_or(0);
                 assert!(!outcome.outcomes.contains_key("wrong"), "{what}");
                 if (mode, pairing) == (Mode::RepSyn, Pairing::Port) {
-                    // The server does not know that the client races only the handshakes. A server that writes more
-                    // than it may keep for the second connection continues on the first connection only. The client may
-                    // have chosen the second one.
+                    // The server does not know that the client races only the handshakes.
+                    // A server that writes more than it may keep for the second connection continues on the first
+                    // connection only. The client may have chosen the second one.
                     assert!(right > 0, "{what}");
                     continue;
                 }
@@ -193,9 +194,9 @@ async fn chaos() -> io::Result<()> {
             let (outcome, report) = run(ends, &kind, Some(seed)).await?;
             println!("{}", row(ends, &kind, &outcome, &report));
             let what = format!("{ends:?} {kind:?}, seed {seed}: {outcome:?}, {report:?}");
-            // If a connection is lost after the server has ended the flow on it, the flow ends with an error. In
-            // RepSYN, a flow also ends with an error if its chosen connection is lost. A flow never ends with wrong
-            // bytes.
+            // If a connection is lost after the server has ended the flow on it, the flow ends with an error.
+            // In RepSYN, a flow also ends with an error if its chosen connection is lost.
+            // A flow never ends with wrong bytes.
             assert!(!outcome.outcomes.contains_key("wrong"), "{what}");
             assert!(outcome.outcomes.contains_key("right"), "{what}");
             assert!(
@@ -215,8 +216,8 @@ async fn chaos() -> io::Result<()> {
     Ok(())
 }
 
-/// Waits until enough ports are free. A server needs two neighbouring free ports, and the kernel keeps the ports of
-/// ended connections for a minute.
+/// Waits until enough ports are free.
+/// A server needs two neighbouring free ports, and the kernel keeps the ports of ended connections for a minute.
 async fn ports_are_free() -> io::Result<()> {
     loop {
         let sockets = tokio::fs::read_to_string("/proc/net/sockstat").await?;

@@ -19,7 +19,7 @@ enum Fate {
     Late(Duration),
     /// After this number of bytes in one direction, nothing passes for this duration.
     Stall(usize, u64, Duration),
-    /// After this number of bytes in one direction, both ends are reset.
+    /// After this number of bytes in one direction, the connections to client and server are reset.
     Reset(usize, u64),
     /// The server's FIN arrives before its banner is complete.
     EarlyFin(u64),
@@ -177,7 +177,7 @@ async fn relay(mut client: TcpStream, to: u16, fates: &Mutex<Fates>) {
     }
 }
 
-/// Relays one direction. An error resets the connections to both ends.
+/// Relays one direction. An error resets the connections to client and server.
 async fn lane(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,

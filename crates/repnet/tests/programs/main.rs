@@ -1,5 +1,5 @@
-//! Tests with real servers through two proxies. The path is plain TCP, RepNet, plain TCP. Either proxy can be the npm
-//! package's proxy.
+//! Tests with real servers through two proxies. The path is plain TCP, RepNet, plain TCP.
+//! Either proxy can be the npm package's proxy.
 
 mod proxies;
 mod servers;

@@ -48,8 +48,8 @@ pub async fn run(command: &mut Command) -> io::Result<String> {
 }
 
 impl Server {
-    /// Starts a server in a directory that the caller has filled. `command` returns the command for the directory and a
-    /// free port.
+    /// Starts a server in a directory that the caller has filled.
+    /// `command` returns the command for the directory and a free port.
     async fn start(
         folder: TempDir,
         command: impl AsyncFn(&Path, u16) -> io::Result<Command>,

@@ -6,8 +6,8 @@ use alloc::string::String;
 use core::fmt;
 use core::ops::RangeInclusive;
 
-/// Error of a text that is not a quantity of the required kind and range. The caller adds the text and its location
-/// (file and line, or flag).
+/// Error of a text that is not a quantity of the required kind and range.
+/// The caller adds the text and its location (file and line, or flag).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct QuantityError {
     /// Text with the allowed kind, range and spellings.

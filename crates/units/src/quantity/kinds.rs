@@ -127,8 +127,8 @@ impl Quantity for f64 {
     fn read(text: &str) -> Option<Self> {
         let text = text.trim();
         let number: Self = match text.strip_suffix('%') {
-            // The exponent `e-2` replaces a division by 100. With a division, the number would be rounded twice, and
-            // 0.1% and 0.001 could be different numbers.
+            // The exponent `e-2` replaces a division by 100.
+            // With a division, the number would be rounded twice, and 0.1% and 0.001 could be different numbers.
             Some(percent) => format!("{}e-2", percent.trim_end()).parse(),
             None => text.parse(),
         }

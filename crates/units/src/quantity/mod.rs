@@ -1,14 +1,14 @@
-//! Quantities as text: sizes, rates, times, shares and counts. Scenarios, flags, configuration files and Python share
-//! this grammar (docs/quantities.md).
+//! Quantities as text: sizes, rates, times, shares and counts.
+//! Scenarios, flags, configuration files and Python share this grammar (docs/quantities.md).
 //!
-//! A quantity is a decimal number and a unit. Spaces between them are optional. Decimals are exact: `0.1us` is 100,000
-//! ps, computed without floating-point numbers.
+//! A quantity is a decimal number and a unit. Spaces between them are optional.
+//! Decimals are exact: `0.1us` is 100,000 ps, computed without floating-point numbers.
 //!
-//! - Prefixes: `k`, `M`, `G`, `T` are powers of 1,000, and `Ki`, `Mi`, `Gi`, `Ti` are powers of 1,024. Upper and lower
-//!   case are equal, except that mega is always `M`, because `m` is a minute.
+//! - Prefixes: `k`, `M`, `G`, `T` are powers of 1,000, and `Ki`, `Mi`, `Gi`, `Ti` are powers of 1,024.
+//!   Upper and lower case are equal, except that mega is always `M`, because `m` is a minute.
 //! - Sizes: a prefix, then `B` or nothing.
-//! - Rates: a prefix, then `bps`, `b/s` or `bit/s` for bits, or `B/s` or `Bps` for bytes. A prefix without a unit means
-//!   bits per second.
+//! - Rates: a prefix, then `bps`, `b/s` or `bit/s` for bits, or `B/s` or `Bps` for bytes.
+//!   A prefix without a unit means bits per second.
 //! - Times: `ps`, `ns`, `us` or `µs`, `ms`, `s`, `m` or `min`, `h`, `d`.
 //! - Shares: a number, or a percentage such as `50%`.
 //! - Counts: a whole number, with or without a prefix.
@@ -81,8 +81,8 @@ pub fn count(text: &str) -> Result<u64, QuantityError> {
     within(text, 0..=u64::MAX)
 }
 
-/// Returns the count in a text such as `100 packets`. `plural` is the required word after the number. Its singular is
-/// also allowed (`1 packet`).
+/// Returns the count in a text such as `100 packets`. `plural` is the required word after the number.
+/// The singular of `plural` is also allowed (`1 packet`).
 pub fn counted(text: &str, plural: &str) -> Option<u64> {
     let (number, unit) = split(text);
     let singular = plural.strip_suffix('s').unwrap_or(plural);

@@ -52,8 +52,8 @@ pub fn written_rate(rate: Rate) -> String {
     }
 }
 
-/// Returns a size as text, in the largest decimal unit that gives a whole number, such as `64KB`. A size above 1,000
-/// bytes that is not a whole number of kilobytes has no unit, such as `1500`.
+/// Returns a size as text, in the largest decimal unit that gives a whole number, such as `64KB`.
+/// A size above 1,000 bytes that is not a whole number of kilobytes has no unit, such as `1500`.
 pub fn written_bytes(Bytes(bytes): Bytes) -> String {
     let text = in_largest(bytes, &DECIMAL);
     let has_unit = text.ends_with('B') || bytes > 1_000;

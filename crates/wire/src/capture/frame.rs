@@ -70,8 +70,8 @@ pub enum FrameError {
         /// Address of the host or group.
         found: HostId,
     },
-    /// The packet is longer than an IPv4 packet can be. This happens if a receiver's network stack has merged several
-    /// packets.
+    /// The packet is longer than an IPv4 packet can be.
+    /// This happens if a receiver's network stack has merged several packets.
     #[error("IPv4 packet: found {found} bytes; allowed: up to 65,535")]
     Length {
         /// Length of the packet in bytes.
@@ -82,8 +82,8 @@ pub enum FrameError {
     Header(EncodeError),
 }
 
-/// Returns the IPv4 address of a host (10.x.y.z) or of a multicast group (239.x.y.z). x.y.z is the number of the host
-/// or group.
+/// Returns the IPv4 address of a host (10.x.y.z) or of a multicast group (239.x.y.z).
+/// x.y.z is the number of the host or group.
 ///
 /// # Errors
 /// The number has more than 24 bits.
@@ -98,8 +98,8 @@ pub const fn address(host: HostId) -> Result<Ipv4Addr, FrameError> {
     }
 }
 
-/// Returns the Ethernet address of a host or group. The address of a host is 02:00:00 followed by the host's number. A
-/// group has the address of RFC 1112, section 6.4.
+/// Returns the Ethernet address of a host or group. The address of a host is 02:00:00 followed by the host's number.
+/// A group has the address of RFC 1112, section 6.4.
 fn ethernet_address(host: HostId, address: Ipv4Addr) -> [u8; 6] {
     let [_, x, y, z] = address.octets();
     match host.is_group() {
@@ -108,11 +108,12 @@ fn ethernet_address(host: HostId, address: Ipv4Addr) -> [u8; 6] {
     }
 }
 
-/// Returns the first `snap` bytes of a segment's frame: Ethernet, IPv4, TCP or UDP, and the tailcut header. The payload
-/// consists of zeros. Checksums and lengths are correct for the whole frame.
+/// Returns the first `snap` bytes of a segment's frame: Ethernet, IPv4, TCP or UDP, and the tailcut header.
+/// The payload consists of zeros. Checksums and lengths are correct for the whole frame.
 ///
-/// The DSCP is the segment's priority class. If a switch has trimmed the segment, the result ends before the payload,
-/// but its lengths include the payload. `connection` is used only for TCP.
+/// The DSCP is the segment's priority class.
+/// If a switch has trimmed the segment, the result ends before the payload, but its lengths include the payload.
+/// `connection` is used only for TCP.
 ///
 /// # Errors
 /// An address or a length is too large for IPv4, or the header cannot be encoded.
@@ -233,8 +234,9 @@ fn udp(segment: &Segment) -> Result<Transport, FrameError> {
     })
 }
 
-/// Returns a TCP header. The SYN occupies one sequence number, so the first byte of the stream has the initial sequence
-/// number plus one. The window is the largest possible one.
+/// Returns a TCP header.
+/// The SYN occupies one sequence number, so the first byte of the stream has the initial sequence number plus one.
+/// The window is the largest possible one.
 fn tcp(tuple: &FiveTuple, header: &TcpHeader, connection: &Connection) -> Transport {
     let flags = header.flags;
     let in_stream = |initial: u32, offset: u64| initial.wrapping_add(1).wrapping_add(offset as u32);

@@ -1,5 +1,5 @@
-//! Capture files. [`frame()`] converts a simulated segment to a frame. [`PcapNg`] builds pcapng files whose time stamps
-//! are in nanoseconds.
+//! Capture files. [`frame()`] converts a simulated segment to a frame.
+//! [`PcapNg`] builds pcapng files whose time stamps are in nanoseconds.
 //!
 //! ```
 //! use tailcut_transport::tcp::{TcpFlags, TcpHeader};

@@ -51,8 +51,8 @@ pub struct Note<'a> {
     pub drops: u64,
 }
 
-/// Builder of a capture file. [`take`](Self::take) returns the next piece of the file. The caller writes the pieces in
-/// order and need not keep them.
+/// Builder of a capture file. [`take`](Self::take) returns the next piece of the file.
+/// The caller writes the pieces in order and need not keep them.
 #[derive(Clone, Debug)]
 pub struct PcapNg {
     out: Vec<u8>,

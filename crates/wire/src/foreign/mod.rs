@@ -1,8 +1,9 @@
-//! Ethernet frames of other programs. This module decodes the data that a driver needs, rewrites the fields that a
-//! switch changes, and creates the answer of a router.
+//! Ethernet frames of other programs.
+//! This module decodes the data that a driver needs, and rewrites the fields that a switch changes.
+//! It also creates the answer of a router.
 //!
-//! [`View::read`] decodes Ethernet (with up to three VLAN tags), IPv4, IPv6, TCP, UDP, ICMP, ARP, neighbour discovery,
-//! IGMP and MLD. The crate `etherparse` decodes the headers.
+//! [`View::read`] decodes Ethernet (with up to three VLAN tags), IPv4, IPv6, TCP, UDP, ICMP and ARP.
+//! The function also decodes neighbour discovery, IGMP and MLD. The crate `etherparse` decodes the headers.
 
 mod membership;
 mod rewrite;

@@ -79,8 +79,8 @@ fn set_traffic_class(frame: &mut [u8], mask: u8, bits: u8) -> Result<(), Rewrite
             let value = (first & !mask) | (u16::from(bits) & mask);
             set_ipv4_word(frame, header, 0, value)
         }),
-        // The traffic class is in the last four bits of the first byte and the first four bits of the second. IPv6 has
-        // no header checksum.
+        // The traffic class is in the last four bits of the first byte and the first four bits of the second.
+        // IPv6 has no header checksum.
         IpAt::V6(header) => word(frame, header).and_then(|first| {
             let mask = u16::from(mask) << 4;
             let value = (first & !mask) | ((u16::from(bits) << 4) & mask);
@@ -90,8 +90,8 @@ fn set_traffic_class(frame: &mut [u8], mask: u8, bits: u8) -> Result<(), Rewrite
     done.ok_or(RewriteError::NoIp)
 }
 
-/// Sets the ECN field. The checksum of an IPv4 header is updated, not computed again, so a wrong checksum remains
-/// wrong.
+/// Sets the ECN field.
+/// The checksum of an IPv4 header is updated, not computed again, so a wrong checksum remains wrong.
 ///
 /// # Errors
 /// The frame has no IP header. It is not changed.
@@ -181,8 +181,8 @@ impl Datagram {
         }
     }
 
-    /// Sets the lengths and checksums of a datagram whose payload is cut to `kept` bytes. Returns the new length of
-    /// the frame.
+    /// Sets the lengths and checksums of a datagram whose payload is cut to `kept` bytes.
+    /// Returns the new length of the frame.
     fn shorten(&self, frame: &mut [u8], kept: usize) -> Option<usize> {
         let length = 8 + kept;
         let end = self.udp + length;
@@ -211,8 +211,8 @@ impl Datagram {
 }
 
 /// Shortens the payload of a UDP datagram to its first `kept` bytes. Sets the lengths and checksums of IP and UDP.
-/// Returns the new length of the frame, and the caller must cut the frame to this length. An unused UDP checksum (zero,
-/// in IPv4) remains zero.
+/// Returns the new length of the frame, and the caller must cut the frame to this length.
+/// An unused UDP checksum (zero, in IPv4) remains zero.
 ///
 /// # Errors
 /// There is no complete datagram, or its payload has fewer bytes than `kept`. The frame is not changed.
@@ -227,8 +227,9 @@ pub fn shorten(frame: &mut [u8], kept: usize) -> Result<usize, RewriteError> {
         .ok_or(RewriteError::NoDatagram)
 }
 
-/// Removes the payload after the tailcut header, and records `condition` in the header. Returns the new length of the
-/// frame, like [`shorten`]. The header of a symbol in SCDP's credit mode can record only [`Condition::Trimmed`].
+/// Removes the payload after the tailcut header, and records `condition` in the header.
+/// Returns the new length of the frame, like [`shorten`].
+/// The header of a symbol in SCDP's credit mode can record only [`Condition::Trimmed`].
 ///
 /// # Errors
 /// There is no complete datagram with a tailcut header. The frame is not changed.

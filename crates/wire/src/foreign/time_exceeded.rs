@@ -1,13 +1,13 @@
-//! Answer of a router to a packet whose TTL has expired: the ICMP message "time exceeded" (RFC 792; RFC 1812, 4.3 and
-//! 5.3.1; RFC 1122, 3.2.2).
+//! Answer of a router to a packet whose TTL has expired: the ICMP message "time exceeded".
+//! Sources: RFC 792; RFC 1812, 4.3 and 5.3.1; RFC 1122, 3.2.2.
 
 use super::view::{Content, IcmpKind, View};
 use crate::checksum::{add, finish};
 use core::net::{IpAddr, Ipv4Addr};
 use etherparse::LaxSlicedPacket;
 
-/// Length in bytes of the longest frame that [`time_exceeded`] writes. It has an Ethernet header and an IP packet of
-/// 576 bytes (RFC 1812, 4.3.2.3).
+/// Length in bytes of the longest frame that [`time_exceeded`] writes.
+/// This frame has an Ethernet header and an IP packet of 576 bytes (RFC 1812, 4.3.2.3).
 pub const LONGEST_TIME_EXCEEDED: usize = ETHERNET + 576;
 
 const ETHERNET: usize = 14;
@@ -30,8 +30,9 @@ pub struct RouterAddress {
 /// Writes to `out` the frame with which a router reports an expired TTL (type 11, code 0) to the sender of `frame`.
 /// Returns the length of the written frame. The message quotes at most 548 bytes of the packet.
 ///
-/// Returns `None` if a router sends no message: for packets other than IPv4, fragments except the first, packets from
-/// or to more than one host, and ICMP errors. Also returns `None` if `out` is too small.
+/// Returns `None` if a router sends no message, or if `out` is too small.
+/// A router sends no message for packets other than IPv4, for fragments except the first, and for ICMP errors.
+/// A router also sends no message for packets from or to more than one host.
 pub fn time_exceeded(frame: &[u8], router: RouterAddress, out: &mut [u8]) -> Option<usize> {
     let view = View::read(frame).ok()?;
     let ip = view.ip?;

@@ -15,8 +15,9 @@ pub struct Trimmable {
 }
 
 impl Trimmable {
-    /// Decodes the payload of a UDP datagram. A switch may trim a symbol of SCDP in credit mode, and a packet of NDP or
-    /// SCDP whose header allows it. Returns `None` if the payload has no tailcut header, or if no bytes can be removed.
+    /// Decodes the payload of a UDP datagram.
+    /// A switch may trim a symbol of SCDP in credit mode, and a packet of NDP or SCDP whose header allows it.
+    /// Returns `None` if the payload has no tailcut header, or if no bytes can be removed.
     pub fn of(payload: &[u8]) -> Option<Self> {
         if let Some(class) = credit::class_of_symbol(payload) {
             let kept = credit::SYMBOL_BYTES;

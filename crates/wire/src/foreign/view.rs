@@ -13,8 +13,8 @@ use tailcut_units::mix64;
 /// Decoded frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct View<'a> {
-    /// Length of the frame as it was received, in bytes, without the preamble. A frame from a TAP device is also
-    /// without the FCS.
+    /// Length of the frame as it was received, in bytes, without the preamble.
+    /// A frame from a TAP device is also without the FCS.
     pub size: usize,
     /// Ethernet address of the sender.
     pub source: [u8; 6],
@@ -39,8 +39,9 @@ pub struct Ip {
     pub dst: IpAddr,
     /// Protocol number (IANA) after all extension headers.
     pub protocol: u8,
-    /// Source and destination port of TCP or UDP. `None` for fragments: only the first fragment contains ports, but all
-    /// fragments of a datagram should take the same path.
+    /// Source and destination port of TCP or UDP.
+    /// `None` for fragments.
+    /// Only the first fragment contains ports, but all fragments of a datagram should take the same path.
     pub ports: Option<[u16; 2]>,
     /// Differentiated services code point.
     pub dscp: u8,

@@ -1,6 +1,6 @@
-//! SCDP over UDP sockets: version 2 of SCDP's header, `docs/wire/scdp.md`. Receivers grant credits. A session between
-//! real hosts needs fields that the transport does not have: a session identifier that is independent of addresses,
-//! tokens, and probes of the path's MTU.
+//! SCDP over UDP sockets: version 2 of SCDP's header, `docs/wire/scdp.md`. Receivers grant credits.
+//! A session between real hosts needs fields that the transport does not have.
+//! These fields are a session identifier that is independent of addresses, tokens, and probes of the path's MTU.
 
 mod check;
 
@@ -42,8 +42,8 @@ pub const SEALED: u8 = 0x80;
 /// Flag of a symbol whose payload a switch has removed.
 const TRIMMED: u8 = 0x01;
 
-/// Checksum over the first 28 bytes of a symbol's header. After trimming, the UDP checksum is no longer valid, so the
-/// header needs its own checksum.
+/// Checksum over the first 28 bytes of a symbol's header.
+/// After trimming, the UDP checksum is no longer valid, so the header needs its own checksum.
 #[cfg(not(feature = "std"))]
 const CHECKSUM: Crc<u32, Table<1>> = Crc::<u32, Table<1>>::new(&CRC_32_ISCSI);
 
@@ -69,8 +69,8 @@ pub struct Symbol {
     pub class: u8,
     /// Clock of the sender in units of 100 ns, modulo 2^32.
     pub stamp: u32,
-    /// Whether a switch has recorded here that it removed the symbol's bytes. Switches that do not know this header
-    /// remove the bytes without a record.
+    /// Whether a switch has recorded here that it removed the symbol's bytes.
+    /// Switches that do not know this header remove the bytes without a record.
     pub trimmed: bool,
 }
 
@@ -124,7 +124,7 @@ pub enum Message {
         /// First eight bytes of the hash of the received object.
         hash: u64,
     },
-    /// Close: an end refuses the session or gives it up.
+    /// Close: the sender or the receiver refuses the session or gives it up.
     Close {
         /// Number of the reason. The application defines these numbers.
         reason: u16,
@@ -152,8 +152,8 @@ pub enum Message {
 }
 
 impl Message {
-    /// Converts a header of the transport to a message. Returns `None` if this version has no such message. Fields that
-    /// the transport does not have get their default values.
+    /// Converts a header of the transport to a message. Returns `None` if this version has no such message.
+    /// Fields that the transport does not have get their default values.
     pub fn of(header: &Header, class: u8) -> Option<Self> {
         let header = match header {
             Header::Scdp(header) => header,
@@ -187,8 +187,8 @@ impl Message {
         })
     }
 
-    /// Converts the message to a header of the transport. `share` is the number of the object's sender. Returns `None`
-    /// if the message is not for the transport.
+    /// Converts the message to a header of the transport. `share` is the number of the object's sender.
+    /// Returns `None` if the message is not for the transport.
     pub fn header(&self, share: u16) -> Option<Header> {
         let header = match *self {
             Self::Pull(header) => return Some(Header::Credit(header)),
@@ -371,8 +371,8 @@ pub fn encode(
     Ok(length)
 }
 
-/// Returns the priority class of the symbol in a datagram. The symbol may be encrypted. Returns `None` if the header of
-/// a symbol is missing or has a wrong checksum, or if no payload follows the header.
+/// Returns the priority class of the symbol in a datagram. The symbol may be encrypted.
+/// Returns `None` if the header of a symbol is missing or has a wrong checksum, or if no payload follows the header.
 pub fn class_of_symbol(datagram: &[u8]) -> Option<u8> {
     let (header, payload) = datagram.split_first_chunk::<SYMBOL_BYTES>()?;
     let [first, flags, .., c0, c1, c2, c3] = *header;
@@ -381,16 +381,16 @@ pub fn class_of_symbol(datagram: &[u8]) -> Option<u8> {
     (is_symbol && is_right).then_some(header[23])
 }
 
-/// Records in a symbol's header that a switch has removed the symbol's payload. Returns the header's length. If the
-/// datagram contains no symbol, returns `None` and changes nothing.
+/// Records in a symbol's header that a switch has removed the symbol's payload. Returns the header's length.
+/// If the datagram contains no symbol, returns `None` and changes nothing.
 pub(crate) fn set_trimmed(datagram: &mut [u8]) -> Option<usize> {
     class_of_symbol(datagram)?;
     *datagram.get_mut(1)? |= TRIMMED;
     Some(SYMBOL_BYTES)
 }
 
-/// Returns the checksum of the symbol's header at the start of `bytes`. The checksum does not cover the flag that a
-/// switch sets when it trims the symbol, and the flag of encryption.
+/// Returns the checksum of the symbol's header at the start of `bytes`.
+/// The checksum covers neither the flag of encryption nor the flag that a switch sets when it trims the symbol.
 fn checksum_of(bytes: &[u8]) -> u32 {
     /// Bytes with an alignment of eight. The processor's CRC instructions need this alignment.
     #[repr(align(8))]
@@ -411,8 +411,8 @@ fn crc32c(bytes: &[u8]) -> u32 {
     CHECKSUM.checksum(bytes)
 }
 
-/// Decodes a packet. Returns its envelope, its message, and the length of its header. The payload of a symbol or
-/// padding follows the header.
+/// Decodes a packet. Returns its envelope, its message, and the length of its header.
+/// The payload of a symbol or padding follows the header.
 ///
 /// # Errors
 /// The bytes are not a packet of this version.

@@ -53,8 +53,7 @@ fn carried(header: &ScdpHeader) -> ScdpHeader {
 /// Encodes a header at the start of `buffer`. Returns its length.
 ///
 /// # Errors
-/// The buffer is too small, the symbol's identifier has more than 24 bits, or a field is set that a header of this
-/// kind does not contain.
+/// The buffer is too small, the symbol's identifier has more than 24 bits, or this kind of header lacks a set field.
 pub fn encode(packet: &Packet<ScdpHeader>, buffer: &mut [u8]) -> Result<usize, EncodeError> {
     let header = &packet.header;
     let (kind, name) = match header.kind {

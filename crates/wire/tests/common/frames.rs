@@ -1,5 +1,5 @@
-//! Frames as other programs send them. The tests build each frame byte by byte, and compute its checksums over the
-//! whole frame.
+//! Frames as other programs send them.
+//! The tests build each frame byte by byte, and compute its checksums over the whole frame.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 

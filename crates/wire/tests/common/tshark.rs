@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-/// Decodes a file of frames with tshark. Returns the requested fields of each frame. If a frame contains a field
-/// several times, commas separate its values.
+/// Decodes a file of frames with tshark. Returns the requested fields of each frame.
+/// If a frame contains a field several times, commas separate its values.
 ///
 /// tshark verifies checksums. The environment variable `TSHARK` may contain the path of tshark.
 pub fn read(file: &[u8], arguments: &[&str], fields: &[&str]) -> Vec<Vec<String>> {

@@ -1,5 +1,5 @@
-//! Bytes of sessions. This module stores the bytes that senders write, and puts them into packets. It also stores the
-//! bytes that arrive.
+//! Bytes of sessions. This module stores the bytes that senders write, and puts them into packets.
+//! The module also stores the bytes that arrive.
 
 use crate::code;
 use std::collections::BTreeMap;
@@ -10,15 +10,15 @@ use tailcut_transport::{Condition, Ecn, Header, Segment};
 use tailcut_units::FiveTuple;
 use tailcut_wire::{MAX_HEADER_BYTES, decode, encode};
 
-/// Packet in flight. A TCP packet contains its segment as a value, because this crate does not encode TCP headers for
-/// sockets.
+/// Packet in flight.
+/// A TCP packet contains its segment as a value, because this crate does not encode TCP headers for sockets.
 pub enum Carried {
     Segment(Segment, Vec<u8>),
     Datagram(FiveTuple, Ecn, Vec<u8>),
 }
 
-/// Sender of bytes: number of the host, number of the copy, and whether the bytes are the message that cancels the
-/// copy.
+/// Sender of bytes: number of the host, number of the copy, and a flag.
+/// The flag is true if the bytes are the message that cancels the copy.
 type Sender = (usize, u32, bool);
 
 /// Bytes of one session that have arrived.
@@ -172,8 +172,9 @@ impl Sessions {
         }
     }
 
-    /// Returns the bytes of a session that have arrived: the first `total` bytes, which the host has reported, or all
-    /// bytes with `None`. `place` is the index of the session among all sessions of the copy from host `from`.
+    /// Returns the bytes of a session that have arrived.
+    /// These are the first `total` bytes, which the host has reported, or all bytes with `None`.
+    /// `place` is the index of the session among all sessions of the copy from host `from`.
     pub fn arrived(
         &mut self,
         from: usize,

@@ -1,5 +1,6 @@
-//! Erasure code for tests with real bytes. Any K symbols of a block are enough to decode the block, which RaptorQ
-//! cannot promise. The symbols of a block are values of one polynomial over GF(2^16).
+//! Erasure code for tests with real bytes.
+//! Any K symbols of a block are enough to decode the block, which RaptorQ cannot promise.
+//! The symbols of a block are values of one polynomial over GF(2^16).
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

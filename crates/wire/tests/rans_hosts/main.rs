@@ -1,6 +1,7 @@
-//! Comparison of two runs. In the first run, clients and servers exchange only bytes. In the second run, segments have
-//! no payload, and RANS headers are passed separately from them. All events must be equal in both runs, at the same
-//! times. This shows that the bytes contain all data that clients and servers need.
+//! Comparison of two runs. In the first run, clients and servers exchange only bytes.
+//! In the second run, segments have no payload, and RANS headers are passed separately from them.
+//! All events must be equal in both runs, at the same times.
+//! The comparison shows that the bytes contain all data that clients and servers need.
 
 mod bytes;
 mod code;
@@ -73,8 +74,8 @@ fn faults() -> impl Strategy<Value = Faults> {
     })
 }
 
-/// Returns policies of several kinds: low-priority duplicates that may be reordered, answers that combine the bytes of
-/// two or three copies, and hedges.
+/// Returns policies of several kinds: low-priority duplicates that may be reordered, combined answers, and hedges.
+/// A combined answer has bytes of two or three copies.
 fn policies() -> Vec<Policy> {
     vec![
         Policy::SINGLE,

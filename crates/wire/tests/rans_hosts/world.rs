@@ -1,5 +1,5 @@
-//! Clients, servers and a network between them. The network passes RANS headers separately from segments, or it passes
-//! only bytes.
+//! Clients, servers and a network between them.
+//! The network passes RANS headers separately from segments, or it passes only bytes.
 
 use crate::bytes::{Carried, Sessions};
 use crate::object::{Asked, byte_at};
@@ -53,13 +53,13 @@ pub enum Note {
     Done(Completion),
 }
 
-/// Way in which the headers of a copy get from one end to the other.
+/// Way in which the headers of a copy get from the client to the server, and back.
 enum Way {
     Beside(SideChannel<RequestHeader>, SideChannel<AnswerHeader>),
     Bytes {
         messages: Unread<RequestHeader>,
         answers: Unread<AnswerHeader>,
-        /// Number of messages that have been read, if each message is a session.
+        /// Number of messages that have been read, if each message is a separate session of the transport.
         heard: usize,
         /// Number of bytes that have been reported to the reader of messages and to the reader of answers.
         told: [u64; 2],
@@ -85,7 +85,7 @@ pub struct World<T> {
     clients: Vec<Client>,
     story: Story,
     faults: Faults,
-    /// Whether each message is a session, as in NDP and SCDP.
+    /// Whether each RANS message is a separate session of the transport, as in NDP and SCDP.
     has_messages: bool,
     over_bytes: bool,
     sessions: Sessions,

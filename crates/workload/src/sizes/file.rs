@@ -79,16 +79,16 @@ struct Row<'a> {
 }
 
 impl SizeDistribution {
-    /// Returns the distribution of a table in text. `unit` is the number of bytes in a unit of the table's sizes. With
-    /// `None`, a unit is one byte, or 1,460 bytes in a table of ns-2.
+    /// Returns the distribution of a table in text. `unit` is the number of bytes in a unit of the table's sizes.
+    /// With `None`, a unit is one byte, or 1,460 bytes in a table of ns-2.
     ///
-    /// - The rows are in ascending order. Empty rows and comments after `#` are ignored. A table in CSV may begin with
-    ///   the header `bytes,cumulative`.
+    /// - The rows are in ascending order. Empty rows and comments after `#` are ignored.
+    ///   A table in CSV may begin with the header `bytes,cumulative`.
     /// - The cumulative probability of the last row is 1, or 100 in a table in per cent.
     /// - A first point with a probability above zero is an atom at its size. A table without an atom starts with `0,0`.
     ///
-    /// In a table of Homa's simulator, a probability may be lower than the probability of the previous row. It is then
-    /// replaced by the previous one, because the published table of web search contains such rows.
+    /// In a table of Homa's simulator, a probability may be lower than the probability of the previous row.
+    /// The previous probability is then used. The published table of web search contains such rows.
     ///
     /// # Errors
     /// [`Error::Text`] with the line, the text that was found, and the allowed text.

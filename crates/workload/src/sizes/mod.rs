@@ -1,5 +1,5 @@
-//! Distributions of flow sizes: tables from the literature, and tables from files. All distributions are piecewise
-//! linear and may have atoms.
+//! Distributions of flow sizes: tables from the literature, and tables from files.
+//! All distributions are piecewise linear and may have atoms.
 
 mod file;
 mod parse;
@@ -17,13 +17,16 @@ use alloc::vec::Vec;
 
 /// Distribution of flow sizes. It is linear between the points of its cumulative distribution.
 ///
-/// A first point with a cumulative probability above zero is an *atom*: this probability belongs to exactly the point's
-/// size. A table that rises from size zero starts with the point `0, 0`. Two points of the same size are also an atom,
-/// with the difference of their probabilities.
+/// A first point with a cumulative probability above zero is an *atom*.
+/// With this probability, a flow has exactly the point's size.
+/// A table that rises from size zero starts with the point `0, 0`.
+/// Two points of the same size are also an atom, with the difference of their probabilities.
 ///
-/// A drawn size is rounded to the nearest whole byte and is at least one byte. Rounding does not change the mean if all
-/// points are at whole bytes. The minimum of one byte can increase the mean by at most half a byte multiplied by the
-/// probability of the first segment. [`SizeDistribution::mean`] ignores this increase.
+/// A drawn size is rounded to the nearest whole byte and is at least one byte.
+/// Rounding does not change the mean if all points are at whole bytes.
+/// The minimum of one byte can increase the mean.
+/// The increase is at most half a byte multiplied by the probability of the first segment.
+/// [`SizeDistribution::mean`] ignores this increase.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SizeDistribution {
     /// Points in ascending order. The last cumulative probability is one.
@@ -37,8 +40,8 @@ impl SizeDistribution {
     /// Creates the distribution through `points`.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if the number of points is not 1 to [`Self::MOST_POINTS`], if sizes or cumulative
-    /// probabilities decrease, if the last cumulative probability is not one, or if all sizes are zero.
+    /// [`Error::OutOfRange`] if the number of points is not 1 to [`Self::MOST_POINTS`], or if all sizes are zero.
+    /// The same error if sizes or cumulative probabilities decrease, or if the last cumulative probability is not one.
     pub fn new(points: Vec<Point>) -> Result<Self, Error> {
         let wrong = |found, allowed| {
             Err(Error::OutOfRange {
@@ -117,8 +120,8 @@ impl SizeDistribution {
         self.quantile(stream.uniform())
     }
 
-    /// Returns the quantile for `probability` (0 to 1), in whole bytes, at least one. A share `probability` of all
-    /// flows is smaller than this size.
+    /// Returns the quantile for `probability` (0 to 1), in whole bytes, at least one.
+    /// A share `probability` of all flows is smaller than this size.
     pub fn quantile(&self, probability: f64) -> u64 {
         let above = self
             .points
@@ -153,7 +156,7 @@ impl SizeDistribution {
 
     /// Returns the mean size in bytes: the sum over segments of (F(b) - F(a)) (a + b) / 2, plus the atom.
     pub fn mean(&self) -> f64 {
-        // Drawn sizes are at least one byte, so the mean is too.
+        // Drawn sizes are at least one byte, so the mean is also at least one byte.
         self.moment(1).max(1.0)
     }
 
@@ -162,8 +165,8 @@ impl SizeDistribution {
         self.moment(2)
     }
 
-    /// Returns `E[S^k]`, exact for the interpolated distribution. In a segment from a to b, the mean of x^k is (a^k +
-    /// a^(k-1) b + ... + b^k) / (k + 1).
+    /// Returns `E[S^k]`, exact for the interpolated distribution.
+    /// In a segment from a to b, the mean of x^k is (a^k + a^(k-1) b + ... + b^k) / (k + 1).
     pub fn moment(&self, k: u32) -> f64 {
         self.partial_moment(k, f64::INFINITY)
     }
@@ -173,8 +176,8 @@ impl SizeDistribution {
         self.partial_moment(1, limit as f64) / self.mean()
     }
 
-    /// Returns the share of all *flows* that are smaller than `limit` bytes. A flow of exactly `limit` bytes does not
-    /// count.
+    /// Returns the share of all *flows* that are smaller than `limit` bytes.
+    /// A flow of exactly `limit` bytes does not count.
     pub fn flow_share_below(&self, limit: u64) -> f64 {
         self.partial_moment(0, limit as f64)
     }
@@ -184,14 +187,15 @@ impl SizeDistribution {
         self.points.last().map_or(1, |point| point.bytes.max(1))
     }
 
-    /// Returns the mean number of packets of a flow, with at most `payload` bytes per packet (zero means one). The
-    /// result is exact for drawn sizes, which are whole bytes. It is the sum over k >= 0 of P(S > k `payload`). Within
-    /// a segment, the terms of the sum are an arithmetic series.
+    /// Returns the mean number of packets of a flow, with at most `payload` bytes per packet (zero means one).
+    /// The result is exact for drawn sizes, which are whole bytes. It is the sum over k >= 0 of P(S > k `payload`).
+    /// Within a segment, the terms of the sum are an arithmetic series.
     pub fn mean_packets(&self, payload: u32) -> f64 {
         let payload = f64::from(payload.max(1));
-        // A rounded size exceeds a whole number n if the size before rounding exceeds n + 1/2. A flow therefore needs
-        // packet k + 1 if its size before rounding exceeds k payload + 1/2. Every flow needs the first packet (k = 0),
-        // and all packets up to the first point. `next` is the next k to count.
+        // A rounded size exceeds a whole number n if the size before rounding exceeds n + 1/2.
+        // A flow therefore needs packet k + 1 if its size before rounding exceeds k payload + 1/2.
+        // Every flow needs the first packet (k = 0), and all packets up to the first point.
+        // `next` is the next k to count.
         let places_before = |bytes: f64| libm::ceil((bytes - 0.5) / payload);
         let mut next = places_before(self.points[0].bytes as f64).max(1.0);
         let mut packets = next;
@@ -208,8 +212,7 @@ impl SizeDistribution {
         packets
     }
 
-    /// Returns the mean of the `k`-th power of the size over all flows, where flows of `limit` bytes or more count as
-    /// zero.
+    /// Returns the mean of the `k`-th power of the size over all flows. Flows of `limit` bytes or more count as zero.
     fn partial_moment(&self, k: u32, limit: f64) -> f64 {
         let first = self.points[0];
         let mut sum = 0.0;

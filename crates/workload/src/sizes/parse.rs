@@ -15,8 +15,8 @@ impl Named {
 }
 
 impl SizeDistribution {
-    /// Returns the distribution with this name: one of [`NAMES`], `fixed:BYTES` or `uniform:MIN:MAX`. A number of bytes
-    /// may end in K, M or G (or KB, MB, GB), which are powers of 1,000.
+    /// Returns the distribution with this name: one of [`NAMES`], `fixed:BYTES` or `uniform:MIN:MAX`.
+    /// A number of bytes may end in K, M or G (or KB, MB, GB), which are powers of 1,000.
     ///
     /// # Errors
     /// [`Error::UnknownSizes`] with similar names, [`Error::SizesParameter`].
@@ -61,8 +61,8 @@ fn byte_count(text: &str) -> Option<u64> {
     bytes.ok().map(|bytes| bytes.0)
 }
 
-/// Returns the names that are similar to `found`, the nearest first. A name is similar if the number of edits is at
-/// most a third of its length, or if it begins with `found`.
+/// Returns the names that are similar to `found`, the nearest first.
+/// A name is similar if the number of edits is at most a third of its length, or if it begins with `found`.
 fn alike(found: &str) -> Vec<&'static str> {
     // Only the first 64 characters are compared, because a long text would take too much time.
     let found: Vec<char> = found.chars().take(64).collect();
@@ -79,8 +79,8 @@ fn alike(found: &str) -> Vec<&'static str> {
     near.into_iter().map(|(_, name)| name).collect()
 }
 
-/// Returns the Levenshtein distance: the smallest number of insertions, deletions and substitutions that change one
-/// text into the other.
+/// Returns the Levenshtein distance of two texts.
+/// It is the smallest number of insertions, deletions and substitutions that change one text into the other.
 fn edits(from: &[char], to: &[char]) -> usize {
     let mut row: Vec<usize> = (0..=to.len()).collect();
     for (i, a) in from.iter().enumerate() {

@@ -1,10 +1,11 @@
 //! Tables of flow sizes from the literature.
 //!
-//! The web-search table is from the DCTCP paper (Alizadeh et al., SIGCOMM 2010, Figure 4). It exists in two variants,
-//! because simulators interpret it in different ways. The released ns-2 scripts read its sizes as packets of 1460
-//! bytes, with an atom at the first point. Later simulators, such as HPCC's traffic generator, have a table in bytes
-//! that rises from zero. The data-mining table (Greenberg et al., VL2, SIGCOMM 2009) has the same two variants. The
-//! mean of a table is computed from its points.
+//! The web-search table is from the DCTCP paper (Alizadeh et al., SIGCOMM 2010, Figure 4).
+//! The web-search table exists in two variants, because simulators interpret it in different ways.
+//! The released ns-2 scripts read its sizes as packets of 1460 bytes, with an atom at the first point.
+//! Later simulators, such as HPCC's traffic generator, have a table in bytes that rises from zero.
+//! The data-mining table (Greenberg et al., VL2, SIGCOMM 2009) has the same two variants.
+//! The mean of a table is computed from its points.
 
 use super::point::Point;
 use alloc::vec::Vec;

@@ -1,5 +1,5 @@
-//! Bursts: all sources start one flow at almost the same time. A burst models an incast, a permutation, or a shuffle in
-//! rounds.
+//! Bursts: all sources start one flow at almost the same time.
+//! A burst models an incast, a permutation, or a shuffle in rounds.
 
 use super::interface::{Numbering, Source};
 use crate::error::Error;
@@ -25,8 +25,8 @@ pub struct BurstSpec {
     pub sizes: SizeDistribution,
     /// Start of the first round.
     pub start: Time,
-    /// Jitter: each flow starts at a random time within this span after the start of its round. With a jitter of zero,
-    /// all flows of a round start at the same time.
+    /// Jitter: each flow starts at a random time within this span after the start of its round.
+    /// With a jitter of zero, all flows of a round start at the same time.
     pub jitter: Duration,
     /// Number of rounds.
     pub rounds: u32,

@@ -58,7 +58,7 @@ pub struct ClosedLoopSpec {
     pub start: Time,
     /// Jitter: the first flows start at random times within this span after `start`.
     pub jitter: Duration,
-    /// End of the workload. All flows start before it.
+    /// End of the workload. All flows start before this time.
     pub until: Time,
     /// Largest number of flows of all sources together. `None` for no limit.
     pub flows_at_most: Option<u64>,

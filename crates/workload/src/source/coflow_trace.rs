@@ -6,12 +6,13 @@
 //! 2 10833 2 104 132 1 140:48.0
 //! ```
 //!
-//! The first line has the number of locations and the number of coflows. Each further line is a coflow. It has its
-//! name, its arrival in ms, the number of mappers and their locations, and the number of reducers. Each reducer has its
-//! location and the MB (2^20 bytes) that it receives.
+//! The first line has the number of locations and the number of coflows. Each further line is a coflow.
+//! The line has the coflow's name, its arrival in ms, and the number of mappers and their locations.
+//! Then the line has the number of reducers. For each reducer, it has the location and the MB (2^20 bytes) to receive.
 //!
-//! All mappers of a coflow send the same share to a reducer. Location n is host n. If a mapper and a reducer have the
-//! same location, their data does not enter the network. A coflow is left out if all its data is of this kind.
+//! All mappers of a coflow send the same share to a reducer. Location n is host n.
+//! If a mapper and a reducer have the same location, their data does not enter the network.
+//! A coflow is left out if none of its data enters the network.
 
 use super::interface::{Numbering, Source};
 use crate::coflow::{Coflow, CoflowKind, Coflows};
@@ -75,8 +76,8 @@ impl<'a> Fields<'a> {
 }
 
 impl CoflowTrace {
-    /// Reads the coflows of a network with `hosts` hosts. All sizes are multiplied by `scale`, which must be above
-    /// zero.
+    /// Reads the coflows of a network with `hosts` hosts.
+    /// All sizes are multiplied by `scale`, which must be above zero.
     ///
     /// # Errors
     /// The first error, with its line and the name of the value.

@@ -13,9 +13,9 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use tailcut_units::{FlowId, HostId, Time};
 
-/// Fan-in: an N-to-1 incast for each mouse of an open loop, as in RepNet's evaluation. When a mouse arrives,
-/// `degree - 1` additional flows of the same size start at the same time. Each of them has a different sender, and the
-/// same destination as the mouse.
+/// Fan-in: an N-to-1 incast for each mouse of an open loop, as in RepNet's evaluation.
+/// When a mouse arrives, `degree - 1` additional flows of the same size start at the same time.
+/// Each additional flow has a different sender, and the same destination as the mouse.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct FanIn {
     /// Number of flows that send to one destination, including the mouse itself: 11 for 11-to-1.
@@ -25,16 +25,17 @@ pub struct FanIn {
 }
 
 impl FanIn {
-    /// Returns the factor by which the fan-in increases the load in payload bytes: 1 + (degree - 1) (share of all bytes
-    /// that belong to mice).
+    /// Returns the factor by which the fan-in increases the load in payload bytes.
+    /// The factor is 1 + (degree - 1) (share of all bytes that belong to mice).
     pub fn load_factor(&self, sizes: &SizeDistribution) -> f64 {
         let copies = f64::from(self.degree.saturating_sub(1));
         1.0 + copies * sizes.byte_share_below(self.below)
     }
 }
 
-/// Specification of an open loop. Each source of the matrix has its own arrival process, with a rate that is
-/// proportional to the source's weight. All senders have the same probability to be additional senders of a fan-in.
+/// Specification of an open loop.
+/// Each source of the matrix has its own arrival process, with a rate that is proportional to the source's weight.
+/// All senders have the same probability to be additional senders of a fan-in.
 #[derive(Clone, Debug)]
 pub struct GeneratedSpec {
     /// Seed of the run.
@@ -51,7 +52,7 @@ pub struct GeneratedSpec {
     pub flows_per_second: f64,
     /// Start of the arrivals.
     pub start: Time,
-    /// End of the workload. All flows start before it.
+    /// End of the workload. All flows start before this time.
     pub until: Time,
     /// Largest number of arrivals. The additional flows of a fan-in do not count. `None` for no limit.
     pub arrivals_at_most: Option<u64>,
@@ -90,8 +91,8 @@ impl Generated {
     /// Creates the flows of `spec`.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if the rate is not a finite number above zero, if a fan-in has fewer than two flows, or if
-    /// a fan-in needs more senders than there are sources other than the destination.
+    /// [`Error::OutOfRange`] if the rate is not a finite number above zero, or if a fan-in has fewer than two flows.
+    /// The same error if a fan-in needs more senders than there are sources other than the destination.
     pub fn new(spec: GeneratedSpec) -> Result<Self, Error> {
         let rate_of = |index| spec.matrix.part_of_source(index, spec.flows_per_second);
         let is_rate = |rate: f64| rate > 0.0 && rate.is_finite();

@@ -7,19 +7,19 @@ use tailcut_units::{FlowId, Time};
 
 /// Source of flows. It returns its flows one after the other, in the order of their starts.
 ///
-/// A driver calls [`Source::peek`] for the time of the next flow, and [`Source::next`] to take a flow that is due. When
-/// a flow has ended, the driver calls [`Source::completed`] *before it takes any flow that starts later*. The times of
-/// these calls never decrease.
+/// A driver calls [`Source::peek`] for the time of the next flow, and [`Source::next`] to take a flow that is due.
+/// When a flow has ended, the driver calls [`Source::completed`] *before it takes any flow that starts later*.
+/// The times of these calls never decrease.
 pub trait Source: Send {
-    /// Returns the start of the next known flow, or `None` if no flow is known. After a later completion, the source
-    /// may know a new flow, which may start earlier.
+    /// Returns the start of the next known flow, or `None` if no flow is known.
+    /// After a later completion, the source may return a new flow, which may start earlier.
     fn peek(&self) -> Option<Time>;
 
     /// Returns the next flow. It starts at the time that [`Source::peek`] returned.
     fn next(&mut self) -> Option<Flow>;
 
-    /// Records that a flow of this source ended at `now`. Open loops ignore this call. All sources ignore the numbers
-    /// of flows that are not running.
+    /// Records that a flow of this source ended at `now`. Open loops ignore this call.
+    /// All sources ignore the numbers of flows that are not running.
     fn completed(&mut self, now: Time, flow: FlowId);
 
     /// Records that a flow of this source failed at `now`. Most sources handle a failure like an end.
@@ -33,7 +33,7 @@ pub trait Source: Send {
     }
 }
 
-/// Generator of flow numbers. They start at zero and are never reused.
+/// Generator of flow numbers. The numbers start at zero and are never reused.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Numbering(u32);
 

@@ -8,8 +8,9 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use tailcut_units::{FlowId, Time};
 
-/// Source that combines several sources, such as foreground and background. The flows get new numbers from zero, in the
-/// order of their starts. Flows with the same start are in the order of the list of sources.
+/// Source that combines several sources, such as foreground and background.
+/// The flows get new numbers from zero, in the order of their starts.
+/// Flows with the same start are in the order of the list of sources.
 pub struct Merge {
     sources: Vec<Box<dyn Source>>,
     numbering: Numbering,

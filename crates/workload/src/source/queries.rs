@@ -1,5 +1,5 @@
-//! Queries: an aggregator asks several workers, and all of them answer. The aggregator starts its next query after the
-//! last answer.
+//! Queries: an aggregator asks several workers, and all of them answer.
+//! The aggregator starts its next query after the last answer.
 
 use super::closed_loop::ThinkTime;
 use super::interface::{Numbering, Source};
@@ -23,15 +23,14 @@ pub struct QueriesSpec {
     pub label: u64,
     /// Hosts that start queries.
     pub aggregators: Vec<HostId>,
-    /// Hosts that answer. For each query, all of them except the aggregator itself are workers with the same
-    /// probability.
+    /// Hosts that answer. For each query, all these hosts except the aggregator are workers with the same probability.
     pub workers: Vec<HostId>,
     /// Number of workers of a query, at least 1.
     pub fan_out: u32,
     /// Sizes of the answers.
     pub sizes: SizeDistribution,
-    /// Size of the question to each worker, in bytes. A worker starts its answer when it has the whole question. With
-    /// `None`, there are no questions, and all answers start with the query.
+    /// Size of the question to each worker, in bytes. A worker starts its answer when it has the whole question.
+    /// With `None`, there are no questions, and all answers start with the query.
     pub question: Option<u64>,
     /// Number of outstanding queries per aggregator, at least one. A query in its think time is also outstanding.
     pub outstanding: u32,
@@ -39,7 +38,7 @@ pub struct QueriesSpec {
     pub think: ThinkTime,
     /// Start of the first queries.
     pub start: Time,
-    /// End of the workload. All queries start before it.
+    /// End of the workload. All queries start before this time.
     pub until: Time,
     /// Largest number of queries of all aggregators together. `None` for no limit.
     pub queries_at_most: Option<u64>,
@@ -87,8 +86,8 @@ impl Queries {
     /// Creates the flows of `spec`.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if the number of outstanding queries per aggregator is not 1 to 65,536, or if the fan-out
-    /// is not 1 to the number of possible workers of each aggregator.
+    /// [`Error::OutOfRange`] if the number of outstanding queries per aggregator is not 1 to 65,536.
+    /// The same error if the fan-out is not 1 to the number of possible workers of each aggregator.
     pub fn new(spec: QueriesSpec) -> Result<Self, Error> {
         let out_of_range = |parameter, found, allowed| {
             Err(Error::OutOfRange {
@@ -211,8 +210,8 @@ impl Queries {
 fn draw(hosts: &[HostId], without: HostId, count: u32, stream: &mut Stream) -> Vec<HostId> {
     let own = hosts.iter().position(|host| *host == without);
     let others = hosts.len() - usize::from(own.is_some());
-    // The code is a Fisher-Yates shuffle of the indices of the allowed hosts. It stores only the indices that it has
-    // moved.
+    // The code is a Fisher-Yates shuffle of the indices of the allowed hosts.
+    // The shuffle stores only the indices that it has moved.
     let mut moved: BTreeMap<usize, usize> = BTreeMap::new();
     let mut drawn = Vec::with_capacity(count as usize);
     for place in 0..others.min(count as usize) {

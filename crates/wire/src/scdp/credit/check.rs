@@ -1,5 +1,5 @@
-//! Checks and echoes. A check tests whether an endpoint answers, and how the path to the endpoint changes packets. An
-//! echo is the answer. Checks do not belong to a session, and the endpoint that answers stores no state for them.
+//! Checks and echoes. A check tests whether an endpoint answers, and how the path to the endpoint changes packets.
+//! An echo is the answer. Checks do not belong to a session, and the endpoint that answers stores no state for them.
 
 use crate::codec::{DecodeError, EncodeError, Reader, Writer};
 use core::net::{IpAddr, Ipv6Addr, SocketAddr};
