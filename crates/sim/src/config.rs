@@ -24,8 +24,8 @@ use tailcut_workload::{
 pub struct RunConfig {
     /// Design of the run, with its replication and load balancer.
     pub stack: Stack,
-    /// Name of the design in records, if it differs from the name of the stack. A design with its own settings has such
-    /// a name.
+    /// Name of the design in records, if it differs from the name of the stack.
+    /// A design with its own settings has such a name.
     pub called: Option<String>,
     /// Swept keys of the study with this run's values, for its records. The other fields already contain these values.
     pub parameters: Vec<Parameter>,
@@ -45,12 +45,12 @@ pub struct RunConfig {
     pub measures: Measures,
     /// Longest time that the run continues after the last arrival, so that flows can finish.
     pub drain: Duration,
-    /// Whether flows keep arriving until the last recorded flow has ended. The further flows have no rows in the
-    /// record. All parts of the workload must be open loops.
+    /// Whether flows keep arriving until the last recorded flow has ended.
+    /// The further flows have no rows in the record. All parts of the workload must be open loops.
     pub continues_load: bool,
-    /// Kind of the event queue. Results do not depend on it.
+    /// Kind of the event queue. The kind does not change the results.
     pub engine: EngineKind,
-    /// Number of events per packet at FIFO ports. Results do not depend on it.
+    /// Number of events per packet at FIFO ports. The number does not change the results.
     pub port_events: PortEvents,
     /// Clock of the run.
     pub clock: RunClock,
@@ -222,8 +222,8 @@ pub struct WorkloadSpec {
     /// Parts of the workload.
     pub parts: Vec<WorkloadPart>,
     /// Weights of hosts that send or receive more than others. They apply to parts that draw source and destination.
-    /// Open loops use the weights of sources and destinations. Closed loops and bursts use only the weights of
-    /// destinations.
+    /// Open loops use the weights of sources and destinations.
+    /// Closed loops and bursts use only the weights of destinations.
     pub weights: Arc<HostWeights>,
 }
 
@@ -232,8 +232,8 @@ pub struct WorkloadSpec {
 pub struct WorkloadPart {
     /// Role of the flows in the experiment.
     pub class: Class,
-    /// Number of the equal-cost path of the flows and their ACKs. `None`: the network selects the path. A trace ignores
-    /// this field, because it has a path for each flow.
+    /// Number of the equal-cost path of the flows and their ACKs. `None`: the network selects the path.
+    /// A trace ignores this field, because it has a path for each flow.
     pub path: Option<u16>,
     /// Flows of the part, by their origin.
     pub flows: FlowsSpec,
@@ -248,8 +248,8 @@ pub enum FlowsSpec {
     Coflows(Arc<CoflowTrace>),
     /// Open loop: flows arrive even if earlier flows have not finished.
     Open(OpenSpec),
-    /// Closed loop: each source keeps a number of flows outstanding. When a flow finishes, the source starts the next
-    /// one.
+    /// Closed loop: each source keeps a number of flows outstanding.
+    /// When a flow finishes, the source starts the next one.
     Closed(ClosedSpec),
     /// One flow per source, all at the same time.
     Burst(BurstPart),
@@ -282,8 +282,8 @@ impl Limits {
 }
 
 impl FlowsSpec {
-    /// Returns the limits of the arrivals. Returns `None` for a trace, coflows of a file and a burst, which have no
-    /// limits.
+    /// Returns the limits of the arrivals.
+    /// Returns `None` for a trace, coflows of a file and a burst, which have no limits.
     pub const fn limits(&self) -> Option<Limits> {
         let (from, until, at_most) = match self {
             Self::Trace(_) | Self::Coflows(_) | Self::Burst(_) => return None,
@@ -426,8 +426,8 @@ pub struct QueriesPart {
     pub sizes: Arc<SizeDistribution>,
     /// Number of aggregators, which are drawn by the seed. `None`: all hosts.
     pub aggregators: Option<u32>,
-    /// Number of workers of a query, at least 1. They are different hosts, drawn uniformly from all hosts except the
-    /// aggregator.
+    /// Number of workers of a query, at least 1.
+    /// They are different hosts, drawn uniformly from all hosts except the aggregator.
     pub fan_out: u32,
     /// Size of the question to each worker, in bytes. `None`: no question, and all answers start with the query.
     pub question: Option<Bytes>,
@@ -491,8 +491,8 @@ pub enum RequestRate {
 pub struct StoragePart {
     /// Sizes of sessions, in bytes.
     pub sizes: Arc<SizeDistribution>,
-    /// Number of hosts that the storage workload leaves out: the hosts of a permutation of this size. `None`: all hosts
-    /// take part.
+    /// Number of hosts that the storage workload leaves out: the hosts of a permutation of this size.
+    /// `None`: all hosts take part.
     pub left_out: Option<u32>,
     /// Number of replicas of a block, at least 1.
     pub replicas: u32,

@@ -15,8 +15,8 @@ use tailcut_workload::{Class, Error, Flow, Matrix, Operation, SizeDistribution};
 pub struct Demand {
     /// Number of flows, requests and sessions.
     pub transfers: f64,
-    /// Packet-hops of full data packets: the packets, each multiplied by the number of links of its path. Zero in
-    /// designs without packets.
+    /// Packet-hops of full data packets: the packets, each multiplied by the number of links of its path.
+    /// Zero in designs without packets.
     pub packet_hops: f64,
 }
 
@@ -136,8 +136,8 @@ impl DemandEstimate<'_> {
         self.add(transfers * packets, hops);
     }
 
-    /// Returns the largest number of packet-hops that the hosts can send until the end of the run. It assumes the mean
-    /// path length of the demand.
+    /// Returns the largest number of packet-hops that the hosts can send until the end of the run.
+    /// It assumes the mean path length of the demand.
     fn host_capacity_limit(&self) -> f64 {
         let framing = self.config.settings.framing;
         let bits = f64::from(framing.wire_bytes(framing.payload)) * 8.0;
@@ -151,8 +151,8 @@ impl DemandEstimate<'_> {
         let is_whole = drawn.len() < self.draws;
         let arrivals_drawn = match spec.fan_in {
             None => drawn.len() as f64,
-            // With fan-in, one arrival can be several flows. The number of arrivals therefore follows from the time of
-            // the last flow.
+            // With fan-in, one arrival can be several flows.
+            // The number of arrivals therefore follows from the time of the last flow.
             Some(_) => {
                 let last = drawn.last().map_or(Time::ZERO, |flow| flow.start);
                 let span = last.since(Time::ZERO).saturating_sub(spec.from);

@@ -1,5 +1,5 @@
-//! Rule for the gap of flowlets, from the papers of CONGA and LetFlow. The gap is of the order of the round-trip time,
-//! and above the differences between the latencies of paths.
+//! Rule for the gap of flowlets, from the papers of CONGA and LetFlow.
+//! The gap is of the order of the round-trip time, and above the differences between the latencies of paths.
 //!
 //! The range of good gaps starts at the round-trip time of the empty network. With a shorter gap, a flow changes its
 //! path within a window, and its packets overtake each other. The range ends at the round-trip time while all queues of
@@ -15,11 +15,11 @@ use tailcut_fabric::topology::{Node, Topology};
 use tailcut_record::FlowletGap;
 use tailcut_units::{Duration, HostId};
 
-/// Largest number of racks for which all pairs of racks are examined. In larger networks, only pairs with the first
-/// rack as sender are examined.
+/// Largest number of racks for which all pairs of racks are examined.
+/// In larger networks, only pairs with the first rack as sender are examined.
 const RACKS_IN_PAIRS: usize = 64;
 
-/// Assumed wait at a queue without a limit: the longest gap that a key allows.
+/// Assumed wait at a queue without a limit. The value is the longest gap that a scenario allows.
 const UNLIMITED: Duration = Duration::from_ms(100_000_000);
 
 /// Returns the gap of a run's flowlets if it is outside the range of good gaps. `topology` is the network with its

@@ -16,8 +16,8 @@ use tailcut_record::{PackedRun, RunRecord};
 use tailcut_transport::{Segment, Transport};
 use tailcut_units::{HostId, Time};
 
-/// Network, hosts, workload and recorder of a run. A driver moves packets and time between these components. The driver
-/// under virtual time is [`run`](crate::run()).
+/// Network, hosts, workload and recorder of a run. A driver moves packets and time between these components.
+/// The driver under virtual time is [`run`](crate::run()).
 ///
 /// A run without packets has no `RunParts`.
 ///
@@ -151,14 +151,14 @@ impl<'a, B: Clone + 'static> RunParts<'a, B> {
         self.runner.begins_more()
     }
 
-    /// Executes the actions of the applications that are due at `now`. Afterwards, [`RunParts::carry_out`] executes
-    /// their orders.
+    /// Executes the actions of the applications that are due at `now`.
+    /// Afterwards, [`RunParts::carry_out`] executes their orders.
     pub fn act(&mut self, now: Time) {
         self.runner.act(now, &mut self.fabric);
     }
 
-    /// Executes the next order at its host. Returns the host, which the driver must serve next, or `None` if there are
-    /// no more orders.
+    /// Executes the next order at its host.
+    /// Returns the host, which the driver must serve next, or `None` if there are no more orders.
     pub fn carry_out(&mut self, now: Time) -> Option<HostId> {
         let order = self.runner.order()?;
         let host = order.host();
@@ -168,9 +168,9 @@ impl<'a, B: Clone + 'static> RunParts<'a, B> {
         Some(host)
     }
 
-    /// Passes the events of a host's transport to the applications. The driver calls this function after any input to
-    /// the transport, and after each segment that the transport sends: an answer to a request can be complete as soon
-    /// as it is sent.
+    /// Passes the events of a host's transport to the applications.
+    /// The driver calls this function after any input to the transport, and after each segment that the transport
+    /// sends: an answer to a request can be complete as soon as it is sent.
     pub fn deliver_events(&mut self, now: Time, host: HostId) {
         let transport = &mut self.transports[host.0 as usize];
         self.runner

@@ -360,8 +360,8 @@ fn burst(
     })
 }
 
-/// Returns the expected number of flows, requests and sessions of open loops. Returns `None` if the workload has a part
-/// of another kind, because such a part always starts flows.
+/// Returns the expected number of flows, requests and sessions of open loops.
+/// Returns `None` if the workload has a part of another kind, because such a part always starts flows.
 ///
 /// # Errors
 /// The matrix does not fit the topology.
@@ -377,8 +377,8 @@ pub fn expected_arrivals(config: &RunConfig, topology: &Topology) -> Result<Opti
     Ok(Some(expected))
 }
 
-/// Returns the expected number of flows, requests or sessions per second, between the limits of an open loop. Returns
-/// `None` for other parts.
+/// Returns the expected number of flows, requests or sessions per second, between the limits of an open loop.
+/// Returns `None` for other parts.
 pub(crate) fn per_second(
     config: &RunConfig,
     topology: &Topology,

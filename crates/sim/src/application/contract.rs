@@ -5,8 +5,8 @@ use tailcut_record::{CoflowRecord, RequestRecord, SessionRecord};
 use tailcut_transport::{Event, FlowStats, Segment};
 use tailcut_units::{FlowId, HostId, Time};
 
-/// Application on top of the transports of a run, such as a storage service or a training job. A run can have one
-/// custom application, on all of its hosts, in addition to its flows.
+/// Application on top of the transports of a run, such as a storage service or a training job.
+/// A run can have one custom application, on all of its hosts, in addition to its flows.
 ///
 /// An application has no clock. The simulator calls it at the time that [`Application::next`] returned, and for each
 /// event of a transfer that the application started. Each call receives a [`Desk`], which accepts orders.
@@ -27,9 +27,9 @@ pub trait Application: Send {
     /// `Completed` when it has all data. The sender reports the end or the failure of the transfer.
     fn event(&mut self, _host: HostId, _event: Event, _desk: &mut Desk<'_>) {}
 
-    /// Handles a complete segment of one of the application's transfers, when the segment reaches its host. The
-    /// simulator calls this method only if [`Application::wants_segments`] returns true, which most applications do not
-    /// need.
+    /// Handles a complete segment of one of the application's transfers, when the segment reaches its host.
+    /// The simulator calls this method only if [`Application::wants_segments`] returns true, which most applications do
+    /// not need.
     fn segment_arrived(&mut self, _segment: &Segment, _desk: &mut Desk<'_>) {}
 
     /// Returns whether the simulator must call `segment_arrived`.
@@ -42,14 +42,14 @@ pub trait Application: Send {
         false
     }
 
-    /// Returns the number of operations that the application has started, for the progress display. Flows with their
-    /// own rows do not count.
+    /// Returns the number of operations that the application has started, for the progress display.
+    /// Flows with their own rows do not count.
     fn started(&self) -> u64 {
         0
     }
 
-    /// Reports that the run ends while one of the application's transfers is unfinished. `stats` are the costs of the
-    /// sender so far.
+    /// Reports that the run ends while one of the application's transfers is unfinished.
+    /// `stats` are the costs of the sender so far.
     fn cut_off(&mut self, _flow: FlowId, _stats: FlowStats) {}
 
     /// Ends the application at the end of the run. Returns rows for the tables.

@@ -8,8 +8,8 @@ use tailcut_transport::{Event, Message, PathPin, Replication, Stragglers};
 use tailcut_units::{FlowId, HostId, Time};
 use tailcut_workload::{Class, Flow};
 
-/// Time and orders of one call of an application. The orders are executed after the call, at the same instant, one
-/// after the other.
+/// Time and orders of one call of an application.
+/// The orders are executed in sequence after the call, at the same instant.
 pub struct Desk<'a> {
     pub(super) now: Time,
     pub(super) hosts: u32,
@@ -93,10 +93,10 @@ impl Desk<'_> {
         }
     }
 
-    /// Sends `bytes` to several hosts at the same time. Each host has a row in the table of flows. The receivers form a
-    /// multicast group, and switches copy the packets. Returns the number of the transfer, which its events contain:
-    /// `Completed` at each receiver, `Closed` at the sender. Only scdp has such transfers. Other designs report
-    /// `Failed` at this instant.
+    /// Sends `bytes` to several hosts at the same time. Each host has a row in the table of flows.
+    /// The receivers form a multicast group, and switches copy the packets.
+    /// Returns the number of the transfer, which its events contain: `Completed` at each receiver, `Closed` at the
+    /// sender. Only scdp has such transfers. Other designs report `Failed` at this instant.
     ///
     /// # Errors
     /// No receivers or too many, a receiver that occurs twice or does not exist, or the sender as a receiver.
@@ -124,8 +124,8 @@ impl Desk<'_> {
         })
     }
 
-    /// Creates a multicast group of hosts and returns its address. Use it in custom transports. Built-in transports
-    /// send to groups by [`Desk::send_to_all`].
+    /// Creates a multicast group of hosts and returns its address. Use it in custom transports.
+    /// Built-in transports send to groups by [`Desk::send_to_all`].
     ///
     /// # Errors
     /// No members or too many, or a member that occurs twice or does not exist.
@@ -147,8 +147,8 @@ impl Desk<'_> {
         self.groups.join_group(group, member)
     }
 
-    /// Removes a host from a group at its own request. Each switch stops forwarding to the host when the request
-    /// reaches it.
+    /// Removes a host from a group at its own request.
+    /// Each switch stops forwarding to the host when the request reaches it.
     pub fn leave_group(&mut self, group: HostId, member: HostId) {
         self.groups.leave_group(self.now, group, member, member);
     }
@@ -239,8 +239,8 @@ impl Desk<'_> {
     }
 }
 
-/// Creates a message of an application. The network selects the path of the message, and the design selects its
-/// replication.
+/// Creates a message of an application.
+/// The network selects the path of the message, and the design selects its replication.
 pub(crate) fn message(flow: FlowId, dst: HostId, bytes: u64) -> Message {
     Message {
         flow,

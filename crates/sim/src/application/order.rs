@@ -48,7 +48,7 @@ impl Order {
         }
     }
 
-    /// Executes the order at a transport. Returns the transport's event, if no event follows later.
+    /// Executes the order at a transport. Returns an event only if the transport does not report the event later.
     pub fn carry_out(&self, now: Time, transport: &mut impl Transport) -> Option<Event> {
         let part = match self {
             Self::Submit(_, message) => {

@@ -1,5 +1,5 @@
-//! Copy of a request in the network: its client end, its server end, and its headers. The simulated segments do not
-//! contain these headers.
+//! Copy of a request in the network: its client end, its server end, and its headers.
+//! The simulated segments do not contain these headers.
 
 use tailcut_requests::{
     AnswerHeader, Client, ClientEnd, RequestHeader, SendSpace, ServerEnd, SideChannel,

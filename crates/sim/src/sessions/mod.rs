@@ -31,8 +31,8 @@ struct FlowRole {
 enum Role {
     /// Separate flow to the receiver with this index.
     Unicast(usize),
-    /// Transfer to a group. The flows of the receivers have consecutive numbers, which start with the number of the
-    /// transfer.
+    /// Transfer to a group.
+    /// The flows of the receivers have consecutive numbers, which start with the number of the transfer.
     Multicast,
     /// Receiver of a transfer from several senders.
     Receiver,
@@ -46,7 +46,8 @@ struct Running {
     /// Index of the session's first row.
     first_row: usize,
     receivers: usize,
-    /// Number of open flows of this session. For a transfer from several senders, the number of open ends.
+    /// Number of open flows of this session.
+    /// In a transfer from several senders, the number of open senders and receivers.
     open: usize,
     /// Flow of a transfer from several senders. It includes the costs of all senders.
     collected: FlowId,
@@ -215,8 +216,8 @@ impl Sessions {
     fn collect(&mut self, session: &Session, block: &Placement, bytes: u64, desk: &mut Desk<'_>) {
         let id = desk.number();
         self.add_role(id, session.number, Role::Receiver);
-        // The row of a flow has one source. The source is the replica with the shortest ideal time, so that no flow is
-        // faster than its ideal time.
+        // The row of a flow has one source.
+        // The source is the replica with the shortest ideal time, so that no flow is faster than its ideal time.
         let nearest = desk
             .recorder()
             .nearest(&block.replicas, session.client, bytes);

@@ -126,8 +126,8 @@ impl Sessions {
         }
     }
 
-    /// Records that a flow failed. Its receiver gets no more data. In a chain, the servers after this receiver get no
-    /// more data either.
+    /// Records that a flow failed. Its receiver gets no more data.
+    /// In a chain, the servers after this receiver get no more data either.
     fn unicast_failed(&mut self, session: u32, number: usize) {
         let Some(running) = self.running.get(&session) else {
             return;

@@ -95,9 +95,9 @@ fn lost(record: &RunRecord, reason: &str) -> u64 {
     count.map_or(0, |count| count.packets)
 }
 
-/// Checks the conservation of packets at each switch: arrivals equal departures, drops and packets in the queue. The
-/// check is exact in a complete run. In a run that was cut off, packets in switches and on links remain. Copies are
-/// counted for all switches together.
+/// Checks the conservation of packets at each switch: arrivals equal departures, drops and packets in the queue.
+/// The check is exact in a complete run. In a run that was cut off, packets in switches and on links remain.
+/// Copies are counted for all switches together.
 fn balance_the_switches(run: &Run, record: &RunRecord, case: &str) {
     let remaining = record.totals.remaining.packets;
     let copied = record.totals.copied.packets;
@@ -134,12 +134,12 @@ fn balance_the_switches(run: &Run, record: &RunRecord, case: &str) {
     let sent = record.totals.sent.packets;
     assert!(
         sent_by_hosts <= sent && sent <= sent_by_hosts + remaining,
-        "{case}: hosts put {sent_by_hosts} on their links of {sent} that they sent"
+        "{case}: hosts sent {sent} packets, and their links carried {sent_by_hosts}"
     );
     let hops: u64 = record.ports.iter().map(|port| port.packets).sum();
     assert!(
         hops <= record.totals.packet_hops && record.totals.packet_hops <= hops + remaining,
-        "{case}: {hops} transmissions in {} hops",
+        "{case}: {hops} transmissions at ports, {} hops in the totals",
         record.totals.packet_hops
     );
 }
@@ -224,7 +224,10 @@ fn no_queue_exceeds_its_limit(config: &RunConfig, run: &Run, record: &RunRecord,
     for ((time, switch), bytes) in in_memory {
         if let Some(memory) = topology.switches[switch as usize].shared_buffer {
             let most = memory.capacity.0;
-            assert!(bytes <= most, "{case}: {bytes} B in s{switch} at {time:?}");
+            assert!(
+                bytes <= most,
+                "{case}: switch s{switch} holds {bytes} B at {time:?}"
+            );
         }
     }
 }
@@ -256,14 +259,14 @@ fn the_flows_account_for_every_payload_byte(
     let sent: u64 = record.flows.iter().map(|flow| flow.payload_sent.0).sum();
     assert_eq!(
         carried, sent,
-        "{case}: payload on hosts' links and of flows"
+        "{case}: payload on the links of hosts, and payload of all flows"
     );
 }
 
 /// Executes a run, checks its conservation, and returns its record.
 pub fn audit(config: RunConfig) -> RunRecord {
     let case = format!(
-        "{} under {} on {}",
+        "design {} with workload {} on network {}",
         config.stack, config.workload.name, config.topology.name
     );
     let record = simulate(&config);

@@ -1,6 +1,6 @@
-//! Second driver, with its own clock. It moves packets between the same components as the simulator, and its record is
-//! the same. If the driver wakes up late, early or for many events at once, packets are still conserved and time never
-//! goes back.
+//! Second driver, with its own clock.
+//! It moves packets between the same components as the simulator, and its record is the same.
+//! If the driver wakes up late, early or for many events at once, packets are still conserved and time never goes back.
 
 use crate::determinism::{DESIGNS, run_of};
 use crate::hosts::{Clock, Hosts};
@@ -234,7 +234,10 @@ fn woken_late_early_or_for_many_things_at_once_it_keeps_the_books() {
                 totals.delivered.packets + dropped + totals.remaining.packets,
                 "{case}"
             );
-            assert_eq!(totals.remaining.packets, 0, "{case}: left in the network");
+            assert_eq!(
+                totals.remaining.packets, 0,
+                "{case}: packets remain in the network"
+            );
             assert!(lateness.packets > 0, "{case}: nothing was late");
             for flow in &record.flows {
                 let fct = flow.fct.expect("every flow finishes");
