@@ -1,5 +1,5 @@
-//! Custom congestion controller: additive increase and multiplicative decrease with two parameters (AIMD(a, b)). TCP
-//! provides loss detection, timers and recovery.
+//! Custom congestion controller: additive increase and multiplicative decrease with two parameters (AIMD(a, b)).
+//! TCP provides loss detection, timers and recovery.
 //!
 //! Run it with `cargo run --release --example own_controller`.
 

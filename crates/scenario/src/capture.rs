@@ -50,8 +50,8 @@ fn one_network(study: &Study, network: &Topology, place: &Location) -> Outcome<(
 }
 
 impl CapturePlan {
-    /// Creates a plan that captures a host (`h3`), a port (`h3>leaf[0]`) or `all` hosts. The study's tables contain the
-    /// names.
+    /// Creates a plan that captures a host (`h3`), a port (`h3>leaf[0]`) or `all` hosts.
+    /// The study's tables contain the names.
     ///
     /// # Errors
     /// The study's network does not contain the name, or the study has no packets.

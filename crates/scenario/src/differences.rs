@@ -115,8 +115,8 @@ impl Column {
     }
 }
 
-/// Removes `named_keys` and their values from the names of networks and workloads. Otherwise the runs of two studies
-/// would have different names and would not be compared.
+/// Removes `named_keys` and their values from the names of networks and workloads.
+/// Otherwise the runs of two studies would have different names and would not be compared.
 fn remove_from_names(key: &mut RunKey, named_keys: &[String]) {
     let is_named = |name: &str| named_keys.iter().any(|key| key == name);
     if is_named("topology.kind") {

@@ -19,8 +19,8 @@ pub struct SearchedKey {
 }
 
 impl Scenario {
-    /// Parses `KEY=LOW..HIGH` into a key to search. Without a range, the limits are the ends of the scenario's sweep of
-    /// the key. For `loads` they are 0.05 and 1.
+    /// Parses `KEY=LOW..HIGH` into a key to search.
+    /// Without a range, the limits are the ends of the scenario's sweep of the key. For `loads` they are 0.05 and 1.
     ///
     /// # Errors
     /// An unknown key, a key that is not numeric or has no range, or a range whose ends are not in rising order.
@@ -86,8 +86,8 @@ impl SearchedKey {
         !matches!(self.ends[0], Value::Number(_) | Value::Numbers(_))
     }
 
-    /// Returns the scenario with this value of the key. The value replaces a value or sweep of the key. The value is
-    /// also a parameter of the runs, which distinguishes these runs from other runs.
+    /// Returns the scenario with this value of the key. The value replaces a value or sweep of the key.
+    /// The value is also a parameter of the runs, which distinguishes these runs from other runs.
     ///
     /// # Errors
     /// The key does not allow the value.

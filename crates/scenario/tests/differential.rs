@@ -1,5 +1,5 @@
-//! Random scenarios, with one link or several links per host. The records must be the same on either kind of port, with
-//! either event queue, and on any number of threads.
+//! Random scenarios, with one link or several links per host.
+//! The records must be the same on either kind of port, with either event queue, and on any number of threads.
 //!
 //! The variable `RANDOM_SCENARIOS` sets the number of scenarios.
 

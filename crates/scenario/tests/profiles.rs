@@ -1,4 +1,4 @@
-//! Profiles and timer sets of TCP. They set the defaults of keys, and a key that the user writes overrides them.
+//! Profiles and timer sets of TCP set the defaults of keys. A key that the user writes overrides such a default.
 
 use tailcut_scenario::{Location, Scenario, Study};
 use tailcut_sim::transport::tcp::{

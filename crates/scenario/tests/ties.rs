@@ -1,4 +1,4 @@
-//! Ties: no port, path or host has an advantage from its number. The seed is the unit of every test.
+//! Ties: no port, path or host has an advantage from its number. Each test compares the results of several seeds.
 
 use std::collections::BTreeMap;
 use tailcut_record::RunRecord;
@@ -209,7 +209,7 @@ matrix = "permutation"
     let mut ideals: Vec<_> = record.flows.iter().map(|flow| flow.ideal_fct).collect();
     ideals.sort_unstable();
     ideals.dedup();
-    // The ideal time of each flow knows the clock of its sender.
+    // The ideal time of each flow takes the clock of its sender into account.
     assert!(ideals.len() > record.flows.len() / 2, "{ideals:?}");
     let (fastest, slowest) = (ideals[0], ideals[ideals.len() - 1]);
     let spread = slowest.as_secs_f64() / fastest.as_secs_f64() - 1.0;

@@ -1,7 +1,7 @@
 //! Scenarios: values from a file and from flags, each checked against its key in one schema.
 //!
-//! A [`Scenario`] stores each value with the place where it was written. A scenario has no model of the network:
-//! [`Study`](crate::Study) derives the runs from it.
+//! A [`Scenario`] stores each value with the place where it was written.
+//! A scenario has no model of the network: [`Study`](crate::Study) derives the runs from it.
 
 mod document;
 mod lines;
@@ -146,8 +146,8 @@ impl Scenario {
         self.put(path, &Raw::Argument(text.to_owned()), place)
     }
 
-    /// Returns the scenario with a key set by its path. The value can be the text of a command line: `"10ms"`,
-    /// `"0.1..0.5:0.1"`, `"tcp, repflow"`.
+    /// Returns the scenario with a key set by its path.
+    /// The value can be the text of a command line: `"10ms"`, `"0.1..0.5:0.1"`, `"tcp, repflow"`.
     ///
     /// # Errors
     /// The key is unknown or does not allow the value.
@@ -333,8 +333,8 @@ impl Table {
         }
     }
 
-    /// Returns the written value of a key, or its default, as a typed value. An option is `None` for a word, such as
-    /// `off`, and for a default that depends on other keys.
+    /// Returns the written value of a key, or its default, as a typed value.
+    /// An option is `None` for a word, such as `off`, and for a default that depends on other keys.
     ///
     /// # Panics
     /// If the schema has no such key, or if its type is different.

@@ -47,8 +47,8 @@ impl NamedNodes {
             in_pod: called.in_pod,
             together: true,
         });
-        // Custom names are searched first. A node can have the name `s1`, which is also the usual name of the second
-        // switch.
+        // Custom names are searched first.
+        // A node can have the name `s1`, which is also the usual name of the second switch.
         let own = match built.names == NodeNames::default() {
             true => Vec::new(),
             false => named_nodes(scenario)?,
@@ -103,9 +103,9 @@ pub(super) struct UnknownName {
     pub meant: Option<String>,
 }
 
-/// Parses an index or range of `of` elements: `2`, `0..2` for the first two, `2..` and `..` up to the last one. If the
-/// elements are in pods, the text can also be `1.0`, or `1.0..2` for the first two of pod 1. Returns `None` if these
-/// elements do not exist.
+/// Parses an index or range of `of` elements: `2`, `0..2` for the first two, `2..` and `..` up to the last one.
+/// If the elements are in pods, the text can also be `1.0`, or `1.0..2` for the first two of pod 1.
+/// Returns `None` if these elements do not exist.
 pub(super) fn index_range(text: &str, of: usize, in_pod: usize) -> Option<Range<usize>> {
     let (first, after) = match text.split_once("..") {
         Some((first, after)) => (first.trim(), Some(after.trim())),

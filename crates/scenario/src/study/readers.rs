@@ -1,4 +1,4 @@
-//! Check that rejects keys without effect: some design or workload of the scenario must read each key in it.
+//! Check that rejects keys without effect. At least one design or workload of the scenario must read each key.
 
 use crate::error::Outcome;
 use crate::scenario::Scenario;
@@ -81,8 +81,8 @@ pub fn check(
 }
 
 impl ReaderContext<'_> {
-    /// Checks whether the workload and the other keys give this key an effect. If not, returns the reason and the
-    /// condition for an effect, as texts for the error.
+    /// Checks whether the workload and the other keys give this key an effect.
+    /// If not, returns the reason and the condition for an effect, as texts for the error.
     fn unmet_condition(&self, path: &str) -> Option<(&'static str, &'static str)> {
         let (section, key) = path.split_once('.').unwrap_or(("", path));
         let is_given = |section: &str, key: &str| {
@@ -263,7 +263,7 @@ fn is_section_of_a_balancer(section: &str) -> bool {
     balancers.any(|one| !one.parameters.is_empty() && section_of(one.name) == section)
 }
 
-/// Returns whether a value turns a function on. `off` and a duration of zero do not.
+/// Returns whether a value turns a function on. The values `off` and zero time turn it off.
 fn is_on(value: &crate::value::Value) -> bool {
     use crate::value::Value;
     match value {
