@@ -23,8 +23,8 @@ const HOST_DRAWS: u64 = 0x686f_7374;
 /// Stream number of the random departures of one host, for [`stream_seed`].
 const DEPARTURES: u64 = 0x6465_7061;
 
-/// Plan for the hosts of one run. The plan uses only types of the transports. The properties of the network come from a
-/// [`HostSeat`].
+/// Plan for the hosts of one run. The plan uses only types of the transports.
+/// The properties of the network come from a [`HostSeat`].
 #[derive(Clone)]
 pub struct HostPlan {
     design: &'static Design,
@@ -72,9 +72,9 @@ pub trait UseHosts {
 }
 
 impl HostPlan {
-    /// Returns the plan for a design whose hosts carry `traffic`. `seed` is the seed of the run. `longest_round_trip`
-    /// returns the longest time from the first bit of a full packet to the last bit of its ACK in the empty network.
-    /// Only designs whose timeouts depend on this time call the function.
+    /// Returns the plan for a design whose hosts carry `traffic`. `seed` is the seed of the run.
+    /// `longest_round_trip` returns the longest time from the first bit of a full packet to the last bit of its ACK in
+    /// the empty network. Only designs whose timeouts depend on this time call the function.
     ///
     /// # Errors
     /// The design's thresholds do not ascend. Other invalid parameters cause errors when the hosts are built.
@@ -340,8 +340,8 @@ fn messenger<T: Streams>(base: T) -> Made<CopyingHost<Messenger<T>>> {
     Ok(CopyingHost::new(Messenger::new(base)))
 }
 
-/// Returns RepNet's default mode for mice. `None`: the hosts replicate no flow. The driver can set another mode for
-/// each mouse.
+/// Returns RepNet's default mode for mice. `None`: the hosts replicate no flow.
+/// The driver can set another mode for each mouse.
 const fn mode(replication: Replication) -> Option<repnet::Mode> {
     match replication {
         Replication::None | Replication::Duplicates(_) => None,

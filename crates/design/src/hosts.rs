@@ -79,8 +79,8 @@ impl Controller {
         }
     }
 
-    /// Returns a custom controller. `make` reads the parameters once per run. It returns the function that creates the
-    /// controller of each connection.
+    /// Returns a custom controller. `make` reads the parameters once per run.
+    /// It returns the function that creates the controller of each connection.
     pub fn own<C, M>(make: impl Fn(&Run<'_>) -> M + Send + Sync + 'static) -> Self
     where
         C: CongestionControl + 'static,
@@ -205,8 +205,8 @@ impl Hosts {
         })))
     }
 
-    /// Sets the keys that the hosts read, except keys of TCP. If the last character of a key is `*`, the key stands for
-    /// all keys with this beginning.
+    /// Sets the keys that the hosts read, except keys of TCP.
+    /// If the last character of a key is `*`, the key stands for all keys with this beginning.
     #[must_use]
     pub fn reading(self, keys: &'static [&'static str]) -> Self {
         Self { keys, ..self }
@@ -266,8 +266,8 @@ impl Hosts {
 pub enum Nic {
     /// No layer.
     Plain,
-    /// Priority for flows below a size. The variant contains the function that returns the size, and the keys on which
-    /// the size depends.
+    /// Priority for flows below a size.
+    /// The variant contains the function that returns the size, and the keys on which the size depends.
     SmallFirst(fn(&Settings) -> u64, &'static [&'static str]),
     /// Pacer. The variant contains the function that configures the pacer from the settings, the seat and the run's
     /// seed. It also contains the keys on which the pacer depends.

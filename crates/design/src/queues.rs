@@ -70,8 +70,8 @@ impl Design {
     }
 }
 
-/// Returns a queue with one more class, the lowest one, for copies of requests. Returns `None` if the queue cannot have
-/// this class.
+/// Returns a queue with one more class, the lowest one, for copies of requests.
+/// Returns `None` if the queue cannot have this class.
 fn with_copies(queue: QueueConfig) -> Option<QueueConfig> {
     let pushed_out = |classes, limit, mark_above| {
         QueueConfig::PushOut(PushOut {

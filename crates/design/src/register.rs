@@ -153,8 +153,8 @@ fn names_of_designs() -> impl Iterator<Item = &'static str> {
     designs.chain(balancers).chain(replications)
 }
 
-/// Returns name, summary and parameters of each part that has parameters. The order is the order of the reference: load
-/// balancers, queue disciplines, designs.
+/// Returns name, summary and parameters of each part that has parameters.
+/// The order is the order of the reference: load balancers, queue disciplines, designs.
 pub fn with_parameters() -> Vec<(&'static str, &'static str, &'static [Parameter])> {
     let balancers = NamedBalancer::all().into_iter();
     let queues = NamedQueue::all().into_iter();

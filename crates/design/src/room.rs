@@ -1,5 +1,5 @@
-//! Check that the queues of switch ports are large enough for a packet. If they were not, no flow would finish, so the
-//! check runs before the simulation.
+//! Check that the queues of switch ports are large enough for a packet.
+//! If they were not, no flow would finish, so the check runs before the simulation.
 
 use crate::switches::SwitchPlan;
 use tailcut_fabric::queue::{Limit, PortBuffer, QueueConfig, Sharing};

@@ -17,8 +17,8 @@ pub struct Run<'a> {
     pub longest_round_trip: &'a dyn Fn() -> Duration,
 }
 
-/// Returns whether a list of keys contains a key. If the last character of a list entry is `*`, the entry stands for
-/// all keys with this beginning.
+/// Returns whether a list of keys contains a key.
+/// If the last character of a list entry is `*`, the entry stands for all keys with this beginning.
 pub(crate) fn lists(patterns: &[&str], key: &str) -> bool {
     patterns
         .iter()

@@ -92,8 +92,8 @@ impl FromStr for Stack {
             None => (name, None),
             Some((stack, switches)) => (stack, Some(switches)),
         };
-        // `ndp+` is replaced before the split at `+`. Otherwise the split would find a replication `ndp` and an empty
-        // design.
+        // `ndp+` is replaced before the split at `+`.
+        // Otherwise the split would find a replication `ndp` and an empty design.
         let stack = if stack == "ndp+" { "ndp-plus" } else { stack };
         let (replication, carrier) = match stack.split_once('+') {
             Some((layer, carrier)) => {

@@ -28,8 +28,8 @@ pub type PortPlan = Arc<dyn Fn(&PortBuffer) -> PortSetup + Send + Sync>;
 pub struct SwitchPlan {
     /// Setup of switch ports.
     pub port: PortPlan,
-    /// Whether ports with the network's queue mark at the queue's threshold. False if the design has no ECN, because in
-    /// a lab the packets of other programs may be ECN-capable.
+    /// Whether ports with the network's queue mark at the queue's threshold.
+    /// False if the design has no ECN, because in a lab the packets of other programs may be ECN-capable.
     pub marks: bool,
     /// Choice among equal-cost paths.
     pub load_balancer: LoadBalancerConfig,
@@ -77,8 +77,8 @@ impl SwitchPlan {
         }
     }
 
-    /// Sets up all switch ports of a network. A port whose queue replaces the network's queue does not use the shared
-    /// buffer.
+    /// Sets up all switch ports of a network.
+    /// A port whose queue replaces the network's queue does not use the shared buffer.
     ///
     /// # Errors
     /// The design does not allow the queue discipline of the settings, the design replaces the queue of a port that is

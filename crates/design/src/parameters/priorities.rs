@@ -47,11 +47,11 @@ pub struct PiasParameters {
     pub limit: Limit,
     /// Whether the classes share the buffer (authors' code), or each class has a part of it (SCDP paper).
     pub sharing: Sharing,
-    /// Whether retransmitted bytes count towards the thresholds. In the authors' simulation code and kernel module,
-    /// they do not count.
+    /// Whether retransmitted bytes count towards the thresholds.
+    /// In the authors' simulation code and kernel module, they do not count.
     pub resends_count: bool,
-    /// Number of timeouts in a row after which a flow counts its sent bytes from zero again. `None`: never, as in the
-    /// authors' simulation code. Their kernel modules have 2 or 3.
+    /// Number of timeouts in a row after which a flow counts its sent bytes from zero again.
+    /// `None`: never, as in the authors' simulation code. Their kernel modules have 2 or 3.
     pub relief_after: Option<NonZeroU32>,
     /// Whether hosts serve their own connections by class, as switches do. Default true.
     pub host_order: bool,
@@ -78,8 +78,8 @@ impl Default for PiasParameters {
 /// Parameters of QoS.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct QosParameters {
-    /// Size below which flows have priority: 100 KB. In a comparison with HULL, the size must be above the small flows
-    /// (1 KB) and below the large flows (10 MB).
+    /// Size below which flows have priority: 100 KB.
+    /// In a comparison with HULL, the size must be above the small flows (1 KB) and below the large flows (10 MB).
     pub small_below: Bytes,
 }
 

@@ -24,16 +24,16 @@ pub struct NdpParameters {
     pub min_rto: Duration,
     /// Retransmission timeout before the first round-trip sample: 20 ms.
     pub initial_rto: Duration,
-    /// Thresholds of NDP+: numbers of sent bytes at which a flow moves to the next lower class. They ascend, and there
-    /// are at most 7. NDP has no thresholds.
+    /// Thresholds of NDP+: numbers of sent bytes at which a flow moves to the next lower class.
+    /// They ascend, and there are at most 7. NDP has no thresholds.
     pub thresholds: Vec<u64>,
-    /// Whether retransmitted bytes count towards the thresholds of NDP+. Default true, because SCDP counts every
-    /// symbol.
+    /// Whether retransmitted bytes count towards the thresholds of NDP+.
+    /// Default true, because SCDP counts every symbol.
     pub resends_count: bool,
     /// Whether hosts of NDP+ serve their own flows by class, as its switches do. Default true.
     pub host_order: bool,
-    /// Whether NDP+'s classes share a port's capacity for data, or each class has a part of it. Shared by default,
-    /// because `queue` is only a few packets. The SCDP paper splits the buffer.
+    /// Whether NDP+'s classes share a port's capacity for data, or each class has a part of it.
+    /// Shared by default, because `queue` is only a few packets. The SCDP paper splits the buffer.
     pub sharing: Sharing,
 }
 
@@ -58,9 +58,9 @@ impl Default for NdpParameters {
 /// Number of blocks that a host can decode at the same time.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum DecodeCores {
-    /// Enough cores to decode at the rate of the host's link, and at least 8. All blocks of one read (seven for 1 MB)
-    /// are complete at the same time. With one core at 1 Gb/s, the last block would therefore wait for all other
-    /// blocks.
+    /// Enough cores to decode at the rate of the host's link, and at least 8.
+    /// All blocks of one read (seven for 1 MB) are complete at the same time.
+    /// With one core at 1 Gb/s, the last block would therefore wait for all other blocks.
     #[default]
     Auto,
     /// No limit.
@@ -75,9 +75,9 @@ pub struct ScdpParameters {
     /// Symbols that a sender pushes before the first pull, 1 to 4,096. `None`: as in the SCDP paper (section
     /// V), by the rate of the sender's link: 12 up to 1 Gb/s, 24 up to 5 Gb/s, 32 above.
     pub initial_window: Option<u32>,
-    /// Symbols that each of several senders pushes before the first pull, 1 to 4,096. `None`: two thirds of a single
-    /// sender's window, so that three senders push twice as many symbols. The paper leaves the value to the application
-    /// (section IV-E).
+    /// Symbols that each of several senders pushes before the first pull, 1 to 4,096.
+    /// `None`: two thirds of a single sender's window, so that three senders push twice as many symbols.
+    /// The paper leaves the value to the application (section IV-E).
     pub shared_window: Option<u32>,
     /// Time after which receivers count as stragglers, and the sender's policy for stragglers. By default, the sender
     /// reports them after 20 ms and continues to wait. The paper leaves both values to the application (section IV-D).
@@ -96,8 +96,8 @@ pub struct ScdpParameters {
     /// Bytes that a group's address adds to each packet: 0. In Elmo (Shahbaz et al., SIGCOMM 2019) the address adds up
     /// to 325 B, on average 114 B, because packets contain the multicast tree.
     pub group_header: Bytes,
-    /// Thresholds: numbers of sent bytes at which a session moves to the next lower class. They ascend, and there are
-    /// at most 7. Default: 10 KB, 100 KB, 1 MB, 10 MB.
+    /// Thresholds: numbers of sent bytes at which a session moves to the next lower class.
+    /// They ascend, and there are at most 7. Default: 10 KB, 100 KB, 1 MB, 10 MB.
     pub thresholds: Vec<u64>,
     /// Whether hosts serve their own sessions by class, as switches do. Default true.
     pub host_order: bool,
@@ -113,8 +113,8 @@ pub struct ScdpParameters {
     /// Number of headers and pulls that a port sends for each symbol, while both kinds of packets wait: 10, as in NDP.
     /// The paper gives no value.
     pub headers_per_data: u32,
-    /// Choice of the symbol that is trimmed if the queue is full: the arriving symbol (section IV-A). The alternative
-    /// is NDP's random choice.
+    /// Choice of the symbol that is trimmed if the queue is full: the arriving symbol (section IV-A).
+    /// The alternative is NDP's random choice.
     pub victim: Victim,
 }
 
@@ -157,8 +157,8 @@ pub struct ScdpPlainParameters {
     pub loss_by_chance: f64,
     /// Shortest time for which a receiver waits for a symbol before it sends a probe: 200 us.
     pub min_timeout: Duration,
-    /// Timeout of senders and receivers before the first round-trip sample. `None`: four times the longest round trip
-    /// in the empty network, at least 1 ms.
+    /// Timeout of senders and receivers before the first round-trip sample.
+    /// `None`: four times the longest round trip in the empty network, at least 1 ms.
     pub timeout: Option<Duration>,
     /// Whether symbols are ECN-capable. Default true.
     pub ecn: bool,
