@@ -1,5 +1,5 @@
-//! Coflows: groups of flows. An application waits until the last flow of the group has ended. Queries are coflows to
-//! one host.
+//! Coflows: groups of flows. An application waits until the last flow of the group has ended.
+//! Queries are coflows to one host.
 
 use crate::FctStats;
 use crate::cell::{Class, words};

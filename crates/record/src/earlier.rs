@@ -19,7 +19,7 @@ pub enum Earlier {
     /// Runs with the same configuration and executable.
     #[default]
     SameBuild,
-    /// Runs with the same configuration. A run of the same executable is preferred, then the newest run.
+    /// Runs with the same configuration. Runs of the same executable come first, then newer runs before older runs.
     AnyBuild,
     /// No runs. All existing runs are removed.
     Remove,
@@ -72,8 +72,8 @@ struct OriginOnly {
     origin: Option<Origin>,
 }
 
-/// Reuses the existing runs of `dir` that `manifest` plans. Afterwards the reused runs are in `runs/`, and the manifest
-/// marks them as finished. All other runs are in `kept/`.
+/// Reuses the existing runs of `dir` that `manifest` plans.
+/// Afterwards the reused runs are in `runs/`, and the manifest marks them as finished. All other runs are in `kept/`.
 pub(crate) fn take(dir: &Path, manifest: &mut Manifest, earlier: Earlier) -> Result<Found, Error> {
     let mut known = directories(dir, RUNS)?;
     known.extend(directories(dir, KEPT)?);
@@ -156,8 +156,8 @@ pub(crate) fn remove_runs(dir: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns the run directories in the directory `place` of `dir`. Removes the incomplete directories that killed
-/// programs left.
+/// Returns the run directories in the directory `place` of `dir`.
+/// Removes the incomplete directories that killed programs left.
 fn directories(dir: &Path, place: &'static str) -> Result<Vec<Known>, Error> {
     let path = dir.join(place);
     let entries = match fs::read_dir(&path) {

@@ -26,8 +26,8 @@ impl Fields {
         self.0.write(bytes);
     }
 
-    /// Adds a field of a row, exact to the picosecond. Before an optional field, a 1 (present) or a 0 (absent) is
-    /// added.
+    /// Adds a field of a row, exact to the picosecond.
+    /// Before an optional field, a 1 (present) or a 0 (absent) is added.
     pub fn field<T: Cell>(&mut self, field: &T) {
         let number = match T::value(field, 1) {
             Value::Integer(number) => Some(number),

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use tailcut_units::{Bytes, Duration, FlowId, HostId, Time};
 
 table! {
-    /// State of one flow at the end of its run. Times are exact picoseconds here. In files they are whole nanoseconds,
-    /// rounded down.
+    /// State of one flow at the end of its run. Times are exact picoseconds here.
+    /// In files they are whole nanoseconds, rounded down.
     #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
     pub struct FlowRecord {
         /// Number of the flow from 0: its row in the trace if a trace is the whole workload, otherwise the order of the
@@ -45,8 +45,8 @@ table! {
 }
 
 impl FlowRecord {
-    /// Returns the completion time divided by the ideal completion time. Returns `None` if the flow is unfinished or
-    /// the ideal time is zero.
+    /// Returns the completion time divided by the ideal completion time.
+    /// Returns `None` if the flow is unfinished or the ideal time is zero.
     pub fn slowdown(&self) -> Option<f64> {
         let ideal = self.ideal_fct.as_ps();
         let fct = self.fct?.as_ps();

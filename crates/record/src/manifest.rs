@@ -181,8 +181,8 @@ fn run_name(key: &RunKey) -> String {
 /// Maximum length of the parameters in a directory's name. File systems accept names of 255 bytes.
 const LONGEST_PARAMETERS: usize = 100;
 
-/// Whether `id` is a plain directory name. A foreign manifest could otherwise name a path outside of the study's
-/// directory.
+/// Whether `id` is a plain directory name.
+/// A foreign manifest could otherwise name a path outside of the study's directory.
 pub(crate) fn is_plain_name(id: &str) -> bool {
     !id.is_empty() && id != "." && id != ".." && !id.contains(['/', '\\', ':', '\0'])
 }

@@ -227,9 +227,8 @@ impl StoredRun {
         })
     }
 
-    /// Reads the run's flows in the order of their numbers, with times in nanoseconds, without flows that only carry
-    /// load. Classes that `run.json` does not
-    /// list are added to [`StoredRun::classes`].
+    /// Reads the run's flows in the order of their numbers, with times in nanoseconds. Flows that only carry load are
+    /// left out. Classes that `run.json` does not list are added to [`StoredRun::classes`].
     ///
     /// # Errors
     /// [`Error::Io`] or [`Error::Damaged`].
@@ -357,8 +356,8 @@ impl StoredRun {
         Ok(rows)
     }
 
-    /// Passes the rows of a table to `each`. A missing table has no rows. Classes that are missing in `classes` are
-    /// added to it.
+    /// Passes the rows of a table to `each`. A missing table has no rows.
+    /// Classes that are missing in `classes` are added to it.
     fn read<R: Row>(
         &self,
         kind: TableKind,

@@ -32,8 +32,8 @@ pub struct SwitchWaits {
     pub between_switches: WaitStats,
     /// Name of the switch port that carried the most bytes.
     pub busiest_port: String,
-    /// Waiting times at the busiest port. The percentiles of this port are exact to 1 %, all other percentiles to 0.1
-    /// %.
+    /// Waiting times at the busiest port.
+    /// The percentiles of this port are exact to 1 %, all other percentiles to 0.1 %.
     pub busiest: WaitStats,
 }
 
@@ -58,8 +58,8 @@ pub struct BurstStats {
 pub struct ArrivedPayload {
     /// End of the interval in seconds.
     pub seconds: f64,
-    /// Payload bytes of untrimmed packets that reached hosts, for each class of flows. Bytes that the host already had
-    /// are included.
+    /// Payload bytes of untrimmed packets that reached hosts, for each class of flows.
+    /// Bytes that the host already had are included.
     pub bytes: BTreeMap<String, u64>,
 }
 
