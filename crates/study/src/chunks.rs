@@ -48,7 +48,7 @@ fn chunks_of(waiting: &[(usize, Option<f64>)], least: f64, most: usize) -> Vec<C
     let mut last = f64::INFINITY;
     let mut rest = all;
     for &(place, seconds) in waiting {
-        // If too little is left for a further chunk, the rest goes to the current one.
+        // Remaining cases that are too short for another chunk join the current chunk.
         let is_full = last >= enough && (rest >= enough || chunks.is_empty());
         if is_full && chunks.len() < most.max(1) {
             chunks.push(Chunk {

@@ -233,7 +233,7 @@ mod tests {
         assert_eq!(
             forecast.seconds_to_go(&[scdp], 2),
             None,
-            "another scdp is to come"
+            "a second run of scdp remains"
         );
     }
 
@@ -248,7 +248,7 @@ mod tests {
         assert_eq!(
             forecast.seconds_to_go(&[], 2),
             Some(60.0),
-            "one run is on one thread"
+            "one run uses one thread"
         );
         forecast.started(2);
         forecast.started(3);

@@ -110,8 +110,8 @@ fn is_running(pid: u32) -> bool {
     let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else {
         return false;
     };
-    // The state is the letter after the process name, which is in parentheses and may contain any character. Z is a
-    // process that has ended, but whose parent has not read its exit status yet. X is a dead process.
+    // The state is the letter after the process name, which is in parentheses and may contain any character.
+    // Z is a process that has ended, but whose parent has not read its exit status yet. X is a dead process.
     let state = stat.rsplit(") ").next().unwrap_or_default();
     !state.starts_with(['Z', 'X'])
 }

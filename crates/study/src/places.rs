@@ -44,8 +44,8 @@ pub fn as_argument(places: &[usize]) -> String {
     ranges.join(",")
 }
 
-/// Returns places as ranges that include both ends, for a text: `0..2, 7, 9..11`. The text contains at most the first 8
-/// ranges.
+/// Returns places as ranges that include both ends, for a text: `0..2, 7, 9..11`.
+/// The text contains at most the first 8 ranges.
 pub fn in_words(places: &[usize]) -> String {
     const MOST: usize = 8;
     let ranges = ranges(places);

@@ -78,8 +78,8 @@ impl StudyDir {
                 let hash = name.split('.').next().unwrap_or_default();
                 let is_planned = planned.contains(hash);
                 if name.ends_with(PARTIAL_END) {
-                    // A large table takes long to write. Its file is not removed as long as the lock of its case is not
-                    // stale.
+                    // A large table takes long to write.
+                    // Its file is not removed as long as the lock of its case is not stale.
                     let lock = LockFile::at(&self.case_lock(hash), &self.clock)?;
                     let is_written = lock.is_some_and(|lock| !lock.is_stale());
                     if !is_written && self.is_silent(&path)? {

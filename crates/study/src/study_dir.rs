@@ -52,8 +52,8 @@ impl StudyDir {
         }
     }
 
-    /// Writes a plan into a directory that is new, empty or the directory of a study. Finished cases of the study keep
-    /// their results.
+    /// Writes a plan into a directory that is new, empty or the directory of a study.
+    /// Finished cases of the study keep their results.
     ///
     /// # Errors
     /// [`Error::OtherFiles`], [`Error::Locked`], or a failed system call.
@@ -78,8 +78,8 @@ impl StudyDir {
         Ok((dir, found))
     }
 
-    /// Returns the results that a directory already contains, compared with a plan. The directory is new, empty or the
-    /// directory of a study. Writes nothing.
+    /// Returns the results that a directory already contains, compared with a plan.
+    /// The directory is new, empty or the directory of a study. Writes nothing.
     ///
     /// # Errors
     /// [`Error::OtherFiles`], or a failed system call.

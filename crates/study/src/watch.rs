@@ -21,8 +21,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Interval at which the watcher checks the cases that other processes are running.
 const LOOK_AT_OTHERS_EVERY: Duration = Duration::from_secs(1);
 
-/// Number of last lines of a process that the watcher keeps. If the process ends without a message, these lines
-/// describe the failure.
+/// Number of last lines of a process that the watcher keeps.
+/// If the process ends without a message, these lines describe the failure.
 const LAST_LINES: usize = 20;
 
 /// Beginning of a line about a case on standard error.
@@ -82,8 +82,8 @@ pub struct Watch<'a> {
 
 impl Watch<'_> {
     /// Runs the cases with the indices `places` with `processes` processes at the same time, until each case is done,
-    /// has failed, or belongs to another process. Each process tries all these cases. The lock of a case keeps other
-    /// processes from running it.
+    /// has failed, or belongs to another process. Each process tries all these cases.
+    /// The lock of a case keeps other processes from running it.
     ///
     /// # Errors
     /// [`Error::Process`] if a process is refused, or if no process can be started.
@@ -126,8 +126,8 @@ impl Watch<'_> {
         })
     }
 
-    /// Runs a process for the cases with the indices `places`. Each time the process ends without a message, starts a
-    /// new process.
+    /// Runs a process for the cases with the indices `places`.
+    /// Each time the process ends without a message, starts a new process.
     fn one(&self, places: &[usize]) -> Result<(), Error> {
         loop {
             let command = (self.command)(places);

@@ -1,5 +1,5 @@
-//! Estimate of a study's CPU time before it runs. Each case has a demand (packets and transfers). The CPU time that its
-//! design needs for this demand is measured on this machine with short runs.
+//! Estimate of a study's CPU time before it runs. Each case has a demand (packets and transfers).
+//! The CPU time that its design needs for this demand is measured on this machine with short runs.
 
 mod calibration;
 mod shortened;
@@ -11,8 +11,8 @@ use tailcut_record::RunKey;
 use tailcut_scenario::sim::fabric::topology::Topology;
 use tailcut_scenario::sim::{Demand, RunConfig, RunControl, demand};
 
-/// Work for a flow in addition to its packets. The unit is the work for one packet over one link. Measured: 8 with NDP,
-/// 44 with TCP.
+/// Work for a flow in addition to its packets. The unit is the work for one packet over one link.
+/// Measured: 8 with NDP, 44 with TCP.
 const PER_TRANSFER: f64 = 40.0;
 
 /// Number of transfers from which the demand of all cases together is estimated.
@@ -76,8 +76,8 @@ fn in_the_middle(runs: &[usize], configs: &[RunConfig], work: &[Option<f64>]) ->
     known.get(known.len() / 2).map(|(_, run)| *run)
 }
 
-/// Returns the work of each run, or `None` if it cannot be estimated. The unit is the work for one packet over one
-/// link.
+/// Returns the work of each run, or `None` if it cannot be estimated.
+/// The unit is the work for one packet over one link.
 fn work_of(runs: &[RunConfig], draws: usize) -> Vec<Option<f64>> {
     let keys: Vec<RunKey> = runs.iter().map(RunConfig::key).collect();
     let place = |run: usize| {
