@@ -12,8 +12,8 @@
 //!
 //! [`Gate`] is the queue in front of a service whose work for each request is unknown, as in the guard.
 //!
-//! [`Client`] and [`Server`] are plain state, like all endpoints of this project. The driver passes messages and the
-//! time as arguments, and moves the messages between client and server.
+//! [`Client`] and [`Server`] are plain state, like all endpoints of this project.
+//! The driver passes messages and the time as arguments, and moves the messages between client and server.
 //!
 //! Deviations:
 //! - The paper does not say how the bytes of an object are split among copies. Here the duplicate sends

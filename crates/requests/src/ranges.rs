@@ -1,5 +1,5 @@
-//! Choice of the byte ranges that several servers send of one object. As with HTTP range requests, servers send bytes
-//! only in ascending order, and a request cannot be changed.
+//! Choice of the byte ranges that several servers send of one object.
+//! As with HTTP range requests, servers send bytes only in ascending order, and a request cannot be changed.
 //!
 //! A side is one server and its connection. The first open side takes pieces from the front, all other sides from the
 //! back, until they meet. Each byte is requested from one side. A side gets its next request when at most half a
@@ -180,9 +180,9 @@ impl Ranges {
         of_side.map(|ask| ask.left.to - ask.left.from).sum()
     }
 
-    /// Returns the action of a side without work: to take a request back from another side, or to wait. A request can
-    /// be taken back if its answer has not begun within twice the time of the quickest answer (at least 1 ms). A
-    /// request for bytes that were taken back once is not taken back again.
+    /// Returns the action of a side without work: to take a request back from another side, or to wait.
+    /// A request can be taken back if its answer has not begun within twice the time of the quickest answer (at least 1
+    /// ms). A request for bytes that were taken back once is not taken back again.
     pub fn idle(&self, now: Time, side: usize) -> Option<Idle> {
         if !self.is_open(side) || self.owed(side) > 0 {
             return None;

@@ -21,8 +21,8 @@ pub struct ServerConfig {
     pub chunk: u64,
 }
 
-/// Work of one copy at a server, in addition to the transfer of its bytes. The workload draws these times, so the
-/// driver passes them as an argument.
+/// Work of one copy at a server, in addition to the transfer of its bytes.
+/// The workload draws these times, so the driver passes them as an argument.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Demand {
     /// Processor time.
@@ -113,8 +113,8 @@ impl Server {
         }
     }
 
-    /// Processes a message from `client`. `demand` is used only for a new copy. A request for a copy that is already
-    /// present, and a message about an unknown copy, have no effect.
+    /// Processes a message from `client`. `demand` is used only for a new copy.
+    /// A request for a copy that is already present, and a message about an unknown copy, have no effect.
     pub fn on_message(&mut self, now: Time, client: HostId, header: RequestHeader, demand: Demand) {
         self.on_timeout(now);
         match header.purpose {
@@ -363,8 +363,8 @@ fn in_chunks(rate: Rate, bytes: u64, chunk: u64) -> (Duration, Duration) {
     (unit * (bytes / chunk) + rest, unit)
 }
 
-/// Returns the number of bytes of a chunk that are sent after the time `done`. The chunk has `bytes` bytes and takes
-/// the time `whole`. A byte that is partly sent counts.
+/// Returns the number of bytes of a chunk that are sent after the time `done`.
+/// The chunk has `bytes` bytes and takes the time `whole`. A byte that is partly sent counts.
 fn part_of(bytes: u64, done: Duration, whole: Duration) -> u64 {
     if whole == Duration::ZERO {
         return 0;

@@ -1,5 +1,5 @@
-//! Resource of a server: work-conserving, with strict priority among classes. Within a class it is first come, first
-//! served, or processor sharing.
+//! Resource of a server: work-conserving, with strict priority among classes.
+//! Within a class it is first come, first served, or processor sharing.
 
 use alloc::collections::{BTreeMap, VecDeque};
 use tailcut_units::{Duration, Time};

@@ -457,8 +457,8 @@ fn a_copy_that_becomes_high_overtakes_at_every_station_and_its_answer_is_high() 
     }
     let first = first.expect("an answer");
     assert_eq!((first.copy, first.priority), (raised, HIGH));
-    // The raised copy has the processor from 2 ms to 7 ms, and then the link for 10 ms. Meanwhile the other copy has
-    // the processor.
+    // The raised copy has the processor from 2 ms to 7 ms, and then the link for 10 ms.
+    // Meanwhile the other copy has the processor.
     let departures = departures(&mut server);
     assert_eq!(departures[&raised], (at(17), OBJECT, false));
     assert_eq!(departures[&copy(0, 0)], (at(27), OBJECT, false));

@@ -28,7 +28,7 @@ fn ask(object: u64) -> RequestHeader {
     }
 }
 
-/// Creates a server's end with a request for an object, in parts of `part` bytes.
+/// Creates a server's endpoint with a request for an object, in parts of `part` bytes.
 fn asked(object: u64, part: u64, room: Option<SendSpace>) -> ServerEnd {
     let mut end = ServerEnd::new(part, room);
     tell(&mut end, ask(object));

@@ -9,8 +9,8 @@ pub trait Headers {
     /// Reason why bytes are not a header.
     type Error;
 
-    /// Returns the next header after all its bytes have arrived. The header begins at the end of the last body. `there`
-    /// is the number of bytes that have arrived after this position.
+    /// Returns the next header after all its bytes have arrived. The header begins at the end of the last body.
+    /// `there` is the number of bytes that have arrived after this position.
     ///
     /// # Errors
     /// The received bytes cannot be the start of a header.
