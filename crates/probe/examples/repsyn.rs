@@ -32,8 +32,8 @@ async fn main() -> Result<()> {
     }
 }
 
-/// Returns the settings of RepSYN. A connection is open as soon as the faster handshake is complete, without waiting
-/// for a hello.
+/// Returns the settings of RepSYN.
+/// A connection is open as soon as the faster handshake is complete, without waiting for a hello.
 fn settings() -> Settings {
     Settings {
         flow: FlowSettings {
@@ -161,8 +161,8 @@ async fn within<T>(connecting: impl Future<Output = std::io::Result<T>>) -> (f64
     )
 }
 
-/// Opens one plain connection. Returns its time, and the extra time that this process adds to the kernel's measurement
-/// of the handshake.
+/// Opens one plain connection.
+/// Returns its time, and the extra time that this process adds to the kernel's measurement of the handshake.
 async fn plain_connection(to: SocketAddr) -> (f64, Option<f64>) {
     let (took, stream) = within(tokio::net::TcpStream::connect(to)).await;
     let Some(stream) = stream else {

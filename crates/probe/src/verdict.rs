@@ -33,8 +33,8 @@ pub struct Verdict {
     pub decision: Decision,
     /// Recommendation as a sentence, with the figure that it is based on.
     pub sentence: String,
-    /// Estimated number of further volleys that a decision needs. `None` if the decision is final, or if it would need
-    /// too many volleys.
+    /// Estimated number of further volleys that a decision needs.
+    /// `None` if the decision is final, or if it would need too many volleys.
     pub more_volleys: Option<u64>,
 }
 
@@ -96,8 +96,8 @@ impl Verdict {
             let half = (change.high - change.low) / 2.0;
             let apart = (change.value + WORTH).abs();
             let n = prediction.volleys as f64;
-            // Half the width of the interval must become smaller than the distance to the limit. The width falls with
-            // the square root of the number of volleys.
+            // Half the width of the interval must become smaller than the distance to the limit.
+            // The width falls with the square root of the number of volleys.
             let more = n * (half / apart).powi(2) - n;
             return Self::undecided(&words, more.max(n / 10.0));
         }

@@ -105,8 +105,8 @@ fn router(ttl: u8, place: u32) -> Answer {
 
 #[test]
 fn next_hops_are_exact_in_all_but_one_of_a_hundred_runs() {
-    // The networks have one or two stages with several routers, between single routers. Leaf-spine networks and
-    // networks of pods look like this.
+    // The networks have one or two stages with several routers, between single routers.
+    // Leaf-spine networks and networks of pods look like this.
     for paths in [1, 2, 4, 8] {
         for widths in [vec![1, paths, 0], vec![1, paths, paths, 1, 0]] {
             let runs = 300;

@@ -84,8 +84,8 @@ pub struct Map {
     pub hops: Vec<Hop>,
     /// Number of paths that were found.
     pub paths: u64,
-    /// Reasons why there may be more paths. If there is no reason, `paths` is complete, with the confidence of the
-    /// stopping rule.
+    /// Reasons why there may be more paths.
+    /// If there is no reason, `paths` is complete, with the confidence of the stopping rule.
     pub doubts: Vec<Doubt>,
     /// Number of probes sent, including repetitions.
     pub probes: u64,
@@ -108,8 +108,8 @@ impl Map {
         }
     }
 
-    /// Returns the number of paths from the first hop to the target. If no flow reached the target, counts the paths to
-    /// the farthest nodes that answer.
+    /// Returns the number of paths from the first hop to the target.
+    /// If no flow reached the target, counts the paths to the farthest nodes that answer.
     pub(super) fn count_paths(hops: &[Hop]) -> u64 {
         let mut ways: BTreeMap<Option<Answer>, u64> = BTreeMap::from([(None, 1)]);
         let mut arrived = 0;

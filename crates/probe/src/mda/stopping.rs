@@ -1,5 +1,5 @@
-//! Stopping rule of the search for next hops. Assume that k next hops of a node are known. The rule returns the number
-//! of flows after which no other next hop is likely to exist.
+//! Stopping rule of the search for next hops. Assume that k next hops of a node are known.
+//! The rule returns the number of flows after which no other next hop is likely to exist.
 
 use std::cell::RefCell;
 
@@ -37,9 +37,9 @@ impl StoppingRule {
         }
     }
 
-    /// Returns n_k for k = `found`, the number of flows to send when k next hops are known. If there were k + 1 equally
-    /// likely next hops, this number of flows would find all of them, except with the probability of the bound. For
-    /// `found` = 0, returns n_1.
+    /// Returns n_k for k = `found`, the number of flows to send when k next hops are known.
+    /// If there were k + 1 equally likely next hops, this number of flows would find all of them, except with the
+    /// probability of the bound. For `found` = 0, returns n_1.
     pub fn flows(&self, found: usize) -> u32 {
         let mut flows = self.flows.borrow_mut();
         while flows.len() < found.max(1) {
@@ -90,8 +90,8 @@ mod tests {
         assert_eq!(StoppingRule::of_node(0.95).flows(0), 6);
     }
 
-    /// Returns the probability that the rule misses next hops of a node with `next_hops` next hops. The search may stop
-    /// at each smaller number of found next hops.
+    /// Returns the probability that the rule misses next hops of a node with `next_hops` next hops.
+    /// The search may stop at each smaller number of found next hops.
     fn failure(rule: &StoppingRule, next_hops: usize) -> f64 {
         let all = next_hops as f64;
         let mut seen = vec![0.0; next_hops + 1];

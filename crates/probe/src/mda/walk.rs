@@ -294,8 +294,8 @@ impl Walk {
         }
     }
 
-    /// Creates the probes behind each node that the stopping rule requires. First uses flows that are known to reach
-    /// the node. If there are not enough, probes new flows at this TTL.
+    /// Creates the probes behind each node that the stopping rule requires.
+    /// First uses flows that are known to reach the node. If there are not enough, probes new flows at this TTL.
     fn ask_behind(&mut self, ttl: u8) {
         let nodes = self.nodes(ttl);
         let mut missing = 0;
@@ -310,8 +310,8 @@ impl Walk {
                     self.queue.push_back(Probe { flow, ttl: ttl + 1 });
                 }
             }
-            // A new flow reaches a random node. To get one more flow through one node, about as many new flows are
-            // needed as there are nodes.
+            // A new flow reaches a random node.
+            // To get one more flow through one node, about as many new flows are needed as there are nodes.
             missing = missing.max(more.saturating_mul(nodes.len() as u32));
         }
         let room = self.limits.flows.saturating_sub(self.ways.len());

@@ -13,7 +13,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 /// Socket with a fixed source port for one handshake. When it is dropped, it is closed by a reset.
-/// So the five-tuple can be used again at once, and no state remains at either end.
+/// The five-tuple can then be used again at once, because neither host keeps any state.
 #[derive(Debug)]
 pub struct Socket {
     fd: OwnedFd,
@@ -93,8 +93,8 @@ impl Socket {
     /// socket is ready.
     pub fn outcome(&self) -> Option<Outcome> {
         let info = tcp_info(self.fd.as_fd());
-        // A measured round-trip time means that the handshake is complete. The peer may have closed or reset the
-        // connection since then.
+        // A measured round-trip time means that the handshake is complete.
+        // The peer may have closed or reset the connection since then.
         if let Some(info) = info.filter(|info| info.tcpi_rtt > 0) {
             return Some(Outcome::Established {
                 rtt: Duration::from_micros(info.tcpi_rtt.into()),

@@ -72,8 +72,8 @@ impl Shooter {
         median(&mut self.spans.clone()).unwrap_or(0.0)
     }
 
-    /// Waits until the next volley may be sent. Then sends the volley and waits for the answers. Returns `None` if
-    /// `stop` was set during the wait.
+    /// Waits until the next volley may be sent. Then sends the volley and waits for the answers.
+    /// Returns `None` if `stop` was set during the wait.
     ///
     /// # Errors
     /// No handshake has succeeded since the start. The error is the reason of the last failure.

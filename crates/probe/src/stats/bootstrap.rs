@@ -67,8 +67,8 @@ pub fn resamples(volleys: usize, block: usize) -> impl Iterator<Item = Vec<u16>>
 /// number of volleys in a block.
 pub fn expansion(volleys: usize, block: usize) -> f64 {
     let blocks = (volleys as f64 / block as f64).max(2.0);
-    // Ratio of two 97.5 % quantiles: Student's t and the normal distribution. The ratio is approximated by the first
-    // terms of a series in 1 / freedom (Abramowitz and Stegun, 26.7.5).
+    // Ratio of two 97.5 % quantiles: Student's t and the normal distribution.
+    // The ratio is approximated by the first terms of a series in 1 / freedom (Abramowitz and Stegun, 26.7.5).
     let z = 1.959_964_f64;
     let freedom = blocks - 1.0;
     let first = (z.powi(2) + 1.0) / (4.0 * freedom);
