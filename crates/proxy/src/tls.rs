@@ -321,8 +321,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Stream<S> {
     }
 }
 
-/// Performs the TLS handshake with a client, or returns the plain stream if `config` is `None`. The second value is
-/// true if TLS is used.
+/// Performs the TLS handshake with a client, or returns the plain stream if `config` is `None`.
+/// The second value is true if TLS is used.
 ///
 /// # Errors
 /// The client does not use TLS, or it does not send the valid certificate that the configuration requires.

@@ -32,8 +32,8 @@ impl WatchedFiles {
         }
     }
 
-    /// Replaces the set of files. A file that was already watched keeps its recorded state. For every other file, the
-    /// present state is recorded.
+    /// Replaces the set of files. A file that was already watched keeps its recorded state.
+    /// For every other file, the present state is recorded.
     #[must_use]
     pub fn with(mut self, files: impl IntoIterator<Item = PathBuf>) -> Self {
         let mut now = Self::new(files);
