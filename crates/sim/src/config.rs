@@ -70,8 +70,9 @@ pub enum RunClock {
 }
 
 impl RunConfig {
-    /// Creates a run with seed 1. All other fields have the defaults of their parts: Ethernet framing, DCTCP of RFC
-    /// 8257, no samples or measurements, and 20 s for flows to finish after the last arrival.
+    /// Creates a run with seed 1, without samples or measurements.
+    /// All other fields have the defaults of their parts, such as Ethernet framing and DCTCP of RFC 8257.
+    /// Flows have 20 s to finish after the last arrival.
     pub fn new(stack: Stack, topology: TopologySpec, workload: WorkloadSpec) -> Self {
         Self {
             stack,
@@ -126,9 +127,9 @@ impl RunConfig {
         Ok(topology)
     }
 
-    /// Returns the network with the faults of the run. A link that is slow during the whole run has its lower rate in
-    /// this network. Hosts use this network, as if it had been built with these rates. Workload and queues use the
-    /// network without faults.
+    /// Returns the network with the faults of the run. Workload and queues use the network without faults.
+    /// A link that is slow during the whole run has its lower rate in this network.
+    /// Hosts use this network, as if it had been built with these rates.
     ///
     /// # Errors
     /// The network cannot have one of the faults.
@@ -358,8 +359,8 @@ pub struct OpenSpec {
     pub until: Duration,
     /// Largest number of flows.
     pub max_flows: Option<u64>,
-    /// Fan-in of small flows. For each flow below `below` bytes, `senders - 1` other hosts send a flow of the same size
-    /// to the same destination at the same instant.
+    /// Fan-in of small flows, which are flows below `below` bytes.
+    /// At the start of such a flow, `senders - 1` other hosts send a flow of the same size to its destination.
     pub fan_in: Option<FanInSpec>,
 }
 

@@ -1,5 +1,5 @@
-//! Demand of a workload, estimated before the run. It has two numbers: the transfers, and the packet-hops (data
-//! packets, each multiplied by the number of links of its path). They predict the cost of a run.
+//! Demand of a workload, estimated before the run. The demand predicts the cost of the run.
+//! The demand has two numbers: transfers, and packet-hops. A packet that crosses three links has three packet-hops.
 
 use crate::config::{
     ClosedSpec, FlowsSpec, MatrixSpec, OpenSpec, QueriesPart, RequestsPart, RunConfig, StoragePart,
@@ -23,9 +23,10 @@ pub struct Demand {
 /// Largest number of sources of a matrix for which the lengths of paths are counted.
 const SOURCES: usize = 64;
 
-/// Estimates the demand of a run's workload. For each part of the workload, at most `draws` transfers are drawn, as the
-/// run draws them. The estimate assumes that all other transfers are similar. It counts the transfers of a closed loop
-/// as if the loop were alone in the network.
+/// Estimates the demand of a run's workload.
+/// For each part of the workload, at most `draws` transfers are drawn, as the run draws them.
+/// The estimate assumes that all other transfers are similar.
+/// The transfers of a closed loop are counted as if the loop were alone in the network.
 ///
 /// # Errors
 /// The workload cannot be generated.
@@ -166,8 +167,8 @@ impl DemandEstimate<'_> {
         self.flows(drawn, times);
     }
 
-    /// Adds the demand of a closed loop. The flows of a source share the link of the source. If destinations are drawn
-    /// at random, a flow also shares the link of its destination with as many flows of other sources.
+    /// Adds the demand of a closed loop. The flows of a source share the link of the source.
+    /// With random destinations, a flow also shares its destination's link with as many flows of other sources.
     fn closed(&mut self, spec: &ClosedSpec) -> Result<(), Error> {
         let matrix = traffic::weighted(self.config, &spec.matrix, self.topology)?;
         let bits = self.config.settings.framing.mean_wire_bytes(&spec.sizes) * 8.0;
@@ -191,8 +192,9 @@ impl DemandEstimate<'_> {
             return Ok(());
         }
         self.add_drawn(ended, &spec.sizes, hops);
-        // Flows in progress at the end are also sent. A random instant falls more often into a long flow than into a
-        // short one, so the mean rest of a flow is E[X^2] / (2 E[X]).
+        // Flows in progress at the end are also sent.
+        // A random instant falls more often into a long flow than into a short one.
+        // The mean rest of a flow is therefore E[X^2] / (2 E[X]).
         let under_way = outstanding * matrix.sources().len() as f64;
         let rest = spec.sizes.second_moment() / (2.0 * spec.sizes.mean().max(1.0));
         self.demand.transfers += under_way;

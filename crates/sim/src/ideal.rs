@@ -66,8 +66,9 @@ struct Hop {
 /// The packets are sent back to back and are stored and forwarded at every hop, without window, queue or loss.
 /// If equal-cost paths differ, each hop has the highest rate and the shortest delay of its ports.
 ///
-/// If switches choose a path for each packet, packets can overtake each other, and a flow uses all paths at the same
-/// time. The ideal time is then a lower bound. At every hop, all equal-cost ports together serve all bytes of the flow.
+/// If switches choose a path for each packet, packets can overtake each other.
+/// A flow then uses all paths at the same time, and the ideal time is a lower bound.
+/// At every hop, all equal-cost ports together serve all bytes of the flow.
 /// Before that, one packet must reach the hop. Afterwards, another packet must reach the destination.
 /// Every full packet is stored and forwarded on its path. Hosts with several links use all links at the same time.
 /// In other designs, a flow uses one link.
@@ -160,9 +161,10 @@ impl Ideal {
     }
 }
 
-/// Returns the hops between two hosts of which at least one is multi-homed. The number of hops is the length of the
-/// shortest path. Each hop has the highest rate and the shortest delay of all links of its kind in the network. No real
-/// path is therefore faster.
+/// Returns the hops between two hosts of which at least one is multi-homed.
+/// The number of hops is the length of the shortest path.
+/// Each hop has the highest rate and the shortest delay of all links of its kind in the network.
+/// No real path is therefore faster.
 fn bonded(topology: &Topology, src: HostId, dst: HostId) -> Vec<Hop> {
     let uplinks = topology.uplinks_of(src);
     let mut here: Vec<u32> = uplinks
@@ -286,10 +288,12 @@ fn one_way(hops: &[Hop], packets: u64, size: u64, last: u64) -> Duration {
     delays + longest
 }
 
-/// Returns a lower bound of the time until `packets` packets arrive, if each packet can take a different path. All
-/// packets have `size` bytes, except the last one. At the slowest hop, all ports together serve all bytes. Before that,
-/// one packet must reach the hop. Afterwards, another packet must reach the destination. Only one of these two packets
-/// can be the last packet, which is the smallest. The time of the full packets alone is also a lower bound.
+/// Returns a lower bound of the time until `packets` packets arrive, if each packet can take a different path.
+/// All packets have `size` bytes, except the last one.
+/// At the slowest hop, all ports together serve all bytes.
+/// Before that, one packet must reach the hop. Afterwards, another packet must reach the destination.
+/// Only one of these two packets can be the last packet, which is the smallest.
+/// The time of the full packets alone is also a lower bound.
 fn over_all_paths(hops: &[Hop], packets: u64, size: u64, last: u64) -> Duration {
     let delays = hops.iter().fold(Duration::ZERO, |sum, hop| sum + hop.delay);
     let way = |hops: &[Hop], bytes: u64| {

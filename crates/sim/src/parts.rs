@@ -70,9 +70,9 @@ impl RunParts<'_> {
 }
 
 impl<'a, B: Clone + 'static> RunParts<'a, B> {
-    /// Creates the components of a run with the driver's own hosts. The driver sends packets into the network, and
-    /// `uplink` is the queue of the hosts' uplinks. `transports` contains one transport per host, which executes the
-    /// orders of applications. `watch` observes the packets.
+    /// Creates the components of a run with the driver's own hosts. The driver sends packets into the network.
+    /// `uplink` is the queue of the hosts' uplinks. `watch` observes the packets.
+    /// `transports` contains one transport per host, which executes the orders of applications.
     ///
     /// # Errors
     /// The configuration cannot be executed, or the run has no packets.
@@ -122,8 +122,8 @@ impl<'a, B: Clone + 'static> RunParts<'a, B> {
         })
     }
 
-    /// Sets links and hosts to their state at `now`. The driver calls this function at the time of the next fault, and
-    /// then serves the returned hosts, whose links have another rate.
+    /// Sets links and hosts to their state at `now`. The driver calls this function at the time of the next fault.
+    /// The driver then serves the returned hosts, whose links have another rate.
     ///
     /// # Errors
     /// The rate of a link must change but cannot.
@@ -169,8 +169,8 @@ impl<'a, B: Clone + 'static> RunParts<'a, B> {
     }
 
     /// Passes the events of a host's transport to the applications.
-    /// The driver calls this function after any input to the transport, and after each segment that the transport
-    /// sends: an answer to a request can be complete as soon as it is sent.
+    /// The driver calls this function after any input to the transport, and after each segment that it sends.
+    /// The reason is that an answer to a request can be complete as soon as it is sent.
     pub fn deliver_events(&mut self, now: Time, host: HostId) {
         let transport = &mut self.transports[host.0 as usize];
         self.runner

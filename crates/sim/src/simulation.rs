@@ -1,5 +1,5 @@
-//! Event loop. It merges three kinds of events into one order: events of the network, timers and NICs of the hosts, and
-//! arrivals of the workload. It passes segments between the transports and the fabric.
+//! Event loop. It passes segments between the transports and the fabric.
+//! The loop merges events of the network, timers and NICs of hosts, and arrivals of the workload into one order.
 //!
 //! At one instant, the order is: the network, NICs that become free, timers, samples, arrivals.
 //! The order is the same with every event queue.

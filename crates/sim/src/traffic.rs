@@ -19,8 +19,9 @@ use tailcut_workload::{
     Source, Storage, StorageSpec, TraceSource,
 };
 
-/// Returns the flows of a run. If the workload has one part, flows keep the numbers of this part. For a trace, the
-/// numbers are the rows of the file. Flows of several parts are numbered together, in the order of their starts.
+/// Returns the flows of a run. If the workload has one part, flows keep the numbers of this part.
+/// The numbers of a trace are the rows of the file.
+/// Flows of several parts are numbered together, in the order of their starts.
 pub(crate) fn source(config: &RunConfig, topology: &Topology) -> Result<Box<dyn Source>, Error> {
     let mut sources = Vec::with_capacity(config.workload.parts.len());
     for (label, part) in config.workload.parts.iter().enumerate() {

@@ -55,8 +55,9 @@ impl Desk<'_> {
         self.hosts
     }
 
-    /// Sends `bytes` from one host to another, as a flow with a row in the table of flows. Returns the number of the
-    /// flow, which its events contain. Returns `None` if a host does not exist, or if both hosts are the same.
+    /// Sends `bytes` from one host to another, as a flow with a row in the table of flows.
+    /// Returns the number of the flow, which its events contain.
+    /// Returns `None` if a host does not exist, or if both hosts are the same.
     pub fn send(&mut self, src: HostId, dst: HostId, bytes: u64) -> Option<FlowId> {
         if src == dst || src.0 >= self.hosts || dst.0 >= self.hosts {
             return None;
@@ -72,8 +73,9 @@ impl Desk<'_> {
         }))
     }
 
-    /// Cancels a flow that `src` sends. Unsent data is discarded. The application receives `Failed` with the costs so
-    /// far, at this instant. There is no effect on a flow that has ended, or in a transport that cannot cancel flows.
+    /// Cancels a flow that `src` sends. Unsent data is discarded.
+    /// The application receives `Failed` at this instant, with the costs so far.
+    /// There is no effect on a flow that has ended, or in a transport that cannot cancel flows.
     pub fn cancel(&mut self, src: HostId, flow: FlowId) {
         if src.0 < self.hosts {
             self.order(Order::Cancel(src, flow));
@@ -81,8 +83,8 @@ impl Desk<'_> {
     }
 
     /// Sets the class of all further packets of a flow that `src` sends, in place of the class that the design selects.
-    /// Class 0 is the highest. The class has an effect where switches have classes: in pias, qos, ndp-plus and scdp,
-    /// and in custom queues. A flow that has ended is not affected.
+    /// Class 0 is the highest. A flow that has ended is not affected.
+    /// The class has an effect in pias, qos, ndp-plus, scdp and custom queues, where switches have classes.
     pub fn reprioritise(&mut self, src: HostId, flow: FlowId, class: u8) {
         if src.0 < self.hosts {
             self.order(Order::Reprioritise {
@@ -95,8 +97,9 @@ impl Desk<'_> {
 
     /// Sends `bytes` to several hosts at the same time. Each host has a row in the table of flows.
     /// The receivers form a multicast group, and switches copy the packets.
-    /// Returns the number of the transfer, which its events contain: `Completed` at each receiver, `Closed` at the
-    /// sender. Only scdp has such transfers. Other designs report `Failed` at this instant.
+    /// Returns the number of the transfer, which its events contain.
+    /// The receivers report `Completed`, and the sender reports `Closed`.
+    /// Only scdp has such transfers. Other designs report `Failed` at this instant.
     ///
     /// # Errors
     /// No receivers or too many, a receiver that occurs twice or does not exist, or the sender as a receiver.

@@ -1,5 +1,6 @@
-//! Requests over the fabric. The clients and servers of [`tailcut_requests`] run on hosts. Each copy has a class, and
-//! its own connection or message. The first hosts are servers, and the next hosts are clients.
+//! Requests over the fabric. The clients and servers of [`tailcut_requests`] run on hosts.
+//! Each copy has a class, and its own connection or message.
+//! The first hosts are servers, and the next hosts are clients.
 
 use super::copy::Copy;
 use super::{RequestLog, source};

@@ -1,5 +1,6 @@
-//! Requests without packets. Servers consist of stations, the links of clients are stations too, and the delay between
-//! client and server is constant. The state machines are in [`tailcut_requests`]. This module contains the clock.
+//! Requests without packets. Servers consist of stations, and the links of clients are stations too.
+//! The delay between client and server is constant.
+//! The state machines are in [`tailcut_requests`]. This module contains the clock.
 
 use super::{RequestLog, part_of, source};
 use crate::config::RunConfig;

@@ -201,8 +201,8 @@ impl Sessions {
         }
     }
 
-    /// Returns the rows of all sessions. For transfers that are unfinished at the end of the run, it also records the
-    /// costs of the senders that have finished.
+    /// Returns the rows of all sessions.
+    /// For transfers that are unfinished at the end of the run, also records the costs of finished senders.
     pub(super) fn outcome(self, desk: &mut Desk<'_>) -> Vec<SessionRecord> {
         for running in self.running.values() {
             if running.cost != FlowStats::default() {

@@ -1,5 +1,5 @@
-//! Conservation in every run, for all designs, networks and loads: no packet or byte appears or vanishes, no link
-//! exceeds its rate, and no flow is faster than its ideal time.
+//! Conservation in every run, for all designs, networks and loads: no packet or byte appears or vanishes.
+//! No link exceeds its rate, and no flow is faster than its ideal time.
 
 use crate::support::{
     Run, config, fat_tree, leaf_spine, named_sizes, odd_network, poisson, queue_of, simulate,
@@ -241,8 +241,8 @@ fn no_flow_beats_its_ideal(record: &RunRecord, case: &str) {
     }
 }
 
-/// Checks that the payload on the links of hosts equals the bytes that the flows report, with copies and
-/// retransmissions. The check is exact in a complete run.
+/// Checks that the payload on the links of hosts equals the bytes that the flows report.
+/// Copies and retransmissions are included. The check is exact in a complete run.
 fn the_flows_account_for_every_payload_byte(
     config: &RunConfig,
     run: &Run,

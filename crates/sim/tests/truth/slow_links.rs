@@ -1,5 +1,5 @@
-//! Links that a fault slows down. If every link has half of its rate from the start, the network behaves like a network
-//! that was built with half of the rate. So every value that depends on a link's rate follows the rate.
+//! Links that a fault slows down. Every value that depends on a link's rate follows the rate.
+//! If all links have half of their rate from the start, the network behaves as if it was built with half of the rate.
 
 use crate::determinism::DESIGNS;
 use crate::support::{Run, config, queue_of, simulate, trace};
