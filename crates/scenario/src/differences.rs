@@ -50,8 +50,8 @@ impl Differences {
         Self { keys, columns }
     }
 
-    /// Adds the keys of these differences to the parameters of a run of study number `study`, and removes them from the
-    /// names of the run's network and workload.
+    /// Adds the keys of these differences to the parameters of a run of study number `study`.
+    /// Removes the keys from the names of the run's network and workload.
     pub fn name(&self, study: usize, run: &mut RunKey) {
         let parameters = self
             .columns

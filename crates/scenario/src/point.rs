@@ -28,8 +28,8 @@ impl Point {
 }
 
 impl Scenario {
-    /// Sweeps a key over a list or range of values, written as on the command line: `50,100,200`, `1ms..9ms:2ms` or
-    /// `1..64*2`. The sweep replaces an earlier value or sweep of the key.
+    /// Sweeps a key over a list or range of values, and replaces an earlier value or sweep of the key.
+    /// The values are written as on the command line: `50,100,200`, `1ms..9ms:2ms` or `1..64*2`.
     ///
     /// # Errors
     /// An unknown key, a key that cannot be swept, or values that the key does not allow.
@@ -52,8 +52,9 @@ impl Scenario {
         })
     }
 
-    /// Returns all combinations of the sweep's values. The values of the first key change slowest. Without a sweep, the
-    /// only point is the scenario itself. `most` is the largest number of points that a study can have.
+    /// Returns all combinations of the sweep's values. The values of the first key change slowest.
+    /// Without a sweep, the only point is the scenario itself.
+    /// `most` is the largest number of points that a study can have.
     pub(crate) fn points(&self, most: u64) -> Outcome<Vec<Point>> {
         let groups = self.sweep.groups()?;
         let lengths = || groups.iter().map(|group| group[0].values.len());

@@ -150,8 +150,8 @@ impl Workers<'_> {
     }
 
     /// Works like [`Workers::run`], and observes the packets of each run.
-    /// The thread that executes a run calls `watch` to create the observer, and passes the observer to `keep` at the
-    /// end. The record holds ended flows in packed form, as in [`run_packed`](tailcut_sim::run_packed).
+    /// The thread that executes a run calls `watch` to create the observer, and finally passes it to `keep`.
+    /// The record holds ended flows in packed form, as in [`run_packed`](tailcut_sim::run_packed).
     ///
     /// # Errors
     /// The first error of a run, of `watch` or of `keep`. After an error, all other runs stop.

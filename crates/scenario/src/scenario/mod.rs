@@ -136,9 +136,10 @@ impl Scenario {
         }
     }
 
-    /// Sets a key by its path (`tcp.min_rto`, or `seed` at the top) from the text of a flag. In a repeated section, the
-    /// path means the first table, which is created if it is missing. With an index (`workload[1].share`), the path
-    /// means the table with this index. An existing sweep of the key is removed.
+    /// Sets a key by its path (`tcp.min_rto`, or `seed` at the top) from the text of a flag.
+    /// In a repeated section, the path means the first table, which is created if it is missing.
+    /// With an index (`workload[1].share`), the path means the table with this index.
+    /// An existing sweep of the key is removed.
     ///
     /// # Errors
     /// The key is unknown or does not allow the value. The error contains `place` as its location.

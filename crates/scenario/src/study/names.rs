@@ -132,8 +132,9 @@ pub(super) fn index_range(text: &str, of: usize, in_pod: usize) -> Option<Range<
 }
 
 impl Named {
-    /// Returns the nodes that a text names: `name` means all nodes, `name[2]` or `name2` one node, `name[1.2]` or
-    /// `name1.2` one node of a pod, and `name[0..2]` the first two nodes.
+    /// Returns the nodes that a text names. The text `name` means all nodes.
+    /// `name[2]` or `name2` is one node, `name[1.2]` or `name1.2` is one node of a pod.
+    /// `name[0..2]` means the first two nodes.
     fn find(&self, text: &str) -> Option<Vec<Node>> {
         let rest = text.strip_prefix(self.name.as_str())?;
         if rest.is_empty() {

@@ -29,8 +29,9 @@ struct ReaderContext<'a> {
     has_storage: bool,
 }
 
-/// Rejects keys that no design and no workload of the scenario reads. `is_checked` selects the keys to check, by
-/// section and name. Starting values of `compare` and of reproductions are not checked.
+/// Rejects keys that no design and no workload of the scenario reads.
+/// `is_checked` selects the keys to check, by section and name.
+/// Starting values of `compare` and of reproductions are not checked.
 pub fn check(
     scenario: &Scenario,
     designs: &[Stack],

@@ -18,8 +18,8 @@ use tailcut_sim::{
 };
 use tailcut_units::Duration;
 
-/// Replaces the workloads of a scenario by the value of `--workload`: the name of flow sizes, `requests:` with the
-/// object sizes, `application:NAME`, or `trace:FILE`.
+/// Replaces the workloads of a scenario by the value of `--workload`.
+/// The value is the name of flow sizes, `requests:` with object sizes, `application:NAME`, or `trace:FILE`.
 pub fn replace(scenario: &mut Scenario, text: &str, place: &Location) -> Outcome<()> {
     scenario.clear("workload");
     if let Some(sizes) = text.strip_prefix("requests:") {
