@@ -269,8 +269,8 @@ pub enum Nic {
     /// Priority for flows below a size.
     /// The variant contains the function that returns the size, and the keys on which the size depends.
     SmallFirst(fn(&Settings) -> u64, &'static [&'static str]),
-    /// Pacer. The variant contains the function that configures the pacer from the settings, the seat and the run's
-    /// seed. It also contains the keys on which the pacer depends.
+    /// Pacer. The function configures the pacer from the settings, the seat and the run's seed.
+    /// The variant also contains the keys on which the pacer depends.
     Paced(
         fn(&Settings, &HostSeat<'_>, u64) -> Option<PacedConfig>,
         &'static [&'static str],

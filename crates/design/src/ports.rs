@@ -91,8 +91,8 @@ impl Ports {
         }
     }
 
-    /// Adds a phantom queue, which marks instead of the real queue. `why` is the reason why no other
-    /// discipline can replace the real queue.
+    /// Adds a phantom queue, which marks instead of the real queue.
+    /// `why` is the reason why no other discipline can replace the real queue.
     #[must_use]
     pub fn with_phantom(
         self,

@@ -10,8 +10,8 @@ use tailcut_fabric::load_balancer::NamedBalancer;
 
 /// Combination of a replication, a design and a load balancer. Examples are `tcp`, `repflow+dctcp` and `dctcp@spray`.
 ///
-/// Missing parts have defaults: no replication, TCP NewReno (so `repsyn` is RepSYN over TCP), and the design's default
-/// load balancer. `ndp+` is another name of `ndp-plus`.
+/// Missing parts have defaults: no replication, TCP NewReno, and the design's default load balancer.
+/// The name `repsyn` is therefore RepSYN over TCP. `ndp+` is another name of `ndp-plus`.
 #[derive(Clone, Copy)]
 pub struct Stack {
     /// Replication of mice or requests.

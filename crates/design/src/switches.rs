@@ -81,8 +81,8 @@ impl SwitchPlan {
     /// A port whose queue replaces the network's queue does not use the shared buffer.
     ///
     /// # Errors
-    /// The design does not allow the queue discipline of the settings, the design replaces the queue of a port that is
-    /// not a FIFO, or a queue is too small for a packet ([`SwitchPlan::check_room`]).
+    /// The design does not allow the queue discipline of the settings, or replaces a queue that is not a FIFO.
+    /// A queue can also be too small for a packet ([`SwitchPlan::check_room`]).
     pub fn install(&self, topology: &mut Topology) -> Result<(), ConfigError> {
         if let Some(refused) = &self.refused {
             return Err(refused.clone());

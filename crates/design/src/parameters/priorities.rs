@@ -15,9 +15,8 @@ pub struct PFabricParameters {
     pub initial_window: u32,
     /// Largest window in packets, at least 1. `None`: the capacity of the queue in packets, minus 1.
     pub max_window: Option<u32>,
-    /// Retransmission timeout, which is fixed. `None`: three round trips of a full packet and its ACK between
-    /// the two hosts that are farthest apart, in an empty network. The pFabric paper has 45 us, with a round
-    /// trip of 14.6 us.
+    /// Retransmission timeout, which is fixed. The pFabric paper has 45 us, with a round trip of 14.6 us.
+    /// `None`: three round trips of a full packet and its ACK between the two most distant hosts, without load.
     pub rto: Option<Duration>,
     /// Number of timeouts in a row after which a flow sends only probes, at least 1: 5 (pFabric paper).
     pub probe_after: u8,
@@ -40,8 +39,8 @@ impl Default for PFabricParameters {
 /// classes together.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PiasParameters {
-    /// Thresholds: numbers of sent bytes at which a flow moves to the next lower class. They ascend, and there are at
-    /// most 7. The default thresholds come from the authors' code, for web search at load 0.8.
+    /// Thresholds: numbers of sent bytes at which a flow moves to the next lower class. They ascend.
+    /// There are at most 7 thresholds. The defaults come from the authors' code, for web search at load 0.8.
     pub thresholds: Vec<u64>,
     /// Capacity of a switch port's buffer: 240 packets (authors' code).
     pub limit: Limit,

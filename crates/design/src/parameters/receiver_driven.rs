@@ -9,13 +9,13 @@ use tailcut_units::{Bytes, Duration};
 /// Parameters of NDP and its switches. The thresholds are for NDP+ only.
 #[derive(Clone, PartialEq, Debug)]
 pub struct NdpParameters {
-    /// Packets that a sender pushes before the first pull, at least 1: 30 (NDP paper, section 6). The SCDP
-    /// paper's model has 12, at 1 Gb/s.
+    /// Packets that a sender pushes before the first pull, at least 1: 30 (NDP paper, section 6).
+    /// The model in the SCDP paper has 12, at 1 Gb/s.
     pub initial_window: u32,
     /// Capacity for data at a switch port: 8 packets (NDP paper, section 3.1).
     pub queue: Limit,
-    /// Capacity for headers and control packets at a switch port, in bytes of full packets: 8, the same as
-    /// for data (NDP paper, section 3.1).
+    /// Capacity for headers and control packets at a switch port, in bytes of full packets: 8.
+    /// The capacity for data has the same value (NDP paper, section 3.1).
     pub header_queue_packets: u32,
     /// Number of headers that a port sends for each data packet while headers and data wait: 10 (NDP paper, section
     /// 3.1).
@@ -72,15 +72,17 @@ pub enum DecodeCores {
 /// Parameters of SCDP, its model of RaptorQ, and its switches.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ScdpParameters {
-    /// Symbols that a sender pushes before the first pull, 1 to 4,096. `None`: as in the SCDP paper (section
-    /// V), by the rate of the sender's link: 12 up to 1 Gb/s, 24 up to 5 Gb/s, 32 above.
+    /// Symbols that a sender pushes before the first pull, 1 to 4,096.
+    /// `None`: the value follows the rate of the sender's link: 12 up to 1 Gb/s, 24 up to 5 Gb/s, 32 above.
+    /// These values are from the SCDP paper (section V).
     pub initial_window: Option<u32>,
     /// Symbols that each of several senders pushes before the first pull, 1 to 4,096.
     /// `None`: two thirds of a single sender's window, so that three senders push twice as many symbols.
     /// The paper leaves the value to the application (section IV-E).
     pub shared_window: Option<u32>,
-    /// Time after which receivers count as stragglers, and the sender's policy for stragglers. By default, the sender
-    /// reports them after 20 ms and continues to wait. The paper leaves both values to the application (section IV-D).
+    /// Time after which receivers count as stragglers, and the sender's policy for stragglers.
+    /// By default, the sender reports them after 20 ms and continues to wait.
+    /// The paper leaves both values to the application (section IV-D).
     pub stragglers: Stragglers,
     /// Largest number of source symbols in a block, 1 to 56,403: 100. The value in the paper is unknown.
     pub block_symbols: u32,
@@ -93,8 +95,9 @@ pub struct ScdpParameters {
     pub decode_speed: DecodeSpeed,
     /// Number of blocks that a host decodes at the same time. The paper's model has no limit.
     pub decode_cores: DecodeCores,
-    /// Bytes that a group's address adds to each packet: 0. In Elmo (Shahbaz et al., SIGCOMM 2019) the address adds up
-    /// to 325 B, on average 114 B, because packets contain the multicast tree.
+    /// Bytes that a group's address adds to each packet: 0.
+    /// In Elmo (Shahbaz et al., SIGCOMM 2019) the address adds up to 325 B, on average 114 B.
+    /// The reason is that packets of Elmo contain the multicast tree.
     pub group_header: Bytes,
     /// Thresholds: numbers of sent bytes at which a session moves to the next lower class.
     /// They ascend, and there are at most 7. Default: 10 KB, 100 KB, 1 MB, 10 MB.
@@ -107,8 +110,8 @@ pub struct ScdpParameters {
     pub max_timeouts: u32,
     /// Capacity for symbols at a switch port, split evenly among the classes: 100 KB (section V).
     pub queue: Limit,
-    /// Capacity in bytes for headers and pulls at a switch port: 1 MB, because the paper assumes that this
-    /// queue is never full (section IV-B).
+    /// Capacity in bytes for headers and pulls at a switch port: 1 MB.
+    /// The paper assumes that this queue is never full (section IV-B).
     pub header_queue: Bytes,
     /// Number of headers and pulls that a port sends for each symbol, while both kinds of packets wait: 10, as in NDP.
     /// The paper gives no value.
