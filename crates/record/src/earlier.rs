@@ -1,5 +1,6 @@
-//! Reuse of runs that earlier studies left in the directory. A new study reuses the runs that it plans and moves all
-//! other runs to `kept/`. Runs are removed only with [`Earlier::Remove`].
+//! Reuse of runs that earlier studies left in the directory.
+//! A new study reuses the runs that it plans, and moves all other runs to `kept/`.
+//! Runs are removed only with [`Earlier::Remove`].
 
 use crate::layout::{KEPT, RUN, RUNS};
 use crate::manifest::{Manifest, Origin, RunState, is_plain_name};

@@ -9,8 +9,8 @@ pub(crate) trait Hashed {
     fn hash(&self, hash: &mut Fields);
 }
 
-/// Hash of a sequence of fields. Every field is added as eight little-endian bytes, so that two different sequences of
-/// fields are never the same bytes.
+/// Hash of a sequence of fields. Every field is added as eight little-endian bytes.
+/// Two different sequences of fields are therefore never the same bytes.
 pub(crate) struct Fields(XxHash3_128);
 
 impl Fields {

@@ -24,8 +24,8 @@ pub struct FlowLog {
     /// Unused indices of `open`.
     free: Vec<u32>,
     /// Packed rows. A row is never in two chunks. To grow, the log adds a chunk and copies nothing.
-    /// Each chunk is twice as large as the previous chunk, because the allocator returns large chunks to the operating
-    /// system when they are freed, but keeps small chunks in the process.
+    /// Each chunk is twice as large as the previous chunk.
+    /// The allocator returns large freed chunks to the operating system, but keeps small ones in the process.
     chunks: Vec<Vec<u8>>,
     /// Used bytes of the last chunk.
     taken: usize,

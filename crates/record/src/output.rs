@@ -14,8 +14,9 @@ use std::sync::{Mutex, PoisonError};
 /// Directory to which a study is written. The threads of a process share the directory.
 /// A lock excludes other processes.
 ///
-/// A run is written under a temporary name and renamed when it is complete. The directory therefore contains only
-/// complete runs, even if the program is killed. The next study that plans one of these runs reuses it.
+/// A run is written under a temporary name and renamed when it is complete.
+/// The directory therefore contains only complete runs, even if the program is killed.
+/// The next study that plans one of these runs reuses it.
 #[derive(Debug)]
 pub struct OutputDir {
     path: PathBuf,

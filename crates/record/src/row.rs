@@ -1,5 +1,5 @@
-//! Definition of a table's row. All other forms of a row follow from this definition: files, hashes, the log of flows,
-//! and columns in other programs.
+//! Definition of a table's row. All other forms of a row follow from this definition.
+//! These forms are files, hashes, the log of flows, and columns in other programs.
 
 use crate::cell::{Cell, Kind, Value};
 
@@ -49,8 +49,9 @@ pub trait Row: Sized {
 }
 
 /// Defines a table.
-/// Each line is a column: its name in files, its field, and a conversion (`as`) if the type of the field does not
-/// determine the conversion. `hash` lists the fields in the order in which the hash of a run includes them.
+/// Each line is a column: its name in files, and its field.
+/// A line also has a conversion (`as`) if the type of the field does not determine the conversion.
+/// `hash` lists the fields in the order in which the hash of a run includes them.
 macro_rules! table {
     (
         $(#[$meta:meta])* $vis:vis struct $row:ident {

@@ -48,8 +48,8 @@ impl DropCounts {
     }
 }
 
-/// Counters of a run. In packets, `sent + copied = delivered + drops + remaining`. In bytes, `sent + copied =
-/// delivered + drops + remaining + trimmed`.
+/// Counters of a run. In packets, `sent + copied = delivered + drops + remaining`.
+/// In bytes, `sent + copied = delivered + drops + remaining + trimmed`.
 #[derive(Clone, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct RunTotals {
     /// Number of links that a packet crossed, summed over all packets.

@@ -44,8 +44,8 @@ pub(crate) fn write<F: FlowRows>(
     Ok(summary)
 }
 
-/// Removes a run's files. `run.json` is removed first. Readers ignore a directory without `run.json`, even if the
-/// removal is interrupted. A directory that contains other files stays.
+/// Removes a run's files. A directory that contains other files stays. `run.json` is removed first.
+/// Readers ignore a directory without `run.json`, even if the removal is interrupted.
 pub(crate) fn remove(dir: &Path) -> Result<(), Error> {
     let tables = TableKind::ALL
         .iter()

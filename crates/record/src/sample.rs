@@ -77,8 +77,8 @@ table! {
     }
 }
 
-/// Returns the suffix of each link's name. If several links connect the same two nodes, their suffixes are `#0`, `#1`
-/// and so on, in the order of `topology`. All other links have an empty suffix.
+/// Returns the suffix of each link's name. Most links have an empty suffix.
+/// If several links connect the same two nodes, their suffixes are `#0`, `#1` and so on, in the order of `topology`.
 pub fn link_numbers(topology: &[TopologyLink]) -> Vec<String> {
     let mut of_ends: HashMap<(&str, &str), Vec<usize>> = HashMap::new();
     for (place, link) in topology.iter().enumerate() {

@@ -97,8 +97,9 @@ pub struct SessionOutcome {
     pub start: Time,
     /// Size of the session in bytes.
     pub bytes: Bytes,
-    /// Time from the client's request until all receivers had all bytes. Receivers that were removed from the transfer
-    /// do not count. `None`: a receiver did not get all bytes, or all receivers were removed.
+    /// Time from the client's request until all receivers had all bytes.
+    /// Receivers that were removed from the transfer do not count.
+    /// `None`: a receiver did not get all bytes, or all receivers were removed.
     pub completion: Option<Duration>,
     /// Number of unneeded symbols at the receiver that received most of them.
     pub in_vain: u32,

@@ -98,10 +98,11 @@ impl StoredRun {
         })
     }
 
-    /// Writes a run to the directory `dir`, completely or not at all. The files are first written to a temporary
-    /// directory next to it, whose name contains `mark` and ends in `.partial`. When all files are on disk, that
-    /// directory is renamed. If several processes write the same run, the files of the first process stay, and the
-    /// files of all other processes are removed.
+    /// Writes a run to the directory `dir`, completely or not at all.
+    /// The files are first written to a temporary directory next to `dir`.
+    /// The name of the temporary directory contains `mark` and ends in `.partial`.
+    /// When all files are on disk, that directory is renamed.
+    /// If several processes write the same run, the files of the first process stay. All other files are removed.
     ///
     /// # Errors
     /// [`Error::Io`] if the operating system reports an error.
@@ -227,8 +228,9 @@ impl StoredRun {
         })
     }
 
-    /// Reads the run's flows in the order of their numbers, with times in nanoseconds. Flows that only carry load are
-    /// left out. Classes that `run.json` does not list are added to [`StoredRun::classes`].
+    /// Reads the run's flows in the order of their numbers, with times in nanoseconds.
+    /// Flows that only carry load are left out.
+    /// Classes that `run.json` does not list are added to [`StoredRun::classes`].
     ///
     /// # Errors
     /// [`Error::Io`] or [`Error::Damaged`].

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Waiting times of packets at ports. A packet waits from the arrival of its last bit to the departure of its first
-/// bit, so the store-and-forward delay is not included.
+/// Waiting times of packets at ports. The store-and-forward delay is not included.
+/// A packet waits from the arrival of its last bit to the departure of its first bit.
 #[derive(Clone, Copy, Default, PartialEq, Debug, Serialize, Deserialize)]
 pub struct WaitStats {
     /// Packets that left the ports, including packets that did not wait.
@@ -44,8 +44,8 @@ pub struct BurstStats {
     pub bursts: u64,
     /// Mean length of a burst in bytes on the wire.
     pub mean_bytes: f64,
-    /// Mean length of a burst in bytes, weighted by length: for each byte, the length of the burst that contains it, as
-    /// a mean over all bytes.
+    /// Mean length of a burst in bytes, weighted by length.
+    /// Each byte counts with the length of its burst, and the mean is over all bytes.
     pub byte_mean_bytes: f64,
     /// 99th percentile of the length of a burst in bytes.
     pub p99_bytes: u64,
