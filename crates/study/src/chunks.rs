@@ -22,9 +22,11 @@ impl Chunk {
 }
 
 impl StudyDir {
-    /// Returns the cases that no process has started, or whose process has ended, in chunks. The expected CPU time of a
-    /// chunk is at least `least` seconds. This time is the plan's estimate, corrected by the time of finished cases. A
-    /// case without a known time counts as `least`. If all cases together take less than `least`, they are one chunk.
+    /// Returns the cases that no process has started, or whose process has ended, in chunks.
+    /// The expected CPU time of a chunk is at least `least` seconds.
+    /// This time is the plan's estimate, corrected by the time of finished cases.
+    /// A case without a known time counts as `least`.
+    /// If all cases together take less than `least`, they are one chunk.
     /// If there would be more than `most` chunks, the chunks are larger.
     ///
     /// # Errors

@@ -1,11 +1,12 @@
 //! Locks on a shared file system. A lock is a file that one process creates exclusively.
 //! This process, the holder of the lock, rewrites the file at intervals (heartbeat).
 //!
-//! A lock is stale if its file has not been written for [`LOCK_TIMEOUT`], or if its process is known to have ended. A
-//! process that wants a stale lock first creates a claim, again exclusively: a file whose name contains the mark of the
-//! stale holder. It then renames its own lock over the stale one. If a holder is halted for longer than
-//! [`LOCK_TIMEOUT`], two processes may believe that they hold the same lock. Locks may therefore only prevent
-//! duplicate work.
+//! A lock is stale if its file has not been written for [`LOCK_TIMEOUT`], or if its process has ended.
+//! A process that wants a stale lock first creates a claim, again exclusively.
+//! A claim is a file whose name contains the mark of the stale holder.
+//! The process then renames its own lock over the stale one.
+//! If a holder is halted for longer than [`LOCK_TIMEOUT`], two processes may believe that they hold the lock.
+//! Locks may therefore only prevent duplicate work.
 
 use crate::clock::Clock;
 use crate::error::Error;

@@ -95,8 +95,8 @@ impl Draft {
     /// Plans a scenario. `by` is the program that plans.
     ///
     /// # Errors
-    /// An error in the scenario; one of its files cannot be read; [`Error::Changed`] if the plan's text of the scenario
-    /// results in other runs than the scenario itself.
+    /// An error in the scenario; one of its files cannot be read.
+    /// [`Error::Changed`] if the plan's text of the scenario results in other runs than the scenario itself.
     pub fn of(scenario: &Scenario, by: Program) -> Result<Self, Error> {
         let ScenarioText { text, name, start } = scenario.to_text();
         let mut files = BTreeMap::new();

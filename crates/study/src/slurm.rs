@@ -13,8 +13,8 @@ use std::process::{Command, Stdio};
 /// Largest number of jobs in an array if Slurm does not report it. This is Slurm's default.
 const MOST_JOBS: usize = 1_000;
 
-/// Factor in the time limit of a job. The limit is the expected time of the job's cases, multiplied by `TIMES`, plus
-/// `SECONDS_MORE`. The limit is long, because nodes differ in speed and other jobs run on them.
+/// Factor in the time limit of a job. The limit is long, because nodes differ in speed and run other jobs.
+/// The limit is the expected time of the job's cases, multiplied by `TIMES`, plus `SECONDS_MORE`.
 const TIMES: f64 = 4.0;
 /// Second part of a job's time limit, in seconds. See [`TIMES`].
 const SECONDS_MORE: f64 = 600.0;

@@ -87,8 +87,8 @@ impl Status {
         self.forecast.work_to_go(&self.under_way)
     }
 
-    /// Returns the expected CPU time in seconds of the case with index `place`, corrected as in
-    /// [`Status::cpu_seconds_to_go`]. `None` if the time is unknown.
+    /// Returns the expected CPU time of the case with index `place`, in seconds. `None` if the time is unknown.
+    /// The time is corrected as in [`Status::cpu_seconds_to_go`].
     pub fn cpu_seconds_of(&self, place: usize) -> Option<f64> {
         self.forecast.seconds_of_run(place)
     }

@@ -143,8 +143,8 @@ impl StudyDir {
         &self.plan
     }
 
-    /// Returns the indices of the cases that a text selects, in order. The text is `I`, `I..J`, `I..` or `..J`, or
-    /// several of these with commas between them. A range includes both ends. Without a text, returns all indices.
+    /// Returns the indices of the cases that a text selects, in order. Without a text, returns all indices.
+    /// The text is `I`, `I..J`, `I..` or `..J`, or several of these with commas. A range includes both ends.
     ///
     /// # Errors
     /// [`Error::Places`].

@@ -1,5 +1,6 @@
-//! Watcher of processes that run cases. If such a process ends without a message, the watcher records a failure of the
-//! case that the process was running, and starts another process for the remaining cases.
+//! Watcher of processes that run cases.
+//! If such a process ends without a message, the watcher records a failure of the running case.
+//! The watcher then starts another process for the remaining cases.
 
 use crate::error::Error;
 use crate::plan::Program;
@@ -36,8 +37,9 @@ const REFUSED: i32 = 2;
 const INTERRUPTED: i32 = 130;
 
 impl Runner<'_> {
-    /// Runs the cases with the indices `places` one after the other, until `control` stops the process. A process that
-    /// [`Watch`] has started calls this function. Before each case, the function writes the index of the case to `out`.
+    /// Runs the cases with the indices `places` one after the other, until `control` stops the process.
+    /// A process that [`Watch`] has started calls this function.
+    /// Before each case, the function writes the index of the case to `out`.
     /// `report` receives the outcome of each case.
     ///
     /// # Errors
@@ -68,9 +70,10 @@ pub struct Watch<'a> {
     pub study: &'a StudyDir,
     /// Identity of this program, for the records of failures.
     pub by: &'a Program,
-    /// Function that returns a command. The command calls [`Runner::walk`] with the given indices. The command must
-    /// stop when its standard input ends. The exit code must be 0 if the command has tried all cases, 2 if it was
-    /// refused, or 130 if it was stopped. The last line on standard error is the reason of a refusal.
+    /// Function that returns a command. The command calls [`Runner::walk`] with the given indices.
+    /// The command must stop when its standard input ends.
+    /// The exit code is 0 if the command has tried all cases, 2 if it was refused, and 130 if it was stopped.
+    /// The last line on standard error is the reason of a refusal.
     pub command: &'a (dyn Fn(&[usize]) -> Command + Sync),
     /// Callback for each line that the processes write to standard error. Lines about a case begin with `case`.
     pub report: &'a (dyn Fn(&str) + Sync),
@@ -81,9 +84,9 @@ pub struct Watch<'a> {
 }
 
 impl Watch<'_> {
-    /// Runs the cases with the indices `places` with `processes` processes at the same time, until each case is done,
-    /// has failed, or belongs to another process. Each process tries all these cases.
-    /// The lock of a case keeps other processes from running it.
+    /// Runs the cases with the indices `places` with `processes` processes at the same time.
+    /// The function returns when each case is done, has failed, or belongs to another process.
+    /// Each process tries all these cases. The lock of a case keeps other processes from running it.
     ///
     /// # Errors
     /// [`Error::Process`] if a process is refused, or if no process can be started.

@@ -21,8 +21,9 @@ const DRAWS: usize = 5_000_000;
 const DRAWS_OF_ONE: (usize, usize) = (200, 100_000);
 
 impl Draft {
-    /// Estimates the CPU time of each case on this machine. For each design, a short version of one case runs for about
-    /// 0.3 s. Cases whose time cannot be estimated stay without an expected time. `control` may stop the estimate.
+    /// Estimates the CPU time of each case on this machine.
+    /// For each design, a short version of one case runs for about 0.3 s.
+    /// Cases whose time cannot be estimated stay without an expected time. `control` may stop the estimate.
     pub fn estimate(&mut self, control: &dyn RunControl) {
         let draws = (DRAWS / self.study.runs.len().max(1)).clamp(DRAWS_OF_ONE.0, DRAWS_OF_ONE.1);
         let work = work_of(&self.study.runs, draws);
