@@ -99,8 +99,9 @@ struct Pending {
 }
 
 /// Client of requests as plain state. The application calls [`submit`](Self::submit).
-/// The driver passes answers to [`on_bytes`](Self::on_bytes), sends the messages of
-/// [`poll_transmit`](Self::poll_transmit), and calls [`on_timeout`](Self::on_timeout) when a timer expires.
+/// The driver passes answers to [`on_bytes`](Self::on_bytes).
+/// The driver sends the messages of [`poll_transmit`](Self::poll_transmit).
+/// When a timer expires, the driver calls [`on_timeout`](Self::on_timeout).
 /// [`poll_completion`](Self::poll_completion) returns requests that are complete.
 #[derive(Clone, Debug)]
 pub struct Client {
@@ -156,9 +157,10 @@ impl Client {
         }
     }
 
-    /// Starts a request for an object of `bytes` bytes (at least 1) that all of `servers` have. Copies go to the
-    /// servers in the given order. Servers beyond the policy's number of copies are ignored; fewer servers mean fewer
-    /// copies. The call has no effect if the request's number is already pending or `servers` is empty.
+    /// Starts a request for an object of `bytes` bytes (at least 1) that all of `servers` have.
+    /// Copies go to the servers in the given order. Fewer servers mean fewer copies.
+    /// Servers beyond the policy's number of copies are ignored.
+    /// The call has no effect if the request's number is already pending or `servers` is empty.
     pub fn submit(&mut self, now: Time, request: RequestId, bytes: u64, servers: &[HostId]) {
         let Some(&first) = servers.first() else {
             return;
@@ -357,8 +359,8 @@ impl Client {
         firsts.into_iter().flatten().map(|(due, _)| *due).min()
     }
 
-    /// Returns the next message and its server. A first message ([`Purpose::Ask`]) has a body: the driver appends the
-    /// application's request and sets its length in [`RequestHeader::body`].
+    /// Returns the next message and its server. A first message ([`Purpose::Ask`]) has a body.
+    /// The driver appends the application's request and sets its length in [`RequestHeader::body`].
     pub fn poll_transmit(&mut self) -> Option<(HostId, RequestHeader)> {
         self.out.pop_front()
     }
@@ -508,8 +510,9 @@ impl Client {
     }
 
     /// Exchanges the priorities of the two copies when the low copy is far enough ahead.
-    /// If servers report congestion windows, the copies are compared by their windows (0 for a server that has reported
-    /// none). Otherwise they are compared by the bytes received.
+    /// If servers report congestion windows, the copies are compared by their windows.
+    /// A server that has reported none counts as 0.
+    /// Without windows, the copies are compared by the bytes received.
     fn maybe_swap(&mut self, request: RequestId) {
         let (Some(lead), Some(pending)) = (self.policy.swap_lead, self.pending.get_mut(&request))
         else {

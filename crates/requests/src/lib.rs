@@ -1,11 +1,13 @@
 //! RANS: requests with low-priority duplicates, after "Towards a Redundancy-Aware Network Stack for Data
 //! Centers" (Iftikhar, Dogar, Qazi; HotNets 2014) and its slides.
 //!
-//! A client sends each request to two servers at the same time: at high priority to one server, and at low priority to
-//! the other server. Every resource that may be a bottleneck serves strict priorities, is never idle while there is
-//! work, and lets high-priority work interrupt low-priority work. The first answer purges every other copy, the primary
-//! included. A client can also combine the bytes of both answers ([`Coverage`]). [`Policy`] also describes hedging
-//! clients, which send duplicates later.
+//! A client sends each request to two servers at the same time.
+//! One copy has high priority, and the other copy has low priority.
+//! Every resource that may be a bottleneck serves strict priorities, and is never idle while there is work.
+//! High-priority work interrupts low-priority work.
+//! The first answer purges every other copy, the primary included.
+//! A client can also combine the bytes of both answers ([`Coverage`]).
+//! [`Policy`] also describes hedging clients, which send duplicates later.
 //!
 //! [`Ranges`] combines the bytes of both copies if servers can send bytes only in ascending order, as with HTTP range
 //! requests.

@@ -25,8 +25,8 @@ pub enum Split {
     /// Further copies share the tail, piece by piece.
     #[default]
     Meet,
-    /// Each copy requests one piece at a time, and its server sends the piece forwards. The first copy requests pieces
-    /// from the front, all other copies from the back ([`Ranges`](super::Ranges)). HTTP range requests work like this.
+    /// Each copy requests one piece at a time, and its server sends the piece forwards, as with HTTP range requests.
+    /// The first copy requests pieces from the front, all other copies from the back ([`Ranges`](super::Ranges)).
     Ranges,
 }
 

@@ -14,8 +14,8 @@ pub struct ServerConfig {
     pub preemption: Preemption,
     /// Rate at which the disk reads; `None`: no disk.
     pub disk: Option<Rate>,
-    /// Rate of the link; `None`: the driver models the network, and each chunk leaves as soon as the disk has read
-    /// it. Without a disk, the whole answer leaves at once.
+    /// Rate of the link. `None`: the driver models the network.
+    /// Each chunk then leaves as soon as the disk has read it. Without a disk, the whole answer leaves at once.
     pub link: Option<Rate>,
     /// Bytes that the disk and the link serve as one unit, and that leave together, at least 1.
     pub chunk: u64,
@@ -73,8 +73,9 @@ struct Copy {
     service: Duration,
 }
 
-/// Server as plain state. Every input takes the current time. The driver calls [`on_timeout`](Self::on_timeout) at
-/// [`next_timeout`](Self::next_timeout), and polls answers and departures after every input.
+/// Server as plain state. Every input takes the current time.
+/// The driver calls [`on_timeout`](Self::on_timeout) at [`next_timeout`](Self::next_timeout).
+/// The driver polls answers and departures after every input.
 #[derive(Clone, Debug)]
 pub struct Server {
     config: ServerConfig,
@@ -355,8 +356,9 @@ impl Server {
     }
 }
 
-/// Returns the time of `bytes` bytes that are sent in chunks, and the time of a whole chunk. The first time is a whole
-/// number of chunk times, plus the time of the last, shorter chunk. Both terms are rounded before they are added.
+/// Returns the time of `bytes` bytes that are sent in chunks, and the time of a whole chunk.
+/// The first time is a whole number of chunk times, plus the time of the last, shorter chunk.
+/// Both terms are rounded before they are added.
 fn in_chunks(rate: Rate, bytes: u64, chunk: u64) -> (Duration, Duration) {
     let unit = rate.serialisation(chunk);
     let rest = rate.serialisation(bytes % chunk);

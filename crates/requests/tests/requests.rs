@@ -481,8 +481,8 @@ fn messages_about_copies_that_are_not_there_change_nothing() {
     assert_eq!(departures(&mut server)[&copy(0, 0)].0, at(10));
 }
 
-/// Visit at a server: the gap before it in microseconds, a request, its class, its processor time in microseconds,
-/// and the time after which it is cancelled, if any.
+/// Visit at a server: the gap before it in microseconds, a request, its class, and its processor time in microseconds.
+/// The last value is the time after which the visit is cancelled, if any.
 type Visit = (u64, u8, u64, Option<u64>);
 
 fn visits(

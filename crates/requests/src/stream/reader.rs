@@ -88,8 +88,8 @@ impl<H: Framed> Reader<H> {
         Ok(header.map(Read::Header))
     }
 
-    /// Returns the next header after its whole body has arrived, or `None` until more bytes arrive. Use it for a
-    /// stream of messages, in place of [`read`](Self::read).
+    /// Returns the next header after its whole body has arrived, or `None` until more bytes arrive.
+    /// A stream of messages needs this function in place of [`read`](Self::read).
     ///
     /// # Errors
     /// The errors of [`read`](Self::read).

@@ -5,8 +5,9 @@ use super::reader::Headers;
 use alloc::collections::VecDeque;
 use core::convert::Infallible;
 
-/// Headers on their way from the writer of a stream to its reader. The segments of the stream carry lengths and no
-/// bytes. The driver of such a simulation passes only these headers between the endpoints of a copy.
+/// Headers on their way from the writer of a stream to its reader.
+/// The segments of the stream carry lengths and no bytes.
+/// The driver of such a simulation passes only these headers between the endpoints of a copy.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SideChannel<H> {
     headers: VecDeque<H>,
