@@ -104,8 +104,8 @@ fn resolve(target: &str) -> Result<SocketAddr> {
         .with_context(|| format!("HOST:PORT: '{target}' has no address"))
 }
 
-/// Measures until all rounds have ended or `stop` is true. Each step of the progress is passed to `told`. The results
-/// are written into the directory `out`, if there is one.
+/// Measures until all rounds have ended or `stop` is true. Each step of the progress is passed to `told`.
+/// The results are written into the directory `out`, if there is one.
 ///
 /// # Errors
 /// The input is wrong, or nothing could be measured.

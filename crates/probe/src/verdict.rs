@@ -19,8 +19,8 @@ pub enum Decision {
     DoNotDeploy,
     /// Do not deploy, because there is only one path.
     OnePath,
-    /// Do not deploy for now. The faster of two handshakes needs less time than one handshake, but all ports have
-    /// similar delays. A single path would look the same.
+    /// Do not deploy for now. The faster of two handshakes needs less time than one handshake.
+    /// But all ports have similar delays. A single path would look the same.
     NoDifference,
     /// More volleys are needed for a decision.
     Undecided,

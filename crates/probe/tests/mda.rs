@@ -6,8 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 use tailcut_probe::mda::{Answer, Doubt, Flow, Limits, Map, Probe, StoppingRule, Walk};
 
-/// Model network with stages of routers. Each router of a stage has `widths[stage]` next hops in the next stage, and no
-/// two routers share a next hop. If the width is 0, all routers of the stage have the same next hop.
+/// Model network with stages of routers. No two routers share a next hop.
+/// Each router of a stage has `widths[stage]` next hops in the next stage.
+/// If the width is 0, all routers of the stage have the same next hop.
 struct Model {
     widths: Vec<u32>,
     seed: u64,

@@ -46,8 +46,8 @@ pub enum Doubt {
         /// TTL of the node.
         ttl: u8,
     },
-    /// Two probes of one flow were answered by different routers. Packets of one connection take
-    /// several paths, or routes have changed.
+    /// Two probes of one flow were answered by different routers.
+    /// Packets of one connection take several paths, or routes have changed.
     PathsChange {
         /// TTL of the routers.
         ttl: u8,

@@ -1,6 +1,7 @@
-//! Multipath detection algorithm (MDA). It determines the number of probes that finds all next hops of a router with a
-//! given confidence. A walk over a network creates these probes. The walk does no I/O: the caller sends the probes and
-//! passes the answers back.
+//! Multipath detection algorithm (MDA).
+//! The algorithm determines the number of probes that finds all next hops of a router with a given confidence.
+//! A walk over a network creates these probes.
+//! The walk does no I/O: the caller sends the probes and passes the answers back.
 //!
 //! Sources: B. Augustin, T. Friedman, R. Teixeira, Measuring Load-balanced Paths in the Internet, IMC 2007,
 //! section 2 (stopping rule, node control); D. Veitch, B. Augustin, R. Teixeira, T. Friedman, Failure Control in

@@ -79,9 +79,9 @@ struct Known {
 
 /// Walk over the paths to one target.
 ///
-/// Usage: send the probes of [`next_probe`](Self::next_probe), and pass each result to
-/// [`answer`](Self::answer), until [`is_over`](Self::is_over). Several probes may be in flight, and
-/// answers may come in any order.
+/// Usage: send the probes of [`next_probe`](Self::next_probe), and pass each result to [`answer`](Self::answer).
+/// Continue until [`is_over`](Self::is_over).
+/// Several probes may be in flight, and answers may come in any order.
 #[derive(Debug)]
 pub struct Walk {
     rule: StoppingRule,
@@ -214,9 +214,10 @@ impl Walk {
         }
     }
 
-    /// Returns the nodes at a TTL, each with the flows that are known to reach it. The target is not included, because
-    /// it has no next hops. A silent router counts as a node only if no router answers at this TTL. Otherwise it may be
-    /// one of the nodes that answered other probes.
+    /// Returns the nodes at a TTL, each with the flows that are known to reach it.
+    /// The target is not included, because it has no next hops.
+    /// A silent router counts as a node only if no router answers at this TTL.
+    /// Otherwise the silent router may be one of the nodes that answered other probes.
     fn nodes(&self, ttl: u8) -> BTreeMap<Option<Answer>, Vec<Flow>> {
         let mut nodes: BTreeMap<Option<Answer>, Vec<Flow>> = BTreeMap::new();
         if ttl == 0 {
@@ -326,8 +327,8 @@ impl Walk {
         }
     }
 
-    /// Creates a probe at the hop before a node, if none of the node's flows was probed there. Its answer shows
-    /// which previous hop leads to the node.
+    /// Creates a probe at the hop before a node, if none of the node's flows was probed there.
+    /// Its answer shows which previous hop leads to the node.
     fn ask_before(&mut self, ttl: u8, flows: &[Flow]) {
         let before = ttl.saturating_sub(1);
         let comes_from = |flow: &Flow| before == 0 || self.at(*flow, before).is_some();

@@ -1,8 +1,9 @@
 //! Groups of ports that share a path. Ports on one path have correlated delays.
 //!
-//! The 10th percentile of each volley is subtracted from its delays. The logarithms of the results form one series for
-//! each port. Ports with correlated series are joined: average linkage of the distance 1 - correlation, up to a
-//! distance of 0.3. Delays that differ by less than 5 % of the median handshake count as equal.
+//! The 10th percentile of each volley is subtracted from its delays.
+//! The logarithms of the results form one series for each port.
+//! Ports with correlated series are joined: average linkage of the distance 1 - correlation, up to a distance of 0.3.
+//! Delays that differ by less than 5 % of the median handshake count as equal.
 //!
 //! Noise causes groups too. So groups are reported only if a permutation test shows that ports differ.
 //! If all ports had one path, the handshakes of a volley could be exchanged between the ports.
