@@ -50,8 +50,8 @@ pub trait Running: Sized {
 /// A second such signal aborts the open work. SIGHUP or a change of a file reloads the configuration.
 ///
 /// # Errors
-/// The configuration is not valid, an address cannot be opened for listening, standard output cannot be written, or a
-/// second signal aborted open work.
+/// The configuration is not valid, an address cannot be opened for listening, or standard output cannot be written.
+/// A second signal that aborts open work is an error too.
 pub fn run<R: Running>(flags: &Flags, read: impl Fn() -> Result<R::Config>) -> Result<()> {
     // The states of the files are recorded before the files are read, so that no change is missed.
     let watched = WatchedFiles::new(flags.config.clone());

@@ -121,8 +121,9 @@ impl<'a> Table<'a> {
     /// A value is not allowed, or a required key is missing.
     pub fn read<T: DeserializeOwned>(&self) -> anyhow::Result<T> {
         match T::deserialize(self.clone()) {
-            // The first attempt has marked the missing key as absent. The second attempt reads the absent value with
-            // the type of this key, and the error then lists the allowed values.
+            // The first attempt has marked the missing key as absent.
+            // The second attempt reads the absent value with the type of this key.
+            // The error then lists the allowed values.
             Err(ConfigError::Whole { is_again: true, .. }) => Ok(T::deserialize(self.clone())?),
             read => Ok(read?),
         }

@@ -1,5 +1,6 @@
-//! HTTP/1.1 and HTTP/2 servers with limits. The limits are the number of connections, the number of requests on a
-//! connection, the size and the arrival time of heads, and the inactivity of clients.
+//! HTTP/1.1 and HTTP/2 servers with limits.
+//! The limits are the numbers of connections and of requests on a connection, and the inactivity of clients.
+//! The size and the arrival time of heads are limited too.
 
 mod activity;
 mod listeners;
@@ -31,11 +32,13 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// Maximum number of requests that a client may reset before the server processes them. After more resets, the
-/// connection is closed. The limit is high, because clients that send copies of requests reset many of them.
+/// Maximum number of requests that a client may reset before the server processes them.
+/// After more resets, the connection is closed.
+/// The limit is high, because clients that send copies of requests reset many of them.
 const MOST_PENDING_RESETS: usize = 10_000;
-/// Maximum number of response bytes that wait for the client, for each request. With a larger buffer, a purge comes too
-/// late for more bytes. With a smaller buffer, a fast client has to wait for the service.
+/// Maximum number of response bytes that wait for the client, for each request.
+/// With a larger buffer, a purge comes too late for more bytes.
+/// With a smaller buffer, a fast client has to wait for the service.
 const SEND_BUFFER: usize = 64 << 10;
 const DAY_MS: u64 = 86_400_000;
 /// Interval of PING frames on an HTTP/2 connection without traffic. A PING detects clients that have disappeared.
