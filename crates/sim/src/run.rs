@@ -302,8 +302,8 @@ pub(crate) fn record<B: Clone>(
     record
 }
 
-/// Gives each small flow in a run with mixed replication a class whose name includes the drawn method, such as
-/// `foreground/repflow`.
+/// Assigns new classes to the small flows of a run with mixed replication.
+/// The name of such a class includes the drawn method, such as `foreground/repflow`.
 fn name_mixed(record: &mut PackedRun, config: &RunConfig) {
     let classes = record.classes.len();
     for class in 0..classes {

@@ -1,5 +1,5 @@
-//! Constants of a run that can determine completion times: timeouts, chunk size, decoding speed, and the gap of
-//! flowlets.
+//! Constants of a run that can determine completion times.
+//! The constants are timeouts, chunk size, decoding speed, and the gap of flowlets.
 
 use crate::config::RunConfig;
 use crate::{flowlets, request_traffic, run};

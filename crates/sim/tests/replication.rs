@@ -1,5 +1,5 @@
-//! RepFlow and RepSYN in a network: the probability of an uncongested path (RepNet paper, II-B), the cost, and the
-//! conservation of packets.
+//! RepFlow and RepSYN in a network: the probability of an uncongested path (RepNet paper, II-B), and the cost.
+//! The tests also check the conservation of packets.
 
 use std::fmt::Write;
 use std::sync::Arc;

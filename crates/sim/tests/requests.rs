@@ -133,8 +133,8 @@ fn priority_and_purging_delay_no_request_at_any_load() {
                     simulate(&config)
                 };
                 let (single, duplicated) = (run("stations"), run(design));
-                // Under processor sharing, each change in the number of jobs rounds the clock by a fraction of a
-                // picosecond.
+                // Processor sharing rounds the clock when the number of jobs changes.
+                // Each rounding error is a fraction of a picosecond.
                 let rounding = match discipline {
                     Discipline::Fifo => Duration::ZERO,
                     Discipline::ProcessorSharing => Duration::from_ns(1),

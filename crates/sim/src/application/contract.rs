@@ -29,8 +29,8 @@ pub trait Application: Send {
     fn event(&mut self, _host: HostId, _event: Event, _desk: &mut Desk<'_>) {}
 
     /// Handles a complete segment of one of the application's transfers, when the segment reaches its host.
-    /// The simulator calls this method only if [`Application::wants_segments`] returns true, which most applications do
-    /// not need.
+    /// The simulator calls this method only if [`Application::wants_segments`] returns true.
+    /// Most applications do not need segments.
     fn segment_arrived(&mut self, _segment: &Segment, _desk: &mut Desk<'_>) {}
 
     /// Returns whether the simulator must call `segment_arrived`.

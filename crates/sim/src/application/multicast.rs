@@ -54,8 +54,8 @@ impl MulticastTransfers {
             Event::Closed(_, mut stats) | Event::Failed(_, mut stats) => {
                 for row in first.0..first.0 + receivers.len() as u32 {
                     recorder.event(now, Event::Closed(FlowId(row), stats));
-                    // The sender sends each symbol once for all receivers, so only the row of the first receiver has
-                    // the cost.
+                    // The sender sends each symbol once for all receivers.
+                    // Only the row of the first receiver has the cost.
                     stats = FlowStats::default();
                 }
                 groups.dissolve_group(*group);

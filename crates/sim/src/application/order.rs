@@ -64,8 +64,8 @@ impl Order {
                 return None;
             }
             Self::Copy(_, order) => {
-                // A client without a free port to the server does not send the copy, so an error has no consequence
-                // here.
+                // A client without a free port to the server does not send the copy.
+                // An error therefore has no consequence here.
                 let _not_carried = transport.carry(now, *order);
                 return None;
             }

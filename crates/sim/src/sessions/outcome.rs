@@ -173,8 +173,8 @@ impl Sessions {
             }
             Event::Straggling(_, Straggler { receiver, dropped }) => {
                 let at = receiver_at(rows, receiver);
-                // A receiver that has all data is not a straggler, even if the sender has not yet received its last
-                // message.
+                // A receiver that has all data is not a straggler.
+                // The sender may not have received its last message yet.
                 if let Some(row) = at.and_then(|at| rows.get_mut(at))
                     && row.completion.is_none()
                 {

@@ -116,8 +116,7 @@ fn balance_the_switches(run: &Run, record: &RunRecord, case: &str) {
         );
         held = held + sent - left;
     }
-    // Drops outside of the ports: packets at a switch without a route, and packets that were lost on the link to the
-    // switch.
+    // Drops outside of ports: packets without a route, and packets lost on the link to the switch.
     let elsewhere = ["no-route", "link-down", "link-loss"].map(|reason| lost(record, reason));
     let elsewhere: u64 = elsewhere.iter().sum();
     assert!(
@@ -156,8 +155,8 @@ fn no_link_exceeds_its_rate(run: &Run, record: &RunRecord, case: &str) {
         let from = before.checked_sub(1).map_or(Time::ZERO, |i| instants[i]);
         let span = sample.time.since(from.max(*last));
         *last = sample.time;
-        // A sample counts a packet when its transmission ends, so the transmission of the first packet can have begun
-        // before the interval.
+        // A sample counts a packet when its transmission ends.
+        // The transmission of the first packet can therefore have begun before the interval.
         let bytes = sample.bytes.0.saturating_sub(1);
         assert!(
             within_line_rate(bytes, rate(sample.link), span),
@@ -418,8 +417,8 @@ fn an_incast_beside_background_traffic_balances_though_packets_are_lost_or_trimm
             config.settings.designs.pias.limit = Limit::Packets(5);
             let record = audit(config);
             let lost = record.totals.drops.total().packets + record.totals.trimmed.packets;
-            // These two designs may lose no packets: in qos each class has the whole capacity of a port, and scdp-plain
-            // paces its requests.
+            // These two designs may lose no packets. In qos, each class has the whole capacity of a port.
+            // The design scdp-plain paces its requests.
             let may_lose_none = ["qos", "scdp-plain"].contains(&design);
             assert!(lost > 0 || may_lose_none, "{design} on {name}");
             assert!(record.flows.iter().all(|flow| flow.fct.is_some()));

@@ -361,8 +361,8 @@ fn exponential_flows_at_one_bottleneck_take_as_long_as_under_processor_sharing()
         let exact = processor_sharing::mean_sojourn(per_second, seconds_at_line(sizes.mean()));
         let sampled = mean_interval(&sojourns, 0.99);
         let extra = mean_interval(&extra, 0.99);
-        // The latency of a flow is the handshake, the path delay, and twice the standing queue: before the SYN and
-        // before the data.
+        // The latency of a flow is the handshake, the path delay, and twice the standing queue.
+        // The SYN and the data each wait in the queue.
         let way = seconds_at_line(2.0 * pipe(10, Duration::from_us(1)) * PAYLOAD);
         let queued = seconds_at_line(2.0 * f64::from(threshold) * PAYLOAD);
         println!(
