@@ -74,8 +74,7 @@ impl SearchedKey {
         self.path.to_string()
     }
 
-    /// Returns the limits in the key's smallest unit (picoseconds, bits per second, bytes): first the lower limit, then
-    /// the upper limit.
+    /// Returns the lower and the upper limit in the key's smallest unit: picoseconds, bits per second or bytes.
     pub fn ends(&self) -> [f64; 2] {
         let number = |value| values::number_of(value).unwrap_or_default();
         [number(&self.ends[0]), number(&self.ends[1])]

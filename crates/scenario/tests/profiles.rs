@@ -13,7 +13,7 @@ fn study(keys: &str) -> Result<Study, String> {
 
 fn scenario(keys: &str) -> Scenario {
     let text = format!("designs = [\"tcp\"]\n[tcp]\n{keys}");
-    Scenario::parse("s.toml", "", &text).expect("keys and values are sound")
+    Scenario::parse("s.toml", "", &text).expect("keys and values are valid")
 }
 
 fn tcp(keys: &str) -> TcpConfig {

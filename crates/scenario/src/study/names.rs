@@ -180,7 +180,7 @@ mod tests {
              [[nodes]]\nname = \"web\"\nkind = \"host\"\n[[links]]\na = \"web\"\nb = \"tor[1]\"\n",
         ] {
             let text = format!("[topology]\n{topology}\n");
-            let scenario = Scenario::parse("s.toml", "", &text).expect("keys and values are sound");
+            let scenario = Scenario::parse("s.toml", "", &text).expect("keys and values are valid");
             let built = network(&scenario).expect("a network").built;
             let names = NamedNodes::of(&scenario, &built).expect("names");
             let hosts = (0..built.hosts()).map(|host| Node::Host(HostId(host)));

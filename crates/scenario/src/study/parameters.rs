@@ -177,7 +177,7 @@ mod tests {
     use tailcut_units::{Bytes, Rate};
 
     fn of(text: &str) -> Outcome<Settings> {
-        let scenario = Scenario::parse("s.toml", "", text).expect("keys and values are sound");
+        let scenario = Scenario::parse("s.toml", "", text).expect("keys and values are valid");
         read(&scenario).map(|(settings, _)| settings)
     }
 

@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn a_shared_buffer_has_a_capacity() {
         let scenario = Scenario::parse("s.toml", "", "[shared_buffer]\nalpha = 2\n");
-        let error = shared_buffer(&scenario.expect("keys and values are sound"));
+        let error = shared_buffer(&scenario.expect("keys and values are valid"));
         let error = error.expect_err("nothing to share").to_string();
         assert_eq!(
             error,

@@ -370,7 +370,7 @@ mod tests {
     use tailcut_units::HostId;
 
     fn parsed(text: &str) -> Scenario {
-        Scenario::parse("s.toml", "", text).expect("keys and values are sound")
+        Scenario::parse("s.toml", "", text).expect("keys and values are valid")
     }
 
     #[test]

@@ -402,7 +402,7 @@ mod tests {
     use super::*;
 
     fn of(text: &str) -> Outcome<Vec<WorkloadSpec>> {
-        let scenario = Scenario::parse("s.toml", "", text).expect("keys and values are sound");
+        let scenario = Scenario::parse("s.toml", "", text).expect("keys and values are valid");
         workloads(&scenario, &network(&scenario).expect("a network"))
     }
 
