@@ -213,8 +213,7 @@ impl HostPlan {
         }
     }
 
-    /// Calls `user` with the function that builds hosts as trait objects. All such hosts share one compiled
-    /// loop.
+    /// Calls `user` with the function that builds hosts as trait objects. All such hosts share one compiled loop.
     fn with_layers<U: UseHosts>(&self, user: U) -> U::Output {
         user.with(|seat| self.layered(seat))
     }

@@ -109,8 +109,8 @@ impl Controller {
 const KEYS_OF_CONTROLLERS: [&str; 3] =
     ["tcp.dctcp_gain", "tcp.dctcp_first_alpha", "tcp.classic_ecn"];
 
-/// Hosts of a design: their configuration, the keys that they read, and the program that runs their transport
-/// on real hosts.
+/// Hosts of a design: their configuration, and the keys that they read.
+/// The program that runs their transport on real hosts is also a part.
 #[derive(Clone)]
 pub struct Hosts {
     pub(crate) kind: Kind,
@@ -171,8 +171,7 @@ impl Hosts {
         Self::new(Kind::PFabric(Arc::new(make)))
     }
 
-    /// Returns hosts with NDP. `make` is called once per run and returns the function that configures each
-    /// host.
+    /// Returns hosts with NDP. `make` is called once per run, and returns the function that configures each host.
     pub fn ndp<M>(make: impl Fn(&Run<'_>) -> Made<M> + Send + Sync + 'static) -> Self
     where
         M: Fn(&HostSeat<'_>) -> Made<ndp::NdpConfig> + Send + Sync + 'static,
@@ -180,8 +179,7 @@ impl Hosts {
         Self::new(Kind::Ndp(Arc::new(move |run| Ok(Arc::new(make(run)?)))))
     }
 
-    /// Returns hosts with SCDP. `make` is called once per run and returns the function that configures each
-    /// host.
+    /// Returns hosts with SCDP. `make` is called once per run, and returns the function that configures each host.
     pub fn scdp<M>(make: impl Fn(&Run<'_>) -> Made<M> + Send + Sync + 'static) -> Self
     where
         M: Fn(&HostSeat<'_>) -> Made<(ScdpConfig, ModelCodec)> + Send + Sync + 'static,
@@ -189,8 +187,8 @@ impl Hosts {
         Self::new(Kind::Scdp(Arc::new(move |run| Ok(Arc::new(make(run)?)))))
     }
 
-    /// Returns hosts with a custom transport. `make` is called once per run and returns the function that
-    /// creates each host.
+    /// Returns hosts with a custom transport.
+    /// `make` is called once per run, and returns the function that creates each host.
     pub fn own<T, M>(make: impl Fn(&Run<'_>) -> Made<M> + Send + Sync + 'static) -> Self
     where
         T: Transport + 'static,

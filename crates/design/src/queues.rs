@@ -1,5 +1,5 @@
-//! Queues of a run's switch ports: the design's queue, the user's discipline, or the network's queue with a
-//! class for copies.
+//! Queues of a run's switch ports.
+//! A queue is the design's queue, the user's discipline, or the network's queue with a class for copies.
 
 use crate::design::Design;
 use crate::settings::{Settings, Traffic};

@@ -62,8 +62,7 @@ impl SwitchPlan {
             }),
             marks: design.ports.marks(settings),
             load_balancer: match ((balancer.build)(&values), settings.designs.ecmp_hash) {
-                // With these weak hashes, every switch computes the same hash, and the path is the remainder of the
-                // hash.
+                // With these weak hashes, every switch computes the same hash. Its remainder selects the path.
                 (LoadBalancerConfig::Ecmp, EcmpHash::Crc32 | EcmpHash::Xor) => {
                     LoadBalancerConfig::Remainder
                 }

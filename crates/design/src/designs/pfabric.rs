@@ -1,5 +1,5 @@
-//! pFabric: packets contain the remaining bytes of their flow, and switches serve the packet with the fewest remaining
-//! bytes first.
+//! pFabric: packets contain the remaining bytes of their flow.
+//! Switches serve the packet with the fewest remaining bytes first.
 
 use crate::design::Design;
 use crate::hosts::Hosts;

@@ -8,8 +8,8 @@ use tailcut_units::{Bytes, Duration};
 /// Parameters of pFabric and its switches.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PFabricParameters {
-    /// Capacity of a queue at a switch port: 36 KB (pFabric paper, two bandwidth-delay products). Public code
-    /// has 140 packets.
+    /// Capacity of a queue at a switch port: 36 KB (pFabric paper, two bandwidth-delay products).
+    /// Public code has 140 packets.
     pub queue: Limit,
     /// Initial window of a flow in packets, at least 1: 12 (pFabric paper). Public code has 70.
     pub initial_window: u32,
@@ -35,8 +35,8 @@ impl Default for PFabricParameters {
     }
 }
 
-/// Parameters of PIAS and its switches. The switches mark at the network's threshold, which counts all
-/// classes together.
+/// Parameters of PIAS and its switches.
+/// The switches mark at the network's threshold, which counts all classes together.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PiasParameters {
     /// Thresholds: numbers of sent bytes at which a flow moves to the next lower class. They ascend.

@@ -17,8 +17,8 @@ pub struct NdpParameters {
     /// Capacity for headers and control packets at a switch port, in bytes of full packets: 8.
     /// The capacity for data has the same value (NDP paper, section 3.1).
     pub header_queue_packets: u32,
-    /// Number of headers that a port sends for each data packet while headers and data wait: 10 (NDP paper, section
-    /// 3.1).
+    /// Number of headers that a port sends for each data packet, while headers and data wait: 10.
+    /// The source is the NDP paper, section 3.1.
     pub headers_per_data: u32,
     /// Lower bound of the retransmission timeout: 5 ms.
     pub min_rto: Duration,
@@ -86,8 +86,8 @@ pub struct ScdpParameters {
     pub stragglers: Stragglers,
     /// Largest number of source symbols in a block, 1 to 56,403: 100. The value in the paper is unknown.
     pub block_symbols: u32,
-    /// Number of additional symbols that a receiver requests after a loss, beyond the K source symbols of a block: 2
-    /// (section IV-C).
+    /// Number of symbols beyond the K source symbols of a block that a receiver requests after a loss: 2.
+    /// The source is the SCDP paper, section IV-C.
     pub overhead: u32,
     /// Probability that decoding fails, at 0, 1, and 2 or more symbols above K: 1e-2, 1e-4, 1e-6 (RFC 6330).
     pub decode_failure: [f64; 3],
