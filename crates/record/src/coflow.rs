@@ -36,8 +36,8 @@ table! {
         "bytes" bytes: Bytes,
         /// Start of the query, or arrival of the coflow.
         "start_ns" start: Time,
-        /// Time from `start` until the receivers had all bytes of all flows; `None`: the run ended first, or a flow
-        /// failed.
+        /// Time from `start` until the receivers had all bytes of all flows.
+        /// `None`: the run ended before this time, or a flow failed.
         "completion_ns" completion: Option<Duration>,
         /// Index into [`RunRecord::classes`](crate::RunRecord::classes).
         "class" class: u8 as Class,

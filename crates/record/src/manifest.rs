@@ -53,8 +53,8 @@ impl HostInfo {
 /// Inputs that determine a run's result. A later study compares these inputs to find an existing run.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Origin {
-    /// Hash of the run's complete configuration: all parameters, the seed, the flows of a trace, and the format of its
-    /// tables.
+    /// Hash of the run's complete configuration.
+    /// The configuration includes all parameters, the seed, the flows of a trace, and the format of the tables.
     pub config: String,
     /// Hash of the executable.
     pub build: String,

@@ -13,8 +13,8 @@ pub struct OfferedLoad {
     pub tiers: Vec<TierLoad>,
     /// Link with the highest load; `None`: the loads of single links are unknown.
     pub busiest: Option<LinkLoad>,
-    /// Kinds of the workload's parts that `tiers` does not include because they have no arrival rate, such as `closed`,
-    /// `burst` and `trace`.
+    /// Kinds of the workload's parts that `tiers` does not include, such as `closed`, `burst` and `trace`.
+    /// These parts have no arrival rate.
     pub exempt: Vec<String>,
 }
 

@@ -359,15 +359,15 @@ pub struct RunSummary {
     /// Load that the workload offers to the links; `None`: an earlier version wrote the file.
     #[serde(default)]
     pub offered: Option<OfferedLoad>,
-    /// Mean number of unfinished bytes while flows arrive; `None`: all flows start at the same time, or an earlier
-    /// version wrote the file.
+    /// Mean number of unfinished bytes while flows arrive.
+    /// `None`: all flows start at the same time, or an earlier version wrote the file.
     #[serde(default)]
     pub unfinished_bytes: Option<UnfinishedBytes>,
     /// Timers of the run's transport; empty if an earlier version wrote the file.
     #[serde(default)]
     pub timers: Timers,
-    /// Nanoseconds from the first start to the last end; `None`: a flow or a request did not finish, or an earlier
-    /// version wrote the file.
+    /// Nanoseconds from the first start to the last end.
+    /// `None`: a flow or a request did not finish, or an earlier version wrote the file.
     #[serde(default)]
     pub makespan_ns: Option<u64>,
     /// Timing accuracy of a run on real hosts; `None`: a simulation.

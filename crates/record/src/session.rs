@@ -65,8 +65,8 @@ table! {
         /// Time from `start` until this receiver had all bytes; `None`: the run ended first.
         /// In a daisy chain, this time ends when all earlier receivers of the chain also have all bytes.
         "completion_ns" completion: Option<Duration>,
-        /// Symbols, complete or trimmed, that arrived before the receiver had all bytes; 0 in transfers with one sender
-        /// and one receiver.
+        /// Symbols, complete or trimmed, that arrived before the receiver had all bytes.
+        /// The value is 0 in transfers with one sender and one receiver.
         "symbols" symbols: u32,
         /// Part of `symbols` that the receiver did not need.
         "in_vain" in_vain: u32,

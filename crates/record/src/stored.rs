@@ -400,8 +400,7 @@ fn is_taken(error: &io::Error) -> bool {
 pub(crate) fn read_manifest(dir: &Path) -> Result<Manifest, Error> {
     let path = dir.join(MANIFEST);
     let value: serde_json::Value = read_json(&path)?;
-    // The manifest of another version may have other fields, so the schema's number is checked before the fields are
-    // read.
+    // The manifest of another version may have other fields. The schema's number is therefore checked first.
     match value.get("schema").and_then(serde_json::Value::as_u64) {
         Some(schema) if schema == u64::from(SCHEMA_VERSION) => {}
         found => {

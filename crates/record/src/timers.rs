@@ -56,8 +56,8 @@ pub struct Timers {
     pub least: Option<Timer>,
     /// Codec of the transport; `None`: no codec, or it is at least as fast as the links of the hosts.
     pub codec: Option<SlowCodec>,
-    /// Unit of service of requests; `None`: most objects are larger, or the client does not combine the bytes of
-    /// several copies.
+    /// Unit of service of requests.
+    /// `None`: most objects are larger, or the client does not combine the bytes of several copies.
     pub chunk: Option<CoarseChunk>,
     /// Gap of flowlets; `None`: there are no flowlets, or the gap is inside the range.
     pub gap: Option<FlowletGap>,
