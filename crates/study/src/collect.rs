@@ -35,8 +35,8 @@ impl StudyDir {
     /// If `out` is on the same file system, the tables are not copied: both directories refer to the same files.
     ///
     /// # Errors
-    /// [`Error::Incomplete`] and [`Error::Builds`], unless `what` allows them; [`Error::Locked`]; damaged results, or a
-    /// failed system call.
+    /// [`Error::Incomplete`] and [`Error::Builds`], unless `what` allows them; [`Error::Locked`].
+    /// Damaged results and failed system calls are errors too.
     pub fn collect(&self, out: &Path, what: CollectOptions) -> Result<Collected, Error> {
         let _lock = self.lock()?;
         let plan = self.plan();

@@ -51,15 +51,15 @@ impl Holder {
         self.host == host() && self.pids_of == pids_of()
     }
 
-    /// Returns whether the process has certainly ended: its number belongs to this machine, and no process has the
-    /// number.
+    /// Returns whether the process has certainly ended.
+    /// In this case, its number belongs to this machine, and no process has the number.
     pub(crate) fn has_ended(&self) -> bool {
         let is_known = !self.pids_of.is_empty() && self.is_here();
         is_known && !is_running(self.pid)
     }
 
-    /// Returns the seconds between the time when the holder took the lock and its last heartbeat, by the holder's
-    /// clock.
+    /// Returns the seconds from the time when the holder took the lock to its last heartbeat.
+    /// Both times are from the holder's clock.
     pub(crate) fn held_seconds(&self) -> f64 {
         let read = |text: &str| chrono::DateTime::parse_from_rfc3339(text).ok();
         match (read(&self.since), read(&self.heartbeat)) {

@@ -60,8 +60,8 @@ impl LockFile {
     /// # Errors
     /// A failed system call.
     pub fn at(path: &Path, clock: &Clock) -> Result<Option<Self>, Error> {
-        // The file is opened even if only its time is of interest: when an NFS client opens a file, it reads the time
-        // from the server.
+        // The file is opened even if only its time is needed.
+        // An NFS client reads the time from the server when it opens the file.
         let mut file = match File::open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

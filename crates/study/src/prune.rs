@@ -97,8 +97,7 @@ impl StudyDir {
                             found.locks.push(path);
                         }
                     }
-                    // Other files in this folder are claims to stale locks, and files that show the file system's
-                    // clock.
+                    // This folder also contains claims to stale locks, and files that show the file system's clock.
                     LOCKS if self.is_silent(&path)? => found.locks.push(path),
                     _ => {}
                 }

@@ -53,8 +53,8 @@ impl Rate {
     /// The rate is exact for the large run, because whole runs are more similar to the large run.
     fn through(small: (f64, f64), large: (f64, f64)) -> Self {
         let steep = (large.1 - small.1) / (large.0 - small.0).max(1.0);
-        // Errors of the measurement must not result in a negative slope or fixed time, or in a fixed time that hides
-        // the work.
+        // Errors of the measurement must not cause a negative slope or a negative fixed time.
+        // The fixed time must not hide the work either.
         let fixed = (small.1 - steep.max(0.0) * small.0).clamp(0.0, large.1 / 2.0);
         Self {
             fixed,

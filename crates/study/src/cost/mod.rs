@@ -90,8 +90,8 @@ fn work_of(runs: &[RunConfig], draws: usize) -> Vec<Option<f64>> {
         format!("{} {}", keys[run].topology, swept.join(" "))
     };
     let mut order: Vec<(String, usize)> = (0..runs.len()).map(|run| (place(run), run)).collect();
-    // Runs on the same topology follow each other, so that each topology is built once, and memory contains
-    // only one topology.
+    // Runs on the same topology follow each other. Each topology is therefore built once.
+    // Memory then contains only one topology.
     order.sort();
     let mut all = vec![None; runs.len()];
     let mut network: Option<(String, Topology)> = None;
