@@ -66,8 +66,8 @@ impl Aggregation {
         ByteRange { from, to }
     }
 
-    /// Returns the range that a copy has to request now, or `None` if it has enough pending bytes or no piece is
-    /// left.
+    /// Returns the range that a copy has to request now.
+    /// Returns `None` if the copy has enough pending bytes, or if no piece is left.
     pub fn ask(&mut self, copy: u8) -> Option<ByteRange> {
         let stream = self.copies.get(usize::from(copy))?;
         if self.whole || copy == 0 {

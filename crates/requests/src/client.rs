@@ -1,5 +1,5 @@
-//! Client of requests: it sends copies, counts the bytes of answers, and purges all copies when a request is
-//! complete.
+//! Client of requests. It sends copies and counts the bytes of answers.
+//! When a request is complete, the client purges all its copies.
 
 use super::aggregation::Aggregation;
 use super::header::{

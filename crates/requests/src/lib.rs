@@ -9,8 +9,8 @@
 //! A client can also combine the bytes of both answers ([`Coverage`]).
 //! [`Policy`] also describes hedging clients, which send duplicates later.
 //!
-//! [`Ranges`] combines the bytes of both copies if servers can send bytes only in ascending order, as with HTTP range
-//! requests.
+//! [`Ranges`] combines the bytes of both copies if servers can send bytes only in ascending order.
+//! HTTP range requests are an example.
 //!
 //! [`Gate`] is the queue in front of a service whose work for each request is unknown, as in the guard.
 //!

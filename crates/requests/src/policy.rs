@@ -30,8 +30,8 @@ pub enum Split {
     Ranges,
 }
 
-/// Percentile of a client's recent latencies. The default is p95 of 100 latencies, and 10 ms before the first
-/// latency.
+/// Percentile of a client's recent latencies.
+/// The default is p95 of 100 latencies, and 10 ms before the first latency.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Percentile {
     /// Percentile in thousandths, 1 to 999: 950 is p95.
@@ -118,8 +118,8 @@ impl Policy {
         ..Self::DUPLICATE
     };
 
-    /// Policy of duplicate-aware scheduling (DAS): the second copy has the low class, and the first answer purges all
-    /// other copies.
+    /// Policy of duplicate-aware scheduling (DAS).
+    /// The second copy has the low class, and the first answer purges all other copies.
     pub const DAS: Self = Self {
         purge: Some(CancelScope::Running),
         ..Self::DUPLICATE_LOW

@@ -197,8 +197,8 @@ impl Server {
             return;
         };
         copy.bytes += bytes;
-        // While the processor or the seek has not finished, the range waits: `step` later reads or sends all bytes of
-        // the copy at once.
+        // While the processor or the seek has not finished, the range waits.
+        // `step` later reads or sends all bytes of the copy at once.
         if copy.is_computed && !copy.seeks {
             match self.config.disk {
                 Some(disk) => self.read(now, header.copy, disk, bytes),

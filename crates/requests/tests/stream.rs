@@ -1,5 +1,5 @@
-//! Tests of the bytes that a server passes on: parts with headers, independent of the times at which bytes become
-//! ready.
+//! Tests of the bytes that a server passes on: parts with headers.
+//! The parts do not depend on the times at which bytes become ready.
 
 use proptest::prelude::*;
 use tailcut_requests::{
