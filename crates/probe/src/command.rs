@@ -230,8 +230,7 @@ struct Files {
 }
 
 impl Files {
-    /// Creates the directory and the table. The table is written after each round, so that no data
-    /// is lost.
+    /// Creates the directory and the table. The table is written after each round, so no data is lost.
     fn create(dir: &Path) -> Result<Self> {
         fs::create_dir_all(dir).with_context(|| format!("--out: cannot make {}", dir.display()))?;
         let path = dir.join("handshakes.csv");

@@ -202,8 +202,7 @@ mod tests {
         let four = map(4, &[]);
         let (decision, sentence) = decide(&four, 0.005, (-0.2, -0.4, -0.0));
         assert_eq!(decision, Decision::Undecided);
-        // Half the width of the interval is twice the distance to 10 %, so four times as many
-        // volleys are needed.
+        // Half the width of the interval is twice the distance to 10 %. So four times as many volleys are needed.
         let expected =
             "undecided: p99 of handshakes -20 % (-40 to 0); about 900 more volleys are needed";
         assert_eq!(sentence, expected);

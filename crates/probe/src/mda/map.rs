@@ -35,8 +35,8 @@ pub enum Doubt {
         /// TTL of the silent hop.
         ttl: u8,
     },
-    /// At this distance, some probes were answered and others were not. The router may limit its rate of
-    /// answers.
+    /// At this distance, some probes were answered and others were not.
+    /// The router may limit its rate of answers.
     SomeUnanswered {
         /// TTL of the router.
         ttl: u8,
@@ -131,8 +131,7 @@ impl Map {
         (arrived + farthest).max(1)
     }
 
-    /// Returns the routers of a flow as text. `?` stands for a router that did not answer or was
-    /// not probed.
+    /// Returns the routers of a flow as text. `?` stands for a router that did not answer or was not probed.
     pub fn way(&self, flow: usize) -> Option<String> {
         let answers = self.ways.get(flow)?;
         let words = answers.iter().filter_map(|answer| match answer {

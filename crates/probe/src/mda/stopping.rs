@@ -51,8 +51,8 @@ impl StoppingRule {
     }
 }
 
-/// Returns the smallest number of flows that finds all of `next_hops` equally likely next hops,
-/// except with probability `bound`.
+/// Returns the smallest number of flows that finds all of `next_hops` equally likely next hops.
+/// The search may fail with probability `bound`.
 fn fewest_flows(next_hops: usize, bound: f64) -> u32 {
     // `seen[n]` is the probability that n next hops have been seen.
     // The recursion adds only positive numbers, so no digits are lost.
@@ -77,8 +77,7 @@ mod tests {
 
     #[test]
     fn the_published_numbers_come_out() {
-        // These numbers are from Augustin et al., table 1, and from scamper's tables for 95 % and
-        // 99 %.
+        // These numbers are from Augustin et al., table 1, and from scamper's tables for 95 % and 99 %.
         let at = |confidence| {
             let rule = StoppingRule::of_node(confidence);
             (1..=16).map(|k| rule.flows(k)).collect::<Vec<u32>>()

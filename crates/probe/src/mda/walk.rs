@@ -1,5 +1,5 @@
-//! Walk over the paths to a target, hop by hop. The walk finds the next hops of a node with flows that are known
-//! to reach the node.
+//! Walk over the paths to a target, hop by hop.
+//! The walk finds the next hops of a node with flows that are known to reach the node.
 
 use super::map::{Doubt, Hop, Map, Node};
 use super::stopping::StoppingRule;
@@ -104,8 +104,8 @@ pub struct Walk {
 }
 
 impl Walk {
-    /// Creates a walk. The first `wanted` flows are probed at every TTL, even if the stopping rule
-    /// does not need them.
+    /// Creates a walk.
+    /// The first `wanted` flows are probed at every TTL, even if the stopping rule does not need them.
     pub fn new(rule: StoppingRule, limits: Limits, wanted: usize) -> Self {
         let mut walk = Self {
             rule,
@@ -277,8 +277,7 @@ impl Walk {
         }
     }
 
-    /// Continues after all answers have arrived: creates the probes that are missing, or moves to
-    /// the next hop.
+    /// Continues after all answers have arrived: creates the missing probes, or moves to the next hop.
     fn go_on(&mut self) {
         while self.queue.is_empty() {
             match self.stage {

@@ -35,8 +35,8 @@ pub struct Shooter {
 }
 
 impl Shooter {
-    /// Creates a sender that uses the first `count` ports. It sends `rate` SYNs per second on average. `rate`
-    /// must be above 0.
+    /// Creates a sender that uses the first `count` ports.
+    /// The sender sends `rate` SYNs per second on average. `rate` must be above 0.
     ///
     /// # Errors
     /// There are not enough free ports.
@@ -85,8 +85,8 @@ impl Shooter {
             std::thread::sleep(rest.min(LOOK));
         }
         let mut order: Vec<usize> = (0..self.ports.len()).collect();
-        // SYNs that are sent later wait longer in this host's queue. With a random order, this delay affects all
-        // ports equally.
+        // SYNs that are sent later wait longer in this host's queue.
+        // With a random order, this delay affects all ports equally.
         for last in (1..order.len()).rev() {
             let other = (u64::from(self.random.next_u32()) * (last as u64 + 1)) >> 32;
             order.swap(last, other as usize);

@@ -47,8 +47,8 @@ fn autocorrelation_time(means: &[f64]) -> f64 {
             .sum::<f64>()
 }
 
-/// Returns how often each of `volleys` volleys occurs in each resample. The seed is fixed, so that
-/// a report is reproducible.
+/// Returns how often each of `volleys` volleys occurs in each resample.
+/// The seed is fixed, so that a report is reproducible.
 pub fn resamples(volleys: usize, block: usize) -> impl Iterator<Item = Vec<u16>> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(0x7072_6f62_6500);
     (0..RESAMPLES).map(move |_| {

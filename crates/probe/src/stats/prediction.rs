@@ -62,8 +62,8 @@ struct Weighted {
 /// Function that returns one of the two weights of a handshake.
 type Weight = fn(&Weighted) -> f64;
 
-/// Computes the prediction from volleys in order of time. Returns `None` for fewer than
-/// [`FEWEST_VOLLEYS`].
+/// Computes the prediction from volleys in order of time.
+/// Returns `None` for fewer than [`FEWEST_VOLLEYS`].
 pub fn predict(volleys: &[Volley]) -> Option<Prediction> {
     let sorted = volleys.iter().map(Volley::sorted);
     let sorted: Vec<Vec<f64>> = sorted.filter(|times| times.len() > 1).collect();

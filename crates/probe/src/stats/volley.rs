@@ -40,8 +40,8 @@ impl Volley {
     }
 }
 
-/// Returns the value below which the given share of the values lies, or `None` if there are no values. `sorted`
-/// must be ascending.
+/// Returns the value below which the given share of the values lies, or `None` if there are no values.
+/// `sorted` must be ascending.
 pub(crate) fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
     let rank = (share * sorted.len() as f64).ceil() as usize;
