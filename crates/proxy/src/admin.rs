@@ -83,8 +83,8 @@ impl Drop for Admin {
 async fn serve(listener: TcpListener, pages: Arc<dyn Pages>) {
     let permits = Arc::new(tokio::sync::Semaphore::new(MOST_REQUESTS));
     loop {
-        // A permit is acquired before the connection is accepted, so that further clients wait in the kernel and use no
-        // memory of this process.
+        // A permit is acquired before the connection is accepted.
+        // Further clients then wait in the kernel and use no memory of this process.
         let Ok(permit) = Arc::clone(&permits).acquire_owned().await else {
             return;
         };

@@ -1,5 +1,5 @@
-//! TLS for servers and clients, with the libraries rustls and ring: certificates and keys in PEM, ALPN, and client
-//! certificates.
+//! TLS for servers and clients, with the libraries rustls and ring.
+//! The module handles certificates and keys in PEM, ALPN, and client certificates.
 
 use crate::config::{File, Table};
 use anyhow::{Context as _, Result, anyhow, bail};

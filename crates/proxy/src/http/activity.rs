@@ -80,8 +80,8 @@ impl Activity {
     /// Waits until the client exceeds one of the time limits.
     pub async fn timed_out(&self, timeouts: Timeouts) {
         let shortest = timeouts.head.min(timeouts.idle).min(timeouts.stalled);
-        // The checks run at a quarter of the shortest limit, so a connection exceeds its limit by at most this
-        // interval.
+        // The checks run at a quarter of the shortest limit.
+        // A connection exceeds its limit by at most this interval.
         let mut every = tokio::time::interval((shortest / 4).max(Duration::from_millis(10)));
         // After a delay, one check is enough to replace the missed ones.
         every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
