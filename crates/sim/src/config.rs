@@ -428,7 +428,7 @@ pub struct QueriesPart {
     /// Number of aggregators, which are drawn by the seed. `None`: all hosts.
     pub aggregators: Option<u32>,
     /// Number of workers of a query, at least 1.
-    /// They are different hosts, drawn uniformly from all hosts except the aggregator.
+    /// Workers are different hosts, drawn uniformly from all hosts except the aggregator.
     pub fan_out: u32,
     /// Size of the question to each worker, in bytes. `None`: no question, and all answers start with the query.
     pub question: Option<Bytes>,

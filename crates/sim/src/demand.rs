@@ -138,7 +138,7 @@ impl DemandEstimate<'_> {
     }
 
     /// Returns the largest number of packet-hops that the hosts can send until the end of the run.
-    /// It assumes the mean path length of the demand.
+    /// The number assumes the mean path length of the demand.
     fn host_capacity_limit(&self) -> f64 {
         let framing = self.config.settings.framing;
         let bits = f64::from(framing.wire_bytes(framing.payload)) * 8.0;

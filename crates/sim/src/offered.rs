@@ -1,7 +1,7 @@
 //! Load that a workload offers to every tier of links, from its traffic matrix and the topology.
 //!
 //! Each part of the workload offers data packets with headers, preamble and gap.
-//! Their bytes are spread evenly over all shortest paths, as ECMP does on average.
+//! The bytes of these packets are spread evenly over all shortest paths, as ECMP does on average.
 //! A part that is pinned to a path uses only this path.
 //! A multicast packet uses each link of its tree once.
 //! The placements of storage are drawn at random.
@@ -243,7 +243,7 @@ impl<'a> LinkLoads<'a> {
     }
 
     /// Adds the other senders of fan-ins. Each host receives `times` times its rate in addition.
-    /// These bytes come from hosts that are drawn uniformly from the sources of the matrix.
+    /// The additional bytes come from hosts that are drawn uniformly from the sources of the matrix.
     fn fan_in(&mut self, matrix: &Matrix, received: &[f64], times: f64) {
         let mut senders = matrix.sources().to_vec();
         senders.sort_unstable();

@@ -31,7 +31,7 @@ impl ProgressEstimate {
 
     /// Returns the share of the run that is complete at `now`, from 0 to 1.
     /// The share of the arrivals is measured by time and by number, and the larger of these two values counts.
-    /// It is multiplied by the finished share of the started transfers.
+    /// The larger value is multiplied by the finished share of the started transfers.
     pub fn share(&self, now: Time, so_far: Started) -> f64 {
         let now = now.since(Time::ZERO);
         let by_clock = part(now.as_ps(), self.span.as_ps());

@@ -242,7 +242,7 @@ impl Recorder {
     }
 
     /// Counts the samples from `first` to before `until` of a network in which nothing happens.
-    /// These samples have no rows. Returns their number.
+    /// Samples of an idle network have no rows. Returns their number.
     pub fn skip(&mut self, first: Time, every: Duration, until: Time) -> u64 {
         if until <= first {
             return 0;

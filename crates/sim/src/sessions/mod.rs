@@ -1,9 +1,9 @@
 //! Storage sessions: their transfers in each design, and their results.
 //!
 //! A design with transfers to or from several hosts (SCDP) writes to a multicast group.
-//! Such a design reads from all replicas at the same time.
+//! A design with such transfers reads from all replicas at the same time.
 //! Any other design writes with one flow to each server, or with one flow along a chain of servers.
-//! Such a design reads each block from one server.
+//! A design without such transfers reads each block from one server.
 //! The flows of sessions have separate numbers, above the numbers of all other flows.
 
 mod outcome;

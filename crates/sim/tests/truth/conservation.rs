@@ -417,8 +417,8 @@ fn an_incast_beside_background_traffic_balances_though_packets_are_lost_or_trimm
             config.settings.designs.pias.limit = Limit::Packets(5);
             let record = audit(config);
             let lost = record.totals.drops.total().packets + record.totals.trimmed.packets;
-            // These two designs may lose no packets. In qos, each class has the whole capacity of a port.
-            // The design scdp-plain paces its requests.
+            // The designs `qos` and `scdp-plain` may lose no packets.
+            // In `qos`, each class has the whole capacity of a port. The design `scdp-plain` paces its requests.
             let may_lose_none = ["qos", "scdp-plain"].contains(&design);
             assert!(lost > 0 || may_lose_none, "{design} on {name}");
             assert!(record.flows.iter().all(|flow| flow.fct.is_some()));

@@ -1,5 +1,5 @@
 //! Second driver, with its own clock.
-//! It moves packets between the same components as the simulator, and its record is the same.
+//! The second driver moves packets between the same components as the simulator, and its record is the same.
 //! If the driver wakes up late, early or for many events at once, packets are still conserved and time never goes back.
 
 use crate::determinism::{DESIGNS, run_of};
