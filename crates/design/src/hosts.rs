@@ -80,7 +80,7 @@ impl Controller {
     }
 
     /// Returns a custom controller. `make` reads the parameters once per run.
-    /// It returns the function that creates the controller of each connection.
+    /// `make` returns the function that creates the controller of each connection.
     pub fn own<C, M>(make: impl Fn(&Run<'_>) -> M + Send + Sync + 'static) -> Self
     where
         C: CongestionControl + 'static,

@@ -25,7 +25,7 @@ pub struct NdpParameters {
     /// Retransmission timeout before the first round-trip sample: 20 ms.
     pub initial_rto: Duration,
     /// Thresholds of NDP+: numbers of sent bytes at which a flow moves to the next lower class.
-    /// They ascend, and there are at most 7. NDP has no thresholds.
+    /// The thresholds ascend, and there are at most 7. NDP has no thresholds.
     pub thresholds: Vec<u64>,
     /// Whether retransmitted bytes count towards the thresholds of NDP+.
     /// Default true, because SCDP counts every symbol.
@@ -74,7 +74,7 @@ pub enum DecodeCores {
 pub struct ScdpParameters {
     /// Symbols that a sender pushes before the first pull, 1 to 4,096.
     /// `None`: the value follows the rate of the sender's link: 12 up to 1 Gb/s, 24 up to 5 Gb/s, 32 above.
-    /// These values are from the SCDP paper (section V).
+    /// The values are from the SCDP paper (section V).
     pub initial_window: Option<u32>,
     /// Symbols that each of several senders pushes before the first pull, 1 to 4,096.
     /// `None`: two thirds of a single sender's window, so that three senders push twice as many symbols.
@@ -100,7 +100,7 @@ pub struct ScdpParameters {
     /// The reason is that packets of Elmo contain the multicast tree.
     pub group_header: Bytes,
     /// Thresholds: numbers of sent bytes at which a session moves to the next lower class.
-    /// They ascend, and there are at most 7. Default: 10 KB, 100 KB, 1 MB, 10 MB.
+    /// The thresholds ascend, and there are at most 7. Default: 10 KB, 100 KB, 1 MB, 10 MB.
     pub thresholds: Vec<u64>,
     /// Whether hosts serve their own sessions by class, as switches do. Default true.
     pub host_order: bool,
