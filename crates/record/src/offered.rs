@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use tailcut_units::{Duration, Time};
 
 /// Load that a workload offers to each tier of links, computed before the run from the traffic matrix and the topology.
-/// It includes data packets with headers, preamble and gap, spread evenly over all shortest paths.
-/// It does not include acknowledgements, handshakes, copies and retransmissions.
+/// The load includes data packets with headers, preamble and gap, spread evenly over all shortest paths.
+/// The load does not include acknowledgements, handshakes, copies and retransmissions.
 #[derive(Clone, Default, PartialEq, Debug, Serialize, Deserialize)]
 pub struct OfferedLoad {
     /// Tiers, from the hosts up to the core and down again.
@@ -14,7 +14,7 @@ pub struct OfferedLoad {
     /// Link with the highest load; `None`: the loads of single links are unknown.
     pub busiest: Option<LinkLoad>,
     /// Kinds of the workload's parts that `tiers` does not include, such as `closed`, `burst` and `trace`.
-    /// These parts have no arrival rate.
+    /// Parts of these kinds have no arrival rate.
     pub exempt: Vec<String>,
 }
 

@@ -48,7 +48,7 @@ impl OutputDir {
             crate::stored::read_manifest(&path)?;
         }
         // This manifest lists all runs as not finished.
-        // It is therefore correct, even if the program is killed in one of the next steps.
+        // The manifest is therefore correct, even if the program is killed in one of the next steps.
         write_json(&path.join(MANIFEST), &manifest)?;
         if earlier == Earlier::Remove {
             earlier::remove_runs(&path)?;

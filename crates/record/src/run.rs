@@ -103,7 +103,7 @@ pub struct RunRecord<F = Vec<FlowRecord>> {
     /// Flows, finished or not.
     pub flows: F,
     /// Flows that start after `flows` and only carry load, until the last of `flows` has ended.
-    /// Their numbers follow the numbers of `flows`. Not hashed.
+    /// The numbers of these flows follow the numbers of `flows`. Not hashed.
     pub load_only: F,
     /// Requests, finished or not.
     pub requests: Vec<RequestRecord>,
@@ -191,7 +191,7 @@ impl<F> RunRecord<F> {
 impl<F: FlowRows> RunRecord<F> {
     /// Returns the hash of the run: 32 hexadecimal digits (XXH3-128).
     /// The hash includes the flows in the order of their numbers, the totals except `events`, and the requests.
-    /// It does not depend on the platform, the engine or the number of threads.
+    /// The hash does not depend on the platform, the engine or the number of threads.
     pub fn hash(&self) -> String {
         hash::of_run(&self.flows, &self.totals, &self.requests)
     }
@@ -280,7 +280,7 @@ pub struct RunSummary {
     /// Number of started flows.
     pub flows: u64,
     /// Number of flows that only carry load after all other flows have started.
-    /// They count only in packets, bytes, drops and marks. `None`: an earlier version wrote the file.
+    /// These flows count only in packets, bytes, drops and marks. `None`: an earlier version wrote the file.
     #[serde(default)]
     pub load_only: Option<u64>,
     /// Number of flows that had not finished at the end of the run.
