@@ -79,7 +79,7 @@ impl StudyDir {
                 let is_planned = planned.contains(hash);
                 if name.ends_with(PARTIAL_END) {
                     // A large table takes long to write.
-                    // Its file is not removed as long as the lock of its case is not stale.
+                    // The file of the table is not removed as long as the lock of its case is not stale.
                     let lock = LockFile::at(&self.case_lock(hash), &self.clock)?;
                     let is_written = lock.is_some_and(|lock| !lock.is_stale());
                     if !is_written && self.is_silent(&path)? {
