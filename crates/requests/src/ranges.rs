@@ -4,7 +4,7 @@
 //! A side is one server and its connection. Each byte is requested from one side.
 //! The first open side takes pieces from the front, all other sides from the back, until they meet.
 //! A side gets its next request when at most half a piece is left to arrive.
-//! Its server is then not idle between two pieces.
+//! The server of the side is then not idle between two pieces.
 //!
 //! When no byte is left to request, a side without work takes a request back from another side.
 //! The answer to such a request has not begun. The request waits in a queue, so the server loses no work.
@@ -186,7 +186,7 @@ impl Ranges {
 
     /// Returns the action of a side without work: to take a request back from another side, or to wait.
     /// A request can be taken back if its answer has not begun within twice the time of the quickest answer.
-    /// This time is at least 1 ms. A request for bytes that were taken back once is not taken back again.
+    /// The wait is at least 1 ms. A request for bytes that were taken back once is not taken back again.
     pub fn idle(&self, now: Time, side: usize) -> Option<Idle> {
         if !self.is_open(side) || self.owed(side) > 0 {
             return None;

@@ -6,7 +6,7 @@ use crate::header::{CopyId, RequestHeader};
 use crate::send_space::SendSpace;
 
 /// Longest part of an answer that carries windows, in bytes without its header.
-/// It is about six segments long, so a client receives the window several times in each round trip.
+/// Such a part is about six segments long, so a client receives the window several times in each round trip.
 pub const TELLING_PART: u64 = 8_192;
 
 /// Bytes of an answer that a server passes to its transport.
