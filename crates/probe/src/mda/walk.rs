@@ -327,7 +327,7 @@ impl Walk {
     }
 
     /// Creates a probe at the hop before a node, if none of the node's flows was probed there.
-    /// Its answer shows which previous hop leads to the node.
+    /// The answer to the probe shows which previous hop leads to the node.
     fn ask_before(&mut self, ttl: u8, flows: &[Flow]) {
         let before = ttl.saturating_sub(1);
         let comes_from = |flow: &Flow| before == 0 || self.at(*flow, before).is_some();

@@ -4,7 +4,7 @@
 //! So whole blocks of consecutive volleys are drawn, with replacement.
 //! After the last volley, a block continues with the first one (D. N. Politis, J. P. Romano, 1992).
 //! The length of a block is three times the integrated autocorrelation time of the volleys' means.
-//! This time is a sum over the positive terms (A. Sokal, 1997).
+//! The autocorrelation time is a sum over the positive terms (A. Sokal, 1997).
 //! A block is at least as long as the cube root of the number of volleys.
 //! With few blocks, intervals would be too narrow, so two factors widen them.
 //! The source is T. Hesterberg, What Teachers Should Know About the Bootstrap, 2015, section 5.3.
