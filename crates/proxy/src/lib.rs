@@ -1,6 +1,6 @@
 //! Common parts of guard, gateway and proxy: addresses ([`Endpoint`]), and configuration ([`config`]).
 //! The crate handles signals and changes of files ([`run()`]), and reloads ([`exchange()`]).
-//! It also contains health and metrics ([`admin`], [`metrics`]), HTTP servers (`http`), and TLS (`tls`).
+//! The crate also contains health and metrics ([`admin`], [`metrics`]), HTTP servers (`http`), and TLS (`tls`).
 #![forbid(unsafe_code)]
 
 pub mod admin;
