@@ -3,9 +3,10 @@
 //!
 //! - The first copy requests the whole object from its front. This copy could complete the object alone.
 //! - With two copies, the second copy requests the whole object from its tail, until the two copies meet.
-//! - With more copies, all copies except the first share the tail, which is cut into pieces. A copy with few bytes left
-//!   to receive requests the last piece that no copy has requested yet. When no such piece is left, the copy requests
-//!   pieces that other copies have not delivered. One slow server therefore does not delay the end.
+//! - With more copies, all copies except the first share the tail, which is cut into pieces.
+//!   A copy with few pending bytes requests the last piece that no copy has requested yet.
+//!   When no such piece is left, the copy requests pieces that other copies have not delivered.
+//!   One slow server therefore does not delay the end.
 
 use super::coverage::Coverage;
 use super::header::{ByteRange, Order};
