@@ -8,10 +8,10 @@
 //! Multipath Route Tracing, INFOCOM 2009 (one confidence for the whole graph).
 //!
 //! Deviations:
-//! - The confidence is always computed for a graph of [`MOST_BRANCHINGS`] branching nodes (nodes with several next
-//!   hops). The confidence holds for smaller graphs too.
-//! - As in the paper, all next hops of a node are assumed to be equally likely. If routes have weights, a next hop with
-//!   few flows is missed more often.
+//! - The confidence is always computed for a graph of [`MOST_BRANCHINGS`] nodes with several next hops.
+//!   The confidence holds for smaller graphs too.
+//! - As in the paper, all next hops of a node are assumed to be equally likely.
+//!   If routes have weights, a next hop with few flows is missed more often.
 //! - Nodes are addresses that answer. A router that answers from one address for all its links is one node.
 
 mod map;
