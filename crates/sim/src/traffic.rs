@@ -92,7 +92,7 @@ fn continued(config: &RunConfig, topology: &Topology) -> Result<Box<dyn Source>,
     for part in &config.workload.parts {
         let FlowsSpec::Open(spec) = &part.flows else {
             return Err(Error::Matrix {
-                found: "load that goes on after a part that is not open".to_owned(),
+                found: "load that continues after a part that is not an open loop".to_owned(),
                 allowed: "only with parts whose flows arrive at random",
             });
         };
