@@ -85,7 +85,7 @@ pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
             .map(|f| u64::from(f.retransmissions))
             .sum();
         println!(
-            "{}: {sent} bytes sent, {again} segments again",
+            "{}: {sent} bytes sent, {again} segments retransmitted",
             record.key.design
         );
         assert!(record.flows.iter().all(|flow| flow.fct.is_some()));

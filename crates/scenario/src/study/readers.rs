@@ -110,7 +110,7 @@ impl ReaderContext<'_> {
             ),
             ("rans", "hedge_percentile" | "hedge_window" | "hedge_first") => needs(
                 !is_given("rans", "hedge_after"),
-                "a hedge goes after a fixed delay",
+                "a hedge is sent after a fixed delay",
                 "only without rans.hedge_after",
             ),
             ("pias", "buffer") if self.has_requests => Some((
@@ -146,12 +146,12 @@ impl ReaderContext<'_> {
             ("", "duration") => needs(
                 self.any_part_reads("until", &TIMED),
                 "no part of the workload uses it",
-                "only with a part that is no burst and does not set until",
+                "only with a part that is not a burst and does not set until",
             ),
             ("", "flows") => needs(
                 self.any_part_reads("flows", &TIMED),
                 "no part of the workload uses it",
-                "only with a part that is no burst and does not set flows",
+                "only with a part that is not a burst and does not set flows",
             ),
             _ => None,
         }
