@@ -142,7 +142,7 @@ pub(crate) fn read(
                 read_column(reader, rows, &mut column.data)?;
                 if column.data.len() != rows {
                     return Err(ParquetError::General(format!(
-                        "column {} is shorter than its rows",
+                        "column {} has fewer values than rows",
                         column.name
                     )));
                 }
