@@ -57,7 +57,9 @@ impl Runner<'_> {
             }
             // If this process ends without a message, the watcher reads from this line which case was running.
             let written = writeln!(out, "{place}").and_then(|()| out.flush());
-            written.map_err(|error| Error::Process(format!("cannot report its place: {error}")))?;
+            written.map_err(|error| {
+                Error::Process(format!("cannot report the place of a case: {error}"))
+            })?;
             report(place, &self.run(place, control)?);
         }
         Ok(())
