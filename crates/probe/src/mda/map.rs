@@ -65,7 +65,10 @@ impl std::fmt::Display for Doubt {
                 "hop {ttl} left some probes unanswered; some routers limit their answers"
             ),
             Self::TooManyFlows { ttl } => {
-                write!(f, "behind hop {ttl} more ports than allowed are needed")
+                write!(
+                    f,
+                    "behind hop {ttl}, the search needs more ports than allowed"
+                )
             }
             Self::PathsChange { ttl } => write!(
                 f,
