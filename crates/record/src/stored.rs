@@ -102,7 +102,8 @@ impl StoredRun {
     /// The files are first written to a temporary directory next to `dir`.
     /// The name of the temporary directory contains `mark` and ends in `.partial`.
     /// When all files are on disk, that directory is renamed.
-    /// If several processes write the same run, the files of the first process stay. All other files are removed.
+    /// If several processes write the same run, the files of the first process stay.
+    /// The files of all other processes are removed.
     ///
     /// # Errors
     /// [`Error::Io`] if the operating system reports an error.

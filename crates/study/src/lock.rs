@@ -1,7 +1,7 @@
 //! Locks on a shared file system. A lock is a file that one process creates exclusively.
 //! This process, the holder of the lock, rewrites the file at intervals (heartbeat).
 //!
-//! A lock is stale if its file has not been written for [`LOCK_TIMEOUT`], or if its process has ended.
+//! A lock is stale if its file has not been written for [`LOCK_TIMEOUT`], or if its process is known to have ended.
 //! A process that wants a stale lock first creates a claim, again exclusively.
 //! A claim is a file whose name contains the mark of the stale holder.
 //! The process then renames its own lock over the stale one.
