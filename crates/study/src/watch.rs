@@ -57,9 +57,7 @@ impl Runner<'_> {
             }
             // If this process ends without a message, the watcher reads from this line which case was running.
             let written = writeln!(out, "{place}").and_then(|()| out.flush());
-            written.map_err(|error| {
-                Error::Process(format!("cannot report the place of a case: {error}"))
-            })?;
+            written.map_err(|error| Error::Process(format!("cannot report the case: {error}")))?;
             report(place, &self.run(place, control)?);
         }
         Ok(())
