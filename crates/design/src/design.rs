@@ -36,8 +36,8 @@ pub struct Design {
 }
 
 impl Design {
-    /// Returns a design with TCP and ordinary switches, which supplies default fields as in `..Design::over_tcp()`. The
-    /// name is empty, and there are no hosts.
+    /// Returns a design with TCP and ordinary switches, which supplies default fields as in `..Design::over_tcp()`.
+    /// The name is empty, and there are no hosts.
     pub fn over_tcp() -> Self {
         Self {
             name: "",
@@ -68,8 +68,8 @@ impl Design {
     }
 
     /// Returns whether requests with copies can use the design. There are three conditions. The hosts carry requests.
-    /// The ports can have one more class, for copies, below their other classes. The network card has no layer, because
-    /// hosts that carry requests have none.
+    /// The ports can have one more class, for copies, below their other classes.
+    /// The network card has no layer, because hosts that carry requests have none.
     pub const fn carries_requests(&self) -> bool {
         self.hosts.carry_requests() && matches!(self.nic, Nic::Plain) && self.ports.takes_copies
     }
@@ -100,8 +100,8 @@ impl Design {
         }
     }
 
-    /// Returns whether the design reads a key, such as `tcp.min_rto`. The key may be a key of the hosts, of the ports,
-    /// or of the design's own section.
+    /// Returns whether the design reads a key, such as `tcp.min_rto`.
+    /// The key may be a key of the hosts, of the ports, or of the design's own section.
     pub fn reads(&self, key: &str, settings: &Settings) -> bool {
         let is_own = |name: &str| self.parameters.iter().any(|own| own.name == name);
         match key.split_once('.') {

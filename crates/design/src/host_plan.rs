@@ -23,8 +23,8 @@ const HOST_DRAWS: u64 = 0x686f_7374;
 /// Stream number of the random departures of one host, for [`stream_seed`].
 const DEPARTURES: u64 = 0x6465_7061;
 
-/// Plan for the hosts of one run. The plan uses only types of the transports. The properties of the network come from a
-/// [`HostSeat`].
+/// Plan for the hosts of one run. The plan uses only types of the transports.
+/// The properties of the network come from a [`HostSeat`].
 #[derive(Clone)]
 pub struct HostPlan {
     design: &'static Design,
@@ -72,9 +72,9 @@ pub trait UseHosts {
 }
 
 impl HostPlan {
-    /// Returns the plan for a design whose hosts carry `traffic`. `seed` is the seed of the run. `longest_round_trip`
-    /// returns the longest time from the first bit of a full packet to the last bit of its ACK in the empty network.
-    /// Only designs whose timeouts depend on this time call the function.
+    /// Returns the plan for a design whose hosts carry `traffic`. `seed` is the seed of the run.
+    /// `longest_round_trip` returns the time from a full packet's first bit to its ACK's last bit in the empty network.
+    /// The value is the longest of these times. Only designs whose timeouts depend on this time call the function.
     ///
     /// # Errors
     /// The design's thresholds do not ascend. Other invalid parameters cause errors when the hosts are built.
@@ -167,8 +167,8 @@ impl HostPlan {
         })
     }
 
-    /// Returns the seat of a host in a network of `hosts` hosts. `rate` is the total rate of the host's
-    /// links, and `paths` is the number of equal-cost paths to distant hosts.
+    /// Returns the seat of a host in a network of `hosts` hosts.
+    /// `rate` is the total rate of the host's links. `paths` is the number of equal-cost paths to distant hosts.
     pub fn seat(&self, host: HostId, hosts: u32, rate: Rate, paths: u32) -> HostSeat<'_> {
         HostSeat {
             host,
@@ -181,8 +181,9 @@ impl HostPlan {
         }
     }
 
-    /// Calls `user` with the function that builds the hosts. In each arm the type of the hosts is known at compile
-    /// time, so the compiler generates the caller's loop for this type.
+    /// Calls `user` with the function that builds the hosts.
+    /// In each arm the type of the hosts is known at compile time.
+    /// The compiler therefore generates the caller's loop for this type.
     pub fn build<U: UseHosts>(&self, user: U) -> U::Output {
         let requests = self.traffic == Traffic::Requests;
         match &self.hosts {
@@ -212,8 +213,7 @@ impl HostPlan {
         }
     }
 
-    /// Calls `user` with the function that builds hosts as trait objects. All such hosts share one compiled
-    /// loop.
+    /// Calls `user` with the function that builds hosts as trait objects. All such hosts share one compiled loop.
     fn with_layers<U: UseHosts>(&self, user: U) -> U::Output {
         user.with(|seat| self.layered(seat))
     }
@@ -236,8 +236,8 @@ impl HostPlan {
             || self.settings.nic.jitter > Duration::ZERO
     }
 
-    /// Returns a host with layers. The layers from the transport to the link are: classes (by flow size, or set by the
-    /// application), the host's queue, the pacer, random departures, and interrupt coalescing.
+    /// Returns a host with layers. The layers from the transport to the link are:
+    /// classes (by flow size, or set by the application), the queue, the pacer, random departures, and coalescing.
     fn layered(&self, seat: &HostSeat<'_>) -> Made<Box<dyn Transport>> {
         let mut transport = match &self.hosts {
             RunHosts::Own(make) => make(seat)?,
@@ -340,8 +340,8 @@ fn messenger<T: Streams>(base: T) -> Made<CopyingHost<Messenger<T>>> {
     Ok(CopyingHost::new(Messenger::new(base)))
 }
 
-/// Returns RepNet's default mode for mice. `None`: the hosts replicate no flow. The driver can set another mode for
-/// each mouse.
+/// Returns RepNet's default mode for mice. `None`: the hosts replicate no flow.
+/// The driver can set another mode for each mouse.
 const fn mode(replication: Replication) -> Option<repnet::Mode> {
     match replication {
         Replication::None | Replication::Duplicates(_) => None,

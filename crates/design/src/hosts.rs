@@ -79,8 +79,8 @@ impl Controller {
         }
     }
 
-    /// Returns a custom controller. `make` reads the parameters once per run. It returns the function that creates the
-    /// controller of each connection.
+    /// Returns a custom controller. `make` reads the parameters once per run.
+    /// `make` returns the function that creates the controller of each connection.
     pub fn own<C, M>(make: impl Fn(&Run<'_>) -> M + Send + Sync + 'static) -> Self
     where
         C: CongestionControl + 'static,
@@ -109,8 +109,8 @@ impl Controller {
 const KEYS_OF_CONTROLLERS: [&str; 3] =
     ["tcp.dctcp_gain", "tcp.dctcp_first_alpha", "tcp.classic_ecn"];
 
-/// Hosts of a design: their configuration, the keys that they read, and the program that runs their transport
-/// on real hosts.
+/// Hosts of a design: their configuration, and the keys that they read.
+/// The program that runs their transport on real hosts is also a part.
 #[derive(Clone)]
 pub struct Hosts {
     pub(crate) kind: Kind,
@@ -171,8 +171,7 @@ impl Hosts {
         Self::new(Kind::PFabric(Arc::new(make)))
     }
 
-    /// Returns hosts with NDP. `make` is called once per run and returns the function that configures each
-    /// host.
+    /// Returns hosts with NDP. `make` is called once per run, and returns the function that configures each host.
     pub fn ndp<M>(make: impl Fn(&Run<'_>) -> Made<M> + Send + Sync + 'static) -> Self
     where
         M: Fn(&HostSeat<'_>) -> Made<ndp::NdpConfig> + Send + Sync + 'static,
@@ -180,8 +179,7 @@ impl Hosts {
         Self::new(Kind::Ndp(Arc::new(move |run| Ok(Arc::new(make(run)?)))))
     }
 
-    /// Returns hosts with SCDP. `make` is called once per run and returns the function that configures each
-    /// host.
+    /// Returns hosts with SCDP. `make` is called once per run, and returns the function that configures each host.
     pub fn scdp<M>(make: impl Fn(&Run<'_>) -> Made<M> + Send + Sync + 'static) -> Self
     where
         M: Fn(&HostSeat<'_>) -> Made<(ScdpConfig, ModelCodec)> + Send + Sync + 'static,
@@ -189,8 +187,8 @@ impl Hosts {
         Self::new(Kind::Scdp(Arc::new(move |run| Ok(Arc::new(make(run)?)))))
     }
 
-    /// Returns hosts with a custom transport. `make` is called once per run and returns the function that
-    /// creates each host.
+    /// Returns hosts with a custom transport.
+    /// `make` is called once per run, and returns the function that creates each host.
     pub fn own<T, M>(make: impl Fn(&Run<'_>) -> Made<M> + Send + Sync + 'static) -> Self
     where
         T: Transport + 'static,
@@ -205,8 +203,8 @@ impl Hosts {
         })))
     }
 
-    /// Sets the keys that the hosts read, except keys of TCP. If the last character of a key is `*`, the key stands for
-    /// all keys with this beginning.
+    /// Sets the keys that the hosts read, except keys of TCP.
+    /// If the last character of a key is `*`, the key stands for all keys with this beginning.
     #[must_use]
     pub fn reading(self, keys: &'static [&'static str]) -> Self {
         Self { keys, ..self }
@@ -266,11 +264,11 @@ impl Hosts {
 pub enum Nic {
     /// No layer.
     Plain,
-    /// Priority for flows below a size. The variant contains the function that returns the size, and the keys on which
-    /// the size depends.
+    /// Priority for flows below a size.
+    /// The variant contains the function that returns the size, and the keys on which the size depends.
     SmallFirst(fn(&Settings) -> u64, &'static [&'static str]),
-    /// Pacer. The variant contains the function that configures the pacer from the settings, the seat and the run's
-    /// seed. It also contains the keys on which the pacer depends.
+    /// Pacer. The function configures the pacer from the settings, the seat and the run's seed.
+    /// The variant also contains the keys on which the pacer depends.
     Paced(
         fn(&Settings, &HostSeat<'_>, u64) -> Option<PacedConfig>,
         &'static [&'static str],

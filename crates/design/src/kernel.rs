@@ -36,8 +36,8 @@ pub enum Kernel {
 }
 
 impl Kernel {
-    /// Returns the kernel's TCP with the congestion control that `control` returns. Connections negotiate ECN if
-    /// `tcp.classic_ecn` is true.
+    /// Returns the kernel's TCP with the congestion control that `control` returns.
+    /// Connections negotiate ECN if `tcp.classic_ecn` is true.
     pub(crate) const fn tcp(control: fn(&Settings) -> KernelControl) -> Self {
         Self::Tcp {
             control,

@@ -1,12 +1,14 @@
 //! Designs, and the two plans of a run: one for its switches and one for its hosts.
 //!
-//! A [`Design`] is one value in one file. It contains the design's name and source, its hosts, the queues of its switch
-//! ports, and the kernel settings for real hosts. Built-in designs and custom designs are registered with the same
-//! call. A [`Stack`] combines a replication, a design and a load balancer.
+//! A [`Design`] is one value in one file. It contains the design's name and source, and its hosts.
+//! A [`Design`] also contains the queues of its switch ports, and the kernel settings for real hosts.
+//! Built-in designs and custom designs are registered with the same call.
+//! A [`Stack`] combines a replication, a design and a load balancer.
 //!
-//! A [`SwitchPlan`] sets up the network and uses only types of the fabric. A [`HostPlan`] sets up the hosts and uses
-//! only types of the transports. A driver executes the plans, with any clock. A simulator uses both plans, a lab of
-//! real hosts uses the switch plan, and a program over real sockets uses the host plan.
+//! A [`SwitchPlan`] sets up the network and uses only types of the fabric.
+//! A [`HostPlan`] sets up the hosts and uses only types of the transports.
+//! A driver executes the plans, with any clock. A simulator uses both plans.
+//! A lab of real hosts uses the switch plan, and a program over real sockets uses the host plan.
 //!
 //! ```
 //! use tailcut_design::fabric::queue::{DropTail, Limit, QueueConfig};
@@ -74,7 +76,7 @@ pub use switches::{PortPlan, PortSetup, SwitchPlan};
 pub use tailcut_fabric::load_balancer::{Choice, NamedBalancer};
 pub use tailcut_fabric::queue::{NamedQueue, PortBuffer};
 pub use tailcut_units::parameter::{Parameter, ParameterKind, ParameterValue, Values};
-// These crates are re-exported, because plans use their types.
+// The crates are re-exported, because plans use their types.
 pub use {tailcut_fabric as fabric, tailcut_requests as requests, tailcut_transport as transport};
 
 #[cfg(doctest)]

@@ -69,8 +69,8 @@ impl Ports {
         }
     }
 
-    /// Sets the keys that the ports read. If the last character of a key is `*`, the key stands for all keys with this
-    /// beginning.
+    /// Sets the keys that the ports read.
+    /// If the last character of a key is `*`, the key stands for all keys with this beginning.
     #[must_use]
     pub fn reading(self, keys: &'static [&'static str]) -> Self {
         Self { keys, ..self }
@@ -91,8 +91,8 @@ impl Ports {
         }
     }
 
-    /// Adds a phantom queue, which marks instead of the real queue. `why` is the reason why no other
-    /// discipline can replace the real queue.
+    /// Adds a phantom queue, which marks instead of the real queue.
+    /// `why` is the reason why no other discipline can replace the real queue.
     #[must_use]
     pub fn with_phantom(
         self,
@@ -138,8 +138,8 @@ impl Ports {
     }
 }
 
-/// Returns the limit of each class. If all classes share a port's buffer, returns the limit of all classes together. If
-/// the buffer is split evenly, the limit of a class is at least one packet or one byte.
+/// Returns the limit of each class. If all classes share a port's buffer, returns the limit of all classes together.
+/// If the buffer is split evenly, the limit of a class is at least one packet or one byte.
 pub(crate) fn room(buffer: Limit, sharing: Sharing, classes: u8) -> Limit {
     match (sharing, buffer) {
         (Sharing::Shared | Sharing::LastApart, _) => buffer,

@@ -1,5 +1,5 @@
-//! Queues of a run's switch ports: the design's queue, the user's discipline, or the network's queue with a
-//! class for copies.
+//! Queues of a run's switch ports.
+//! A queue is the design's queue, the user's discipline, or the network's queue with a class for copies.
 
 use crate::design::Design;
 use crate::settings::{Settings, Traffic};
@@ -70,8 +70,8 @@ impl Design {
     }
 }
 
-/// Returns a queue with one more class, the lowest one, for copies of requests. Returns `None` if the queue cannot have
-/// this class.
+/// Returns a queue with one more class, the lowest one, for copies of requests.
+/// Returns `None` if the queue cannot have this class.
 fn with_copies(queue: QueueConfig) -> Option<QueueConfig> {
     let pushed_out = |classes, limit, mark_above| {
         QueueConfig::PushOut(PushOut {

@@ -1,5 +1,5 @@
-//! Registers of parts by name. Each kind of part has one register for the whole process. Built-in parts and
-//! custom parts are registered with the same call.
+//! Registers of parts by name. Each kind of part has one register for the whole process.
+//! Built-in parts and custom parts are registered with the same call.
 
 use crate::design::{Design, section_of};
 use crate::designs;
@@ -153,8 +153,8 @@ fn names_of_designs() -> impl Iterator<Item = &'static str> {
     designs.chain(balancers).chain(replications)
 }
 
-/// Returns name, summary and parameters of each part that has parameters. The order is the order of the reference: load
-/// balancers, queue disciplines, designs.
+/// Returns name, summary and parameters of each part that has parameters.
+/// The order is the order of the reference: load balancers, queue disciplines, designs.
 pub fn with_parameters() -> Vec<(&'static str, &'static str, &'static [Parameter])> {
     let balancers = NamedBalancer::all().into_iter();
     let queues = NamedQueue::all().into_iter();
@@ -180,8 +180,8 @@ fn has_section(name: &'static str, parameters: &[Parameter]) -> Result<(), NameE
     }
 }
 
-/// Implements registration for a kind of part with a name and parameters. A part is rejected if it is
-/// inconsistent or if its name is in `taken`.
+/// Implements registration for a kind of part with a name and parameters.
+/// A part is rejected if it is inconsistent or if its name is in `taken`.
 macro_rules! registered {
     ($part:ty, $register:ident, $fault:expr, $taken:expr) => {
         impl Named for $part {

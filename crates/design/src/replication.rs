@@ -39,8 +39,8 @@ pub enum Duplicates {
     Das,
     /// RANS: same as `Das`, but the client combines the bytes of all copies.
     Rans,
-    /// A copy is sent if no answer arrives within a percentile of the response time. The client ignores the later
-    /// answer, and servers complete both copies.
+    /// A copy is sent if no answer arrives within a percentile of the response time.
+    /// The client ignores the later answer, and servers complete both copies.
     Hedge,
     /// Same as `Hedge`, but the first answer purges the other copy at the servers.
     HedgePurged,

@@ -1,5 +1,5 @@
-//! Check that the queues of switch ports are large enough for a packet. If they were not, no flow would finish, so the
-//! check runs before the simulation.
+//! Check that the queues of switch ports are large enough for a packet.
+//! If they were not, no flow would finish, so the check runs before the simulation.
 
 use crate::switches::SwitchPlan;
 use tailcut_fabric::queue::{Limit, PortBuffer, QueueConfig, Sharing};
@@ -53,8 +53,8 @@ const fn parts(sharing: Sharing, classes: u8) -> u8 {
 }
 
 impl SwitchPlan {
-    /// Checks that each queue and each shared buffer of a network has room for a full packet, and that a queue of
-    /// headers has room for a header.
+    /// Checks that each queue and each shared buffer of a network has room for a full packet.
+    /// A queue of headers must have room for a header.
     ///
     /// # Errors
     /// A limit that is too small, with its key.
@@ -94,8 +94,8 @@ impl SwitchPlan {
         })
     }
 
-    /// Calls `check` for the queue of every switch port, with the queue's capacity and whether the port marks at the
-    /// threshold. A port that equals the previous port is skipped.
+    /// Calls `check` for the queue of every switch port. A port that equals the previous port is skipped.
+    /// `check` receives the capacity of the queue, and whether the port marks at the threshold.
     fn each_queue(
         &self,
         topology: &Topology,

@@ -12,13 +12,13 @@ pub struct Run<'a> {
     pub values: &'a Values,
     /// Whether the sender chooses the path of each packet, as in the load balancer `permute`.
     pub permutes: bool,
-    /// Function that returns the longest time from the first bit of a full packet to the last bit of its ACK in the
-    /// empty network.
+    /// Function that returns the time from a full packet's first bit to its ACK's last bit in the empty network.
+    /// The value is the longest of these times.
     pub longest_round_trip: &'a dyn Fn() -> Duration,
 }
 
-/// Returns whether a list of keys contains a key. If the last character of a list entry is `*`, the entry stands for
-/// all keys with this beginning.
+/// Returns whether a list of keys contains a key.
+/// If the last character of a list entry is `*`, the entry stands for all keys with this beginning.
 pub(crate) fn lists(patterns: &[&str], key: &str) -> bool {
     patterns
         .iter()

@@ -10,8 +10,8 @@ use tailcut_fabric::load_balancer::NamedBalancer;
 
 /// Combination of a replication, a design and a load balancer. Examples are `tcp`, `repflow+dctcp` and `dctcp@spray`.
 ///
-/// Missing parts have defaults: no replication, TCP NewReno (so `repsyn` is RepSYN over TCP), and the design's default
-/// load balancer. `ndp+` is another name of `ndp-plus`.
+/// Missing parts have defaults: no replication, TCP NewReno, and the design's default load balancer.
+/// The name `repsyn` is therefore RepSYN over TCP. `ndp+` is another name of `ndp-plus`.
 #[derive(Clone, Copy)]
 pub struct Stack {
     /// Replication of mice or requests.
@@ -92,8 +92,8 @@ impl FromStr for Stack {
             None => (name, None),
             Some((stack, switches)) => (stack, Some(switches)),
         };
-        // `ndp+` is replaced before the split at `+`. Otherwise the split would find a replication `ndp` and an empty
-        // design.
+        // `ndp+` is replaced before the split at `+`.
+        // Without this replacement, the split would find a replication `ndp` and an empty design.
         let stack = if stack == "ndp+" { "ndp-plus" } else { stack };
         let (replication, carrier) = match stack.split_once('+') {
             Some((layer, carrier)) => {

@@ -28,8 +28,8 @@ pub type PortPlan = Arc<dyn Fn(&PortBuffer) -> PortSetup + Send + Sync>;
 pub struct SwitchPlan {
     /// Setup of switch ports.
     pub port: PortPlan,
-    /// Whether ports with the network's queue mark at the queue's threshold. False if the design has no ECN, because in
-    /// a lab the packets of other programs may be ECN-capable.
+    /// Whether ports with the network's queue mark at the queue's threshold.
+    /// False if the design has no ECN, because in a lab the packets of other programs may be ECN-capable.
     pub marks: bool,
     /// Choice among equal-cost paths.
     pub load_balancer: LoadBalancerConfig,
@@ -62,8 +62,7 @@ impl SwitchPlan {
             }),
             marks: design.ports.marks(settings),
             load_balancer: match ((balancer.build)(&values), settings.designs.ecmp_hash) {
-                // With these weak hashes, every switch computes the same hash, and the path is the remainder of the
-                // hash.
+                // With these weak hashes, every switch computes the same hash. Its remainder selects the path.
                 (LoadBalancerConfig::Ecmp, EcmpHash::Crc32 | EcmpHash::Xor) => {
                     LoadBalancerConfig::Remainder
                 }
@@ -77,12 +76,12 @@ impl SwitchPlan {
         }
     }
 
-    /// Sets up all switch ports of a network. A port whose queue replaces the network's queue does not use the shared
-    /// buffer.
+    /// Sets up all switch ports of a network.
+    /// A port whose queue replaces the network's queue does not use the shared buffer.
     ///
     /// # Errors
-    /// The design does not allow the queue discipline of the settings, the design replaces the queue of a port that is
-    /// not a FIFO, or a queue is too small for a packet ([`SwitchPlan::check_room`]).
+    /// The design does not allow the queue discipline of the settings, or replaces a queue that is not a FIFO.
+    /// A queue can also be too small for a packet ([`SwitchPlan::check_room`]).
     pub fn install(&self, topology: &mut Topology) -> Result<(), ConfigError> {
         if let Some(refused) = &self.refused {
             return Err(refused.clone());

@@ -1,8 +1,10 @@
-//! Compares a probe's prediction with real RepSYN connections. The program sends volleys. At the same time, it opens
-//! plain connections and RepSYN connections to one RepNet server in turn, so that all of them meet the same network.
+//! Compares a probe's prediction with real RepSYN connections. The program sends volleys.
+//! At the same time, it opens plain and RepSYN connections to one RepNet server in turn.
+//! All these connections therefore meet the same network.
 //!
-//! Run `repsyn serve 0.0.0.0:7000` on one host and `repsyn compare 10.0.0.8:7000 300` on another host. To load the
-//! network, run `repsyn load 10.0.0.7:9 80` on further pairs of hosts. docs/probe.md has the whole procedure.
+//! Run `repsyn serve 0.0.0.0:7000` on one host and `repsyn compare 10.0.0.8:7000 300` on another host.
+//! To load the network, run `repsyn load 10.0.0.7:9 80` on further pairs of hosts.
+//! docs/probe.md has the whole procedure.
 
 use anyhow::{Context, Result, bail};
 use std::net::{SocketAddr, UdpSocket};
@@ -32,8 +34,8 @@ async fn main() -> Result<()> {
     }
 }
 
-/// Returns the settings of RepSYN. A connection is open as soon as the faster handshake is complete, without waiting
-/// for a hello.
+/// Returns the settings of RepSYN.
+/// A connection is open as soon as the faster handshake is complete, without waiting for a hello.
 fn settings() -> Settings {
     Settings {
         flow: FlowSettings {
@@ -161,8 +163,8 @@ async fn within<T>(connecting: impl Future<Output = std::io::Result<T>>) -> (f64
     )
 }
 
-/// Opens one plain connection. Returns its time, and the extra time that this process adds to the kernel's measurement
-/// of the handshake.
+/// Opens one plain connection.
+/// Returns its time, and the extra time that this process adds to the kernel's measurement of the handshake.
 async fn plain_connection(to: SocketAddr) -> (f64, Option<f64>) {
     let (took, stream) = within(tokio::net::TcpStream::connect(to)).await;
     let Some(stream) = stream else {
@@ -206,8 +208,8 @@ fn with_interval(times: &[f64]) -> (f64, f64) {
     (mean(times), 2.09 * (variance / n).sqrt())
 }
 
-/// Sends bursts of datagrams at `mbps` Mb/s, with pauses of the same average length. Each burst has
-/// a new source port and so another path.
+/// Sends bursts of datagrams at `mbps` Mb/s, with pauses of the same average length.
+/// Each burst has a new source port and so another path.
 fn load(to: SocketAddr, mbps: f64) -> Result<()> {
     const DATAGRAM: [u8; 1_400] = [0; 1_400];
     let mut state = u64::from(std::process::id()) | 1;

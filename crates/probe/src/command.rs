@@ -104,8 +104,8 @@ fn resolve(target: &str) -> Result<SocketAddr> {
         .with_context(|| format!("HOST:PORT: '{target}' has no address"))
 }
 
-/// Measures until all rounds have ended or `stop` is true. Each step of the progress is passed to `told`. The results
-/// are written into the directory `out`, if there is one.
+/// Measures until all rounds have ended or `stop` is true. Each step of the progress is passed to `told`.
+/// The results are written into the directory `out`, if there is one.
 ///
 /// # Errors
 /// The input is wrong, or nothing could be measured.
@@ -230,8 +230,7 @@ struct Files {
 }
 
 impl Files {
-    /// Creates the directory and the table. The table is written after each round, so that no data
-    /// is lost.
+    /// Creates the directory and the table. The table is written after each round, so no data is lost.
     fn create(dir: &Path) -> Result<Self> {
         fs::create_dir_all(dir).with_context(|| format!("--out: cannot make {}", dir.display()))?;
         let path = dir.join("handshakes.csv");

@@ -1,9 +1,10 @@
-//! Predicts the gain of RepNet on a network before RepNet is deployed. The probe needs no administrator rights. It
-//! finds next hops by TCP traceroute. Then it measures volleys of handshakes: many TCP handshakes that start at nearly
-//! the same time. The kernel reports their round-trip times.
+//! Predicts the gain of RepNet on a network before RepNet is deployed. The probe needs no administrator rights.
+//! The probe finds next hops by TCP traceroute, and then measures volleys of handshakes.
+//! A volley is a number of TCP handshakes that start at nearly the same time.
+//! The kernel reports their round-trip times.
 //!
-//! [`mda`], [`stats`], [`pace`] and [`verdict`] do no I/O. On Linux, `net` sends over real sockets, and `command` is
-//! the program `tailcut probe`.
+//! [`mda`], [`stats`], [`pace`] and [`verdict`] do no I/O.
+//! On Linux, `net` sends over real sockets, and `command` is the program `tailcut probe`.
 //!
 //! This crate opens no raw socket, needs no privilege, and sends only to the given target.
 

@@ -67,8 +67,8 @@ pub struct Findings {
     pub failed: usize,
     /// Median time between the first and the last SYN of a volley, in microseconds.
     pub span_us: f64,
-    /// Predicted time of the faster of two handshakes, compared with one handshake. `null` if there are too few
-    /// volleys.
+    /// Predicted time of the faster of two handshakes, compared with one handshake.
+    /// `null` if there are too few volleys.
     pub prediction: Option<Prediction>,
     /// Groups of ports with correlated delays. `null` if there are too few volleys.
     pub groups: Option<Groups>,

@@ -38,8 +38,7 @@ impl Pace {
         }
     }
 
-    /// Takes a token to send one SYN now. If there is none, returns the time at which the SYN may
-    /// be sent.
+    /// Takes a token to send one SYN now. If there is none, returns the time at which the SYN may be sent.
     pub fn take(&mut self, now: Time) -> Result<(), Time> {
         self.tokens.fill(now, self.rate, BURST);
         if self.tokens.tokens() < 1.0 - ROUNDING {

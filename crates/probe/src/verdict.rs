@@ -19,8 +19,8 @@ pub enum Decision {
     DoNotDeploy,
     /// Do not deploy, because there is only one path.
     OnePath,
-    /// Do not deploy for now. The faster of two handshakes needs less time than one handshake, but all ports have
-    /// similar delays. A single path would look the same.
+    /// Do not deploy for now. The faster of two handshakes needs less time than one handshake.
+    /// But all ports have similar delays. A single path would look the same.
     NoDifference,
     /// More volleys are needed for a decision.
     Undecided,
@@ -33,8 +33,8 @@ pub struct Verdict {
     pub decision: Decision,
     /// Recommendation as a sentence, with the figure that it is based on.
     pub sentence: String,
-    /// Estimated number of further volleys that a decision needs. `None` if the decision is final, or if it would need
-    /// too many volleys.
+    /// Estimated number of further volleys that a decision needs.
+    /// `None` if the decision is final, or if it would need too many volleys.
     pub more_volleys: Option<u64>,
 }
 
@@ -96,8 +96,8 @@ impl Verdict {
             let half = (change.high - change.low) / 2.0;
             let apart = (change.value + WORTH).abs();
             let n = prediction.volleys as f64;
-            // Half the width of the interval must become smaller than the distance to the limit. The width falls with
-            // the square root of the number of volleys.
+            // Half the width of the interval must become smaller than the distance to the limit.
+            // The width falls with the square root of the number of volleys.
             let more = n * (half / apart).powi(2) - n;
             return Self::undecided(&words, more.max(n / 10.0));
         }
@@ -202,8 +202,7 @@ mod tests {
         let four = map(4, &[]);
         let (decision, sentence) = decide(&four, 0.005, (-0.2, -0.4, -0.0));
         assert_eq!(decision, Decision::Undecided);
-        // Half the width of the interval is twice the distance to 10 %, so four times as many
-        // volleys are needed.
+        // Half the width of the interval is twice the distance to 10 %. So four times as many volleys are needed.
         let expected =
             "undecided: p99 of handshakes -20 % (-40 to 0); about 900 more volleys are needed";
         assert_eq!(sentence, expected);

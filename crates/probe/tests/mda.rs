@@ -6,8 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 use tailcut_probe::mda::{Answer, Doubt, Flow, Limits, Map, Probe, StoppingRule, Walk};
 
-/// Model network with stages of routers. Each router of a stage has `widths[stage]` next hops in the next stage, and no
-/// two routers share a next hop. If the width is 0, all routers of the stage have the same next hop.
+/// Model network with stages of routers. No two routers share a next hop.
+/// Each router of a stage has `widths[stage]` next hops in the next stage.
+/// If the width is 0, all routers of the stage have the same next hop.
 struct Model {
     widths: Vec<u32>,
     seed: u64,
@@ -105,8 +106,8 @@ fn router(ttl: u8, place: u32) -> Answer {
 
 #[test]
 fn next_hops_are_exact_in_all_but_one_of_a_hundred_runs() {
-    // The networks have one or two stages with several routers, between single routers. Leaf-spine networks and
-    // networks of pods look like this.
+    // The networks have one or two stages with several routers, between single routers.
+    // Leaf-spine networks and networks of pods look like this.
     for paths in [1, 2, 4, 8] {
         for widths in [vec![1, paths, 0], vec![1, paths, paths, 1, 0]] {
             let runs = 300;

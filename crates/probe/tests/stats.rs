@@ -32,8 +32,9 @@ impl Model {
         -mean * self.uniform().ln()
     }
 
-    /// Draws the time that a handshake spends in the kernels of both hosts. On an idle machine, about 50 us were
-    /// measured, often a few microseconds more. In rare cases, the time slice of another program is added.
+    /// Draws the time that a handshake spends in the kernels of both hosts.
+    /// On an idle machine, about 50 us were measured, often a few microseconds more.
+    /// In rare cases, the time slice of another program is added.
     fn kernel(&mut self) -> f64 {
         let seldom = match self.uniform() < 0.01 {
             true => self.exponential(400.0),

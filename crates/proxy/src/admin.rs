@@ -13,8 +13,8 @@ use tokio::task::JoinHandle;
 
 /// Maximum size of a request's head in bytes. Without a limit, a client that never ends its head could fill the memory.
 const MOST_BYTES: usize = 8_192;
-/// Time limit for reading a request and writing its response. Without this limit, a few silent clients could use up all
-/// permits for requests.
+/// Time limit for reading a request and writing its response.
+/// Without this limit, a few silent clients could use up all permits for requests.
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum number of concurrent requests. Each request builds a page in memory.
 const MOST_REQUESTS: usize = 64;
@@ -55,8 +55,8 @@ impl Admin {
         self.address
     }
 
-    /// Starts a server at the address `endpoint`. Returns `None` if `open` already serves this address, or if there is
-    /// no address.
+    /// Starts a server at the address `endpoint`.
+    /// Returns `None` if `open` already serves this address, or if there is no address.
     ///
     /// # Errors
     /// The address cannot be opened for listening.
@@ -83,8 +83,8 @@ impl Drop for Admin {
 async fn serve(listener: TcpListener, pages: Arc<dyn Pages>) {
     let permits = Arc::new(tokio::sync::Semaphore::new(MOST_REQUESTS));
     loop {
-        // A permit is acquired before the connection is accepted, so that further clients wait in the kernel and use no
-        // memory of this process.
+        // A permit is acquired before the connection is accepted.
+        // Further clients then wait in the kernel and use no memory of this process.
         let Ok(permit) = Arc::clone(&permits).acquire_owned().await else {
             return;
         };

@@ -29,8 +29,8 @@ pub trait ListenerFactory: Sync {
 /// Makes the open listeners match the plans: it opens planned listeners, and closes open listeners that have no plan.
 ///
 /// # Errors
-/// An address cannot be opened for listening. All old listeners then stay open, or are opened again. If another process
-/// has taken the port of a closed listener in the meantime, the error also names that port.
+/// An address cannot be opened for listening. All old listeners then stay open, or are opened again.
+/// If another process has taken the port of a closed listener in the meantime, the error also names that port.
 pub async fn exchange<F: ListenerFactory>(
     factory: &F,
     open: &mut Vec<F::Open>,

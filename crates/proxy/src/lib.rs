@@ -1,6 +1,6 @@
-//! Common parts of guard, gateway and proxy: addresses ([`Endpoint`]), configuration ([`config`]), signals and changes
-//! of files ([`run()`]), reloads ([`exchange()`]), health and metrics ([`admin`], [`metrics`]), HTTP servers (`http`),
-//! and TLS (`tls`).
+//! Common parts of guard, gateway and proxy: addresses ([`Endpoint`]), and configuration ([`config`]).
+//! The crate handles signals and changes of files ([`run()`]), and reloads ([`exchange()`]).
+//! The crate also contains health and metrics ([`admin`], [`metrics`]), HTTP servers (`http`), and TLS (`tls`).
 #![forbid(unsafe_code)]
 
 pub mod admin;
@@ -19,6 +19,7 @@ pub use endpoint::{Endpoint, PORTS};
 pub use exchange::{ListenerFactory, exchange};
 pub use main_loop::{Running, run};
 
-/// Delay before the next `accept` when the process has no free file descriptors. Without the delay, the loop would use
-/// a whole processor. After a longer delay, clients would wait although a descriptor is free again.
+/// Delay before the next `accept` when the process has no free file descriptors.
+/// Without the delay, the loop would use a whole processor.
+/// After a longer delay, clients would wait although a descriptor is free again.
 pub const BACK_OFF: std::time::Duration = std::time::Duration::from_millis(20);

@@ -26,8 +26,8 @@ pub trait Running: Sized {
     /// Returns the number of routes.
     fn routes(config: &Self::Config) -> usize;
 
-    /// Returns the files that the configuration names, such as certificates. The proxy reloads when one of them
-    /// changes.
+    /// Returns the files that the configuration names, such as certificates.
+    /// The proxy reloads when one of them changes.
     fn files(config: &Self::Config) -> Vec<PathBuf>;
 
     /// Starts all listeners, or none if one fails.
@@ -46,12 +46,12 @@ pub trait Running: Sized {
     fn stop(self) -> impl Future<Output = ()>;
 }
 
-/// Runs a proxy with the configuration that `read` returns, until SIGTERM or SIGINT. A second such signal aborts the
-/// open work. SIGHUP or a change of a file reloads the configuration.
+/// Runs a proxy with the configuration that `read` returns, until SIGTERM or SIGINT.
+/// A second such signal aborts the open work. SIGHUP or a change of a file reloads the configuration.
 ///
 /// # Errors
-/// The configuration is not valid, an address cannot be opened for listening, standard output cannot be written, or a
-/// second signal aborted open work.
+/// The configuration is not valid, an address cannot be opened for listening, or standard output cannot be written.
+/// A second signal that aborts open work is an error too.
 pub fn run<R: Running>(flags: &Flags, read: impl Fn() -> Result<R::Config>) -> Result<()> {
     // The states of the files are recorded before the files are read, so that no change is missed.
     let watched = WatchedFiles::new(flags.config.clone());
@@ -119,8 +119,8 @@ impl Signals {
     }
 }
 
-/// Handles signals and changes of files until the proxy stops. `watched` contains the state of the files before they
-/// were first read, so that no change is missed.
+/// Handles signals and changes of files until the proxy stops.
+/// `watched` contains the state of the files before they were first read, so that no change is missed.
 async fn handle_events<R: Running>(
     mut running: R,
     mut config: R::Config,
@@ -139,8 +139,8 @@ async fn handle_events<R: Running>(
             }
             Event::Reload(why) => why,
         };
-        // The states of the files are recorded before the files are read. A change during the reload then starts
-        // another reload.
+        // The states of the files are recorded before the files are read.
+        // A change during the reload then starts another reload.
         let before = WatchedFiles::new(files(&config));
         if files(&config).is_empty() {
             print_line(name, &format!("{why}: nothing to read again"))?;

@@ -51,8 +51,8 @@ impl Page {
         Self(Registry::with_prefix(prefix))
     }
 
-    /// Adds a metric family. The name on the page ends with the unit, and with `_total` for counters. A full stop is
-    /// added to the help text.
+    /// Adds a metric family. The name on the page ends with the unit, and with `_total` for counters.
+    /// A full stop is added to the help text.
     pub fn family<L, M>(
         &mut self,
         name: &str,

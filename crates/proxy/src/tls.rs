@@ -1,5 +1,5 @@
-//! TLS for servers and clients, with the libraries rustls and ring: certificates and keys in PEM, ALPN, and client
-//! certificates.
+//! TLS for servers and clients, with the libraries rustls and ring.
+//! The module handles certificates and keys in PEM, ALPN, and client certificates.
 
 use crate::config::{File, KeyFile, Table};
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -321,8 +321,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Stream<S> {
     }
 }
 
-/// Performs the TLS handshake with a client, or returns the plain stream if `config` is `None`. The second value is
-/// true if TLS is used.
+/// Performs the TLS handshake with a client, or returns the plain stream if `config` is `None`.
+/// The second value is true if TLS is used.
 ///
 /// # Errors
 /// The client does not use TLS, or it does not send the valid certificate that the configuration requires.

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-/// Interval between two checks. Container orchestrators update configurations by replaced files and changed symbolic
-/// links. Polling also detects these changes.
+/// Interval between two checks. Polling also detects replaced files and changed symbolic links.
+/// Container orchestrators update configurations in this way.
 const EVERY: Duration = Duration::from_secs(1);
 
 type State = Option<(SystemTime, u64)>;
@@ -32,8 +32,8 @@ impl WatchedFiles {
         }
     }
 
-    /// Replaces the set of files. A file that was already watched keeps its recorded state. For every other file, the
-    /// present state is recorded.
+    /// Replaces the set of files. A file that was already watched keeps its recorded state.
+    /// For every other file, the present state is recorded.
     #[must_use]
     pub fn with(mut self, files: impl IntoIterator<Item = PathBuf>) -> Self {
         let mut now = Self::new(files);
@@ -46,8 +46,9 @@ impl WatchedFiles {
         now
     }
 
-    /// Waits for a changed file. Returns the file when it was the same in two checks, so that no file is read while
-    /// another process writes it. A missing file does not count as changed, because it is probably being replaced.
+    /// Waits for a changed file. Returns the file when it was the same in two checks.
+    /// No file is therefore read while another process writes it.
+    /// A missing file does not count as changed, because it is probably being replaced.
     pub async fn changed(&mut self) -> PathBuf {
         let mut every = tokio::time::interval(EVERY);
         // After a delay, one check is enough to replace the missed ones.

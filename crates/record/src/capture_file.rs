@@ -8,8 +8,8 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// Capture of a run that is being written. `keep` gives the file its final name. If the value is dropped
-/// before, the temporary file is removed.
+/// Capture of a run that is being written. `keep` gives the file its final name.
+/// If the value is dropped before `keep`, the temporary file is removed.
 #[derive(Debug)]
 pub struct CaptureFile {
     file: BufWriter<File>,

@@ -1,5 +1,5 @@
-//! Coflows: groups of flows. An application waits until the last flow of the group has ended. Queries are coflows to
-//! one host.
+//! Coflows: groups of flows. An application waits until the last flow of the group has ended.
+//! Queries are coflows to one host.
 
 use crate::FctStats;
 use crate::cell::{Class, words};
@@ -36,8 +36,8 @@ table! {
         "bytes" bytes: Bytes,
         /// Start of the query, or arrival of the coflow.
         "start_ns" start: Time,
-        /// Time from `start` until the receivers had all bytes of all flows; `None`: the run ended first, or a flow
-        /// failed.
+        /// Time from `start` until the receivers had all bytes of all flows.
+        /// `None`: the run ended before this time, or a flow failed.
         "completion_ns" completion: Option<Duration>,
         /// Index into [`RunRecord::classes`](crate::RunRecord::classes).
         "class" class: u8 as Class,

@@ -44,8 +44,8 @@ fn field(writer: &mut csv::Writer<impl Write>, value: Option<impl ToString>) -> 
     writer.write_field(value.map(|value| value.to_string()).unwrap_or_default())
 }
 
-/// Reads the columns of `headings` and passes their rows to `each`, at most `at_once` rows per call. The file may have
-/// the columns in any order, and more columns.
+/// Reads the columns of `headings` and passes their rows to `each`, at most `at_once` rows per call.
+/// The file may have the columns in any order, and more columns.
 pub(crate) fn read(
     file: impl Read,
     headings: &[Heading],

@@ -1,5 +1,6 @@
-//! Reuse of runs that earlier studies left in the directory. A new study reuses the runs that it plans and moves all
-//! other runs to `kept/`. Runs are removed only with [`Earlier::Remove`].
+//! Reuse of runs that earlier studies left in the directory.
+//! A new study reuses the runs that it plans, and moves all other runs to `kept/`.
+//! Runs are removed only with [`Earlier::Remove`].
 
 use crate::layout::{KEPT, RUN, RUNS};
 use crate::manifest::{Manifest, Origin, RunState, is_plain_name};
@@ -19,7 +20,7 @@ pub enum Earlier {
     /// Runs with the same configuration and executable.
     #[default]
     SameBuild,
-    /// Runs with the same configuration. A run of the same executable is preferred, then the newest run.
+    /// Runs with the same configuration. Runs of the same executable come first, then newer runs before older runs.
     AnyBuild,
     /// No runs. All existing runs are removed.
     Remove,
@@ -72,8 +73,8 @@ struct OriginOnly {
     origin: Option<Origin>,
 }
 
-/// Reuses the existing runs of `dir` that `manifest` plans. Afterwards the reused runs are in `runs/`, and the manifest
-/// marks them as finished. All other runs are in `kept/`.
+/// Reuses the existing runs of `dir` that `manifest` plans.
+/// Afterwards the reused runs are in `runs/`, and the manifest marks them as finished. All other runs are in `kept/`.
 pub(crate) fn take(dir: &Path, manifest: &mut Manifest, earlier: Earlier) -> Result<Found, Error> {
     let mut known = directories(dir, RUNS)?;
     known.extend(directories(dir, KEPT)?);
@@ -156,8 +157,8 @@ pub(crate) fn remove_runs(dir: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns the run directories in the directory `place` of `dir`. Removes the incomplete directories that killed
-/// programs left.
+/// Returns the run directories in the directory `place` of `dir`.
+/// Removes the incomplete directories that killed programs left.
 fn directories(dir: &Path, place: &'static str) -> Result<Vec<Known>, Error> {
     let path = dir.join(place);
     let entries = match fs::read_dir(&path) {

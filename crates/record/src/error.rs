@@ -42,7 +42,7 @@ pub enum Error {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// Found value and allowed values.
+        /// Text of the error: the found value and the allowed values.
         reason: String,
     },
     /// The manifest plans no run with this number.

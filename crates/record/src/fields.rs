@@ -9,8 +9,8 @@ pub(crate) trait Hashed {
     fn hash(&self, hash: &mut Fields);
 }
 
-/// Hash of a sequence of fields. Every field is added as eight little-endian bytes, so that two different sequences of
-/// fields are never the same bytes.
+/// Hash of a sequence of fields. Every field is added as eight little-endian bytes.
+/// Two different sequences of fields are therefore never the same bytes.
 pub(crate) struct Fields(XxHash3_128);
 
 impl Fields {
@@ -26,8 +26,8 @@ impl Fields {
         self.0.write(bytes);
     }
 
-    /// Adds a field of a row, exact to the picosecond. Before an optional field, a 1 (present) or a 0 (absent) is
-    /// added.
+    /// Adds a field of a row, exact to the picosecond.
+    /// Before an optional field, a 1 (present) or a 0 (absent) is added.
     pub fn field<T: Cell>(&mut self, field: &T) {
         let number = match T::value(field, 1) {
             Value::Integer(number) => Some(number),

@@ -4,8 +4,8 @@ use std::fmt;
 use std::io;
 use twox_hash::XxHash3_128;
 
-/// Hash of all bytes that are written to it: 32 hexadecimal digits (XXH3-128). The hash detects accidental changes. It
-/// does not detect forged data.
+/// Hash of all bytes that are written to it: 32 hexadecimal digits (XXH3-128). The hash detects accidental changes.
+/// The hash does not detect forged data.
 #[derive(Clone, Default)]
 pub struct Fingerprint(XxHash3_128);
 

@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 use tailcut_units::{Bytes, Duration, FlowId, HostId, Time};
 
 table! {
-    /// State of one flow at the end of its run. Times are exact picoseconds here. In files they are whole nanoseconds,
-    /// rounded down.
+    /// State of one flow at the end of its run. Times are exact picoseconds here.
+    /// In files they are whole nanoseconds, rounded down.
     #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
     pub struct FlowRecord {
-        /// Number of the flow from 0: its row in the trace if a trace is the whole workload, otherwise the order of the
-        /// starts.
+        /// Number of the flow, from 0. If a trace is the whole workload, it is the row in the trace.
+        /// Otherwise, flows are numbered in the order of their starts.
         "flow" flow: FlowId,
         /// Sending host.
         "src" src: HostId,
@@ -34,19 +34,19 @@ table! {
         /// Part of the workload that the flow belongs to: an index into
         /// [`RunRecord::classes`](crate::RunRecord::classes).
         "class" class: u8 as Class,
-        /// Time from `start` until the fastest connection was established; `None`: the transport has no handshake, or
-        /// no connection was established.
+        /// Time from `start` until the fastest connection was established.
+        /// `None`: the transport has no handshake, or no connection was established.
         "handshake_ns" handshake: Option<Duration>,
-        /// Payload bytes that the sender transmitted for this flow, including all copies and retransmissions, without
-        /// headers.
+        /// Payload bytes that the sender transmitted for this flow, without headers.
+        /// All copies and retransmissions are included.
         "payload_sent_bytes" payload_sent: Bytes,
     }
     hash: flow src dst bytes start fct ideal_fct handshake payload_sent retransmissions timeouts copies class
 }
 
 impl FlowRecord {
-    /// Returns the completion time divided by the ideal completion time. Returns `None` if the flow is unfinished or
-    /// the ideal time is zero.
+    /// Returns the completion time divided by the ideal completion time.
+    /// Returns `None` if the flow is unfinished or the ideal time is zero.
     pub fn slowdown(&self) -> Option<f64> {
         let ideal = self.ideal_fct.as_ps();
         let fct = self.fct?.as_ps();

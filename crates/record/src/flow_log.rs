@@ -8,9 +8,9 @@ use tailcut_units::FlowId;
 
 /// Rows of flows, indexed by the flows' numbers.
 ///
-/// The row of an open flow is stored unpacked. When the flow ends, [`FlowLog::end`] packs its row into about 25 bytes,
-/// exact to the picosecond. The index needs eight more bytes for each flow. Ten million ended flows therefore need
-/// about 0.35 GB.
+/// The row of an open flow is stored unpacked.
+/// When the flow ends, [`FlowLog::end`] packs its row into about 25 bytes, exact to the picosecond.
+/// The index needs eight more bytes for each flow. Ten million ended flows therefore need about 0.35 GB.
 ///
 /// Iteration follows the order of the flows' numbers, not the order of their starts or ends.
 #[derive(Clone, Default)]
@@ -23,9 +23,9 @@ pub struct FlowLog {
     open: Vec<FlowRecord>,
     /// Unused indices of `open`.
     free: Vec<u32>,
-    /// Packed rows. A row is never in two chunks. To grow, the log adds a chunk and copies nothing. Each chunk is twice
-    /// as large as the previous chunk, because the allocator returns large chunks to the operating system when they are
-    /// freed, but keeps small chunks in the process.
+    /// Packed rows. A row is never in two chunks. To grow, the log adds a chunk and copies nothing.
+    /// Each chunk is twice as large as the previous chunk.
+    /// The allocator returns large freed chunks to the operating system, but keeps small ones in the process.
     chunks: Vec<Vec<u8>>,
     /// Used bytes of the last chunk.
     taken: usize,
@@ -120,8 +120,8 @@ impl FlowLog {
         }
     }
 
-    /// Changes the row of a flow. For a part of a flow, changes the row of the whole flow. Returns `None` if there is
-    /// no row. The change must keep the flow's number.
+    /// Changes the row of a flow. For a part of a flow, changes the row of the whole flow.
+    /// Returns `None` if there is no row. The change must keep the flow's number.
     pub fn change<T>(
         &mut self,
         flow: FlowId,

@@ -3,8 +3,8 @@
 use crate::fields::{Fields, Hashed};
 use crate::{FlowRows, PacketCount, RequestRecord, RunTotals};
 
-/// Hashes `flows` in the order of their numbers, then `totals` without `events`, then the requests in the order of
-/// their numbers.
+/// Hashes `flows`, then `totals` without `events`, then the requests.
+/// Flows and requests are in the order of their numbers.
 pub(crate) fn of_run(
     flows: &impl FlowRows,
     totals: &RunTotals,

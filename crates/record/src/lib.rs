@@ -1,7 +1,8 @@
 //! Schema of a run's results, with readers and writers.
 //!
-//! A run fills a [`RunRecord`]. [`OutputDir`] writes the record as tables (Parquet or CSV) with a [`RunSummary`] and a
-//! [`Manifest`]. [`StoredStudy`] reads a directory. `docs/output.md` describes every file, column and unit.
+//! A run fills a [`RunRecord`]. [`StoredStudy`] reads a directory.
+//! [`OutputDir`] writes the record as tables (Parquet or CSV) with a [`RunSummary`] and a [`Manifest`].
+//! `docs/output.md` describes every file, column and unit.
 //!
 //! Times in memory are exact picoseconds, and [`RunRecord::hash`] includes them. Times in files are whole nanoseconds.
 //! The crate computes statistics only for the [`RunSummary`] of a run.

@@ -1,5 +1,5 @@
-//! Lock that allows one writing process per directory. When the process ends for any reason, the operating system
-//! releases the lock.
+//! Lock that allows one writing process per directory.
+//! When the process ends for any reason, the operating system releases the lock.
 
 use crate::Error;
 use fs4::{FileExt, TryLockError};
@@ -7,8 +7,8 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// Name of the locked file. The file is never removed. If it were removed and created again, two processes could lock
-/// two different files with this name.
+/// Name of the locked file. The file is never removed.
+/// If it were removed and created again, two processes could lock two different files with this name.
 pub(crate) const LOCK: &str = ".lock";
 
 /// Lock on a directory. Only this process writes to the directory until the lock is dropped.

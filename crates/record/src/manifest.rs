@@ -53,8 +53,8 @@ impl HostInfo {
 /// Inputs that determine a run's result. A later study compares these inputs to find an existing run.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Origin {
-    /// Hash of the run's complete configuration: all parameters, the seed, the flows of a trace, and the format of its
-    /// tables.
+    /// Hash of the run's complete configuration.
+    /// The configuration includes all parameters, the seed, the flows of a trace, and the format of the tables.
     pub config: String,
     /// Hash of the executable.
     pub build: String,
@@ -181,8 +181,8 @@ fn run_name(key: &RunKey) -> String {
 /// Maximum length of the parameters in a directory's name. File systems accept names of 255 bytes.
 const LONGEST_PARAMETERS: usize = 100;
 
-/// Whether `id` is a plain directory name. A foreign manifest could otherwise name a path outside of the study's
-/// directory.
+/// Whether `id` is a plain directory name.
+/// A foreign manifest could otherwise name a path outside of the study's directory.
 pub(crate) fn is_plain_name(id: &str) -> bool {
     !id.is_empty() && id != "." && id != ".." && !id.contains(['/', '\\', ':', '\0'])
 }

@@ -4,8 +4,8 @@ use std::fmt;
 use tailcut_units::Duration;
 use tailcut_units::quantity;
 
-/// Start or end of the measured part of a run. Flows, requests and sessions that start in this part are measured, even
-/// if they end after it.
+/// Start or end of the measured part of a run.
+/// Flows, requests and sessions that start in this part are measured, even if they end after it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum MeasureBound {
     /// Automatic bound: the answer finds the end of the warm-up.

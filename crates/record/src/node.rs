@@ -26,8 +26,8 @@ table! {
         "number" number: u32,
         /// Name, such as `aggregation[0.1]`. Scenarios use the same names.
         "name" name: String,
-        /// Name of the node in [`PortTotals::name`](crate::PortTotals::name): a number such as `s33`, or the name that
-        /// the scenario sets.
+        /// Name of the node in [`PortTotals::name`](crate::PortTotals::name).
+        /// The name is a number such as `s33`, or the name that the scenario sets.
         "label" label: String,
         /// Number of links to the nearest host: 0 for a host.
         "tier" tier: u8,

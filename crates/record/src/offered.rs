@@ -5,16 +5,16 @@ use serde::{Deserialize, Serialize};
 use tailcut_units::{Duration, Time};
 
 /// Load that a workload offers to each tier of links, computed before the run from the traffic matrix and the topology.
-/// It includes data packets with headers, preamble and gap, spread evenly over all shortest paths. It does not include
-/// acknowledgements, handshakes, copies and retransmissions.
+/// The load includes data packets with headers, preamble and gap, spread evenly over all shortest paths.
+/// The load does not include acknowledgements, handshakes, copies and retransmissions.
 #[derive(Clone, Default, PartialEq, Debug, Serialize, Deserialize)]
 pub struct OfferedLoad {
     /// Tiers, from the hosts up to the core and down again.
     pub tiers: Vec<TierLoad>,
     /// Link with the highest load; `None`: the loads of single links are unknown.
     pub busiest: Option<LinkLoad>,
-    /// Kinds of the workload's parts that `tiers` does not include because they have no arrival rate, such as `closed`,
-    /// `burst` and `trace`.
+    /// Kinds of the workload's parts that `tiers` does not include, such as `closed`, `burst` and `trace`.
+    /// Parts of these kinds have no arrival rate.
     pub exempt: Vec<String>,
 }
 
@@ -32,7 +32,7 @@ pub struct TierLoad {
 /// Load of one link.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct LinkLoad {
-    /// Ends of the link, `from>to`.
+    /// Names of the two nodes that the link connects: `from>to`.
     pub link: String,
     /// Offered rate divided by the link's capacity.
     pub load: f64,
@@ -55,8 +55,8 @@ impl OfferedLoad {
     }
 }
 
-/// Mean number of bytes in flows and requests that have started and not finished. A flow counts with all its bytes
-/// until it has finished.
+/// Mean number of bytes in flows and requests that have started and not finished.
+/// A flow counts with all its bytes until it has finished.
 #[derive(Clone, Copy, Default, PartialEq, Debug, Serialize, Deserialize)]
 pub struct UnfinishedBytes {
     /// Mean over the middle third of the time between the first and the last start, in bytes.
@@ -95,8 +95,8 @@ impl UnfinishedBytes {
     }
 }
 
-/// Returns the time from the first start to the last end of these flows and requests. Returns `None` if there are no
-/// flows and requests, or if at least one did not end.
+/// Returns the time from the first start to the last end of these flows and requests.
+/// Returns `None` if there are no flows and requests, or if at least one did not end.
 pub(crate) fn makespan(
     flows: &(impl FlowRows + ?Sized),
     requests: &[RequestRecord],

@@ -11,11 +11,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// Directory to which a study is written. The threads of a process share the directory. A lock excludes other
-/// processes.
+/// Directory to which a study is written. The threads of a process share the directory.
+/// A lock excludes other processes.
 ///
-/// A run is written under a temporary name and renamed when it is complete. The directory therefore contains only
-/// complete runs, even if the program is killed. The next study that plans one of these runs reuses it.
+/// A run is written under a temporary name and renamed when it is complete.
+/// The directory therefore contains only complete runs, even if the program is killed.
+/// The next study that plans one of these runs reuses it.
 #[derive(Debug)]
 pub struct OutputDir {
     path: PathBuf,
@@ -27,8 +28,8 @@ pub struct OutputDir {
 
 impl OutputDir {
     /// Creates the directory, or opens it if it is empty or contains an earlier study, and writes the manifest.
-    /// Existing runs that the manifest plans are reused. Other runs are moved to `kept/`, where a later study finds
-    /// them.
+    /// Existing runs that the manifest plans are reused.
+    /// Other runs are moved to `kept/`, where a later study finds them.
     ///
     /// # Errors
     /// [`Error::NotAStudy`] if the directory contains other files, [`Error::Damaged`] if its manifest cannot be read,
@@ -46,8 +47,8 @@ impl OutputDir {
         if holds_a_study && earlier != Earlier::Remove {
             crate::stored::read_manifest(&path)?;
         }
-        // This manifest lists all runs as not finished. It is therefore correct, even if the program is killed in one
-        // of the next steps.
+        // This manifest lists all runs as not finished.
+        // The manifest is therefore correct, even if the program is killed in one of the next steps.
         write_json(&path.join(MANIFEST), &manifest)?;
         if earlier == Earlier::Remove {
             earlier::remove_runs(&path)?;
@@ -93,8 +94,8 @@ impl OutputDir {
     /// Writes planned run `index`, completely or not at all. Returns the run's summary.
     ///
     /// # Errors
-    /// [`Error::UnplannedRun`], or [`Error::Io`] if the operating system reports an error. Runs that are already
-    /// written stay.
+    /// [`Error::UnplannedRun`], or [`Error::Io`] if the operating system reports an error.
+    /// Runs that are already written stay.
     pub fn write_run<F: FlowRows>(
         &self,
         index: usize,
@@ -106,8 +107,8 @@ impl OutputDir {
         })
     }
 
-    /// Copies planned run `index` from a directory that [`StoredRun::write`] has written. The checksums of the tables
-    /// are checked first. Within one file system, the files are linked instead of copied.
+    /// Copies planned run `index` from a directory that [`StoredRun::write`] has written.
+    /// The checksums of the tables are checked first. Within one file system, the files are linked instead of copied.
     ///
     /// # Errors
     /// The errors of [`OutputDir::write_run`]; [`Error::Damaged`] if a table was changed after writing.
@@ -159,8 +160,8 @@ impl OutputDir {
     /// Keeps the capture of planned run `index` and replaces an earlier one. Returns its path.
     ///
     /// # Errors
-    /// [`Error::UnplannedRun`], or [`Error::Io`] if the operating system reports an error. An earlier capture then
-    /// stays.
+    /// [`Error::UnplannedRun`], or [`Error::Io`] if the operating system reports an error.
+    /// An earlier capture then stays.
     pub fn keep_capture(&self, index: usize, file: CaptureFile) -> Result<PathBuf, Error> {
         self.planned(index)?;
         let name = file.keep()?;

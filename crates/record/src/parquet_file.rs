@@ -114,8 +114,8 @@ fn byte_arrays(values: &[Option<Arc<str>>]) -> Vec<ByteArray> {
     values.iter().flatten().map(array_of).collect()
 }
 
-/// Reads the columns of `headings` and passes their rows to `each`, at most `at_once` rows per call. The file may have
-/// the columns in any order, and more columns.
+/// Reads the columns of `headings` and passes their rows to `each`, at most `at_once` rows per call.
+/// The file may have the columns in any order, and more columns.
 pub(crate) fn read(
     file: impl ChunkReader + 'static,
     headings: &[Heading],
@@ -142,7 +142,7 @@ pub(crate) fn read(
                 read_column(reader, rows, &mut column.data)?;
                 if column.data.len() != rows {
                     return Err(ParquetError::General(format!(
-                        "column {} is shorter than its rows",
+                        "column {} has fewer values than rows",
                         column.name
                     )));
                 }

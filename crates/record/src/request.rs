@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use tailcut_units::{Bytes, Duration, HostId, Time};
 
 table! {
-    /// State of one request at the end of its run. Times are exact picoseconds here. In files they are whole
-    /// nanoseconds, rounded down.
+    /// State of one request at the end of its run. Times are exact picoseconds here.
+    /// In files they are whole nanoseconds, rounded down.
     #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
     pub struct RequestRecord {
         /// Number of the request, in the order in which the workload starts requests.
@@ -34,8 +34,8 @@ table! {
         "service_ns" service: Duration,
         /// Number of copies that were purged before their response was sent completely.
         "purged" purged: u32,
-        /// Time from the end of the request until no server had a copy of it. `None`: no server had a copy when the
-        /// request ended.
+        /// Time from the end of the request until no server had a copy of it.
+        /// `None`: no server had a copy when the request ended.
         "purge_ns" purge: Option<Duration>,
     }
     hash: request client server copies purged bytes sent wasted start service winner latency purge

@@ -1,5 +1,5 @@
-//! Definition of a table's row. All other forms of a row follow from this definition: files, hashes, the log of flows,
-//! and columns in other programs.
+//! Definition of a table's row. All other forms of a row follow from this definition.
+//! The other forms are files, hashes, the log of flows, and columns in other programs.
 
 use crate::cell::{Cell, Kind, Value};
 
@@ -35,8 +35,8 @@ pub trait Row: Sized {
     /// Passes the values of the row to `put`, column by column. Times are multiples of `ps` picoseconds.
     fn each<'a>(&'a self, ps: u64, put: impl FnMut(Value<'a>));
 
-    /// Returns the row with the values that `next` returns, column by column. Returns `None` at the first value that is
-    /// missing or out of range.
+    /// Returns the row with the values that `next` returns, column by column.
+    /// Returns `None` at the first value that is missing or out of range.
     fn read<'a>(ps: u64, next: impl FnMut() -> Option<Value<'a>>) -> Option<Self>;
 
     /// Returns the row with the precision of files: times are rounded down to nanoseconds.
@@ -48,9 +48,10 @@ pub trait Row: Sized {
     }
 }
 
-/// Defines a table. Each line is a column: its name in files, its field, and a conversion (`as`) if the type of the
-/// field does not determine the conversion. `hash` lists the fields in the order in which the hash of a run includes
-/// them.
+/// Defines a table.
+/// Each line is a column: its name in files, and its field.
+/// A line also has a conversion (`as`) if the type of the field does not determine the conversion.
+/// `hash` lists the fields in the order in which the hash of a run includes them.
 macro_rules! table {
     (
         $(#[$meta:meta])* $vis:vis struct $row:ident {

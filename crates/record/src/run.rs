@@ -48,8 +48,8 @@ impl DropCounts {
     }
 }
 
-/// Counters of a run. In packets, `sent + copied = delivered + drops + remaining`. In bytes, `sent + copied =
-/// delivered + drops + remaining + trimmed`.
+/// Counters of a run. In packets, `sent + copied = delivered + drops + remaining`.
+/// In bytes, `sent + copied = delivered + drops + remaining + trimmed`.
 #[derive(Clone, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct RunTotals {
     /// Number of links that a packet crossed, summed over all packets.
@@ -66,8 +66,8 @@ pub struct RunTotals {
     pub drops: DropCounts,
     /// Packets in queues or on links at the end of the run.
     pub remaining: PacketCount,
-    /// Packets whose payload a switch cut off, and the removed bytes. The packets also count as delivered, dropped or
-    /// remaining.
+    /// Packets whose payload a switch cut off, and the removed bytes.
+    /// The packets also count as delivered, dropped or remaining.
     pub trimmed: PacketCount,
     /// Packets whose header a switch returned to the sender, and the bytes of these headers. A packet counts once.
     pub returned: PacketCount,
@@ -88,8 +88,8 @@ pub struct RunCost {
     pub peak_rss_bytes: Option<u64>,
 }
 
-/// All results of one run. `F` is the storage of flows: a list, or a packed log in a [`PackedRun`]. [`RunRecord::hash`]
-/// does not include the fields that are marked "not hashed".
+/// All results of one run. `F` is the storage of flows: a list, or a packed log in a [`PackedRun`].
+/// [`RunRecord::hash`] does not include the fields that are marked "not hashed".
 #[derive(Clone, Default, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunRecord<F = Vec<FlowRecord>> {
     /// Key of the run.
@@ -102,13 +102,13 @@ pub struct RunRecord<F = Vec<FlowRecord>> {
     pub classes: Vec<String>,
     /// Flows, finished or not.
     pub flows: F,
-    /// Later flows, which only carry load until the last of `flows` has ended. They have the next higher numbers. Not
-    /// hashed.
+    /// Flows that start after `flows` and only carry load, until the last of `flows` has ended.
+    /// The numbers of these flows follow the numbers of `flows`. Not hashed.
     pub load_only: F,
     /// Requests, finished or not.
     pub requests: Vec<RequestRecord>,
-    /// Receivers of storage sessions, grouped by session. Not hashed, because the hash includes the flows of the
-    /// sessions.
+    /// Receivers of storage sessions, grouped by session.
+    /// Not hashed, because the hash includes the flows of the sessions.
     pub sessions: Vec<SessionRecord>,
     /// Coflows and queries, in the order of their starts. Not hashed, because the hash includes their flows.
     pub coflows: Vec<CoflowRecord>,
@@ -189,9 +189,9 @@ impl<F> RunRecord<F> {
 }
 
 impl<F: FlowRows> RunRecord<F> {
-    /// Returns the hash of the run: 32 hexadecimal digits (XXH3-128). The hash includes the flows in the order of their
-    /// numbers, the totals except `events`, and the requests. It does not depend on the platform, the engine or the
-    /// number of threads.
+    /// Returns the hash of the run: 32 hexadecimal digits (XXH3-128).
+    /// The hash includes the flows in the order of their numbers, the totals except `events`, and the requests.
+    /// The hash does not depend on the platform, the engine or the number of threads.
     pub fn hash(&self) -> String {
         hash::of_run(&self.flows, &self.totals, &self.requests)
     }
@@ -270,8 +270,8 @@ impl Sums {
     }
 }
 
-/// Summary of a run, as `--json` prints it and `run.json` contains it. Fields that older versions did not write have a
-/// default.
+/// Summary of a run, as `--json` prints it and `run.json` contains it.
+/// Fields that older versions did not write have a default.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunSummary {
     /// Key of the run: `design`, `topology`, `workload`, `load`, `seed`, and `parameters` if the study sweeps keys.
@@ -279,8 +279,8 @@ pub struct RunSummary {
     pub key: RunKey,
     /// Number of started flows.
     pub flows: u64,
-    /// Number of later flows that only carry load. They count in the packets, bytes, drops and marks of the run, and in
-    /// nothing else. `None`: an earlier version wrote the file.
+    /// Number of flows that only carry load after all other flows have started.
+    /// These flows count only in packets, bytes, drops and marks. `None`: an earlier version wrote the file.
     #[serde(default)]
     pub load_only: Option<u64>,
     /// Number of flows that had not finished at the end of the run.
@@ -359,15 +359,15 @@ pub struct RunSummary {
     /// Load that the workload offers to the links; `None`: an earlier version wrote the file.
     #[serde(default)]
     pub offered: Option<OfferedLoad>,
-    /// Mean number of unfinished bytes while flows arrive; `None`: all flows start at the same time, or an earlier
-    /// version wrote the file.
+    /// Mean number of unfinished bytes while flows arrive.
+    /// `None`: all flows start at the same time, or an earlier version wrote the file.
     #[serde(default)]
     pub unfinished_bytes: Option<UnfinishedBytes>,
     /// Timers of the run's transport; empty if an earlier version wrote the file.
     #[serde(default)]
     pub timers: Timers,
-    /// Nanoseconds from the first start to the last end; `None`: a flow or a request did not finish, or an earlier
-    /// version wrote the file.
+    /// Nanoseconds from the first start to the last end.
+    /// `None`: a flow or a request did not finish, or an earlier version wrote the file.
     #[serde(default)]
     pub makespan_ns: Option<u64>,
     /// Timing accuracy of a run on real hosts; `None`: a simulation.

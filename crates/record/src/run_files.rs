@@ -19,8 +19,8 @@ pub(crate) fn write<F: FlowRows>(
     let mut files = Vec::new();
     for &kind in TableKind::ALL {
         let pieces = kind.of(run);
-        // A run without flows still gets a table of flows, because zero flows are a result. Other tables are omitted if
-        // they are empty.
+        // A run without flows still gets a table of flows, because zero flows are a result.
+        // Other tables are omitted if they are empty.
         let empty = (kind == TableKind::Flows && pieces.rows == 0).then(|| pieces.empty());
         let pieces = empty.into_iter().chain(pieces).map(|mut piece| {
             // Without the topology, the names of links are unknown and their columns would be empty.
@@ -44,8 +44,8 @@ pub(crate) fn write<F: FlowRows>(
     Ok(summary)
 }
 
-/// Removes a run's files. `run.json` is removed first. Readers ignore a directory without `run.json`, even if the
-/// removal is interrupted. A directory that contains other files stays.
+/// Removes a run's files. A directory that contains other files stays. `run.json` is removed first.
+/// Readers ignore a directory without `run.json`, even if the removal is interrupted.
 pub(crate) fn remove(dir: &Path) -> Result<(), Error> {
     let tables = TableKind::ALL
         .iter()

@@ -12,8 +12,8 @@ pub struct RunKey {
     pub topology: String,
     /// Name of the workload.
     pub workload: String,
-    /// Offered load as a share of the capacity, above 0 and at most 10; `None`: the workload has no configured load,
-    /// such as a trace.
+    /// Offered load as a share of the capacity, above 0 and at most 10.
+    /// `None`: the workload has no configured load, such as a trace.
     pub load: Option<f64>,
     /// Seed of the run.
     pub seed: u64,

@@ -41,7 +41,7 @@ table! {
     pub struct PortTotals {
         /// Number of the port in the topology's order, unique within a run.
         "port" port: u32,
-        /// Ends of the port's link, `from>to`, with the nodes' names or numbers: `s0>s5`.
+        /// Names or numbers of the two nodes that the port's link connects, such as `s0>s5`.
         "name" name: String,
         /// Sent packets.
         "packets" packets: u64,
@@ -57,7 +57,7 @@ table! {
 }
 
 table! {
-    /// Directed link with its ends. All links of a run form its network.
+    /// Directed link with its two nodes. All links of a run form its network.
     #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
     pub struct TopologyLink {
         /// Number of the port that sends into the link, as in [`PortTotals::port`].
@@ -77,8 +77,8 @@ table! {
     }
 }
 
-/// Returns the suffix of each link's name. If several links connect the same two nodes, their suffixes are `#0`, `#1`
-/// and so on, in the order of `topology`. All other links have an empty suffix.
+/// Returns the suffix of each link's name. Most links have an empty suffix.
+/// If several links connect the same two nodes, their suffixes are `#0`, `#1` and so on, in the order of `topology`.
 pub fn link_numbers(topology: &[TopologyLink]) -> Vec<String> {
     let mut of_ends: HashMap<(&str, &str), Vec<usize>> = HashMap::new();
     for (place, link) in topology.iter().enumerate() {

@@ -62,16 +62,16 @@ table! {
         "bytes" bytes: Bytes,
         /// Time of the client's request.
         "start_ns" start: Time,
-        /// Time from `start` until this receiver had all bytes; `None`: the run ended first. In a daisy chain, this
-        /// time ends when all earlier receivers of the chain also have all bytes.
+        /// Time from `start` until this receiver had all bytes; `None`: the run ended first.
+        /// In a daisy chain, this time ends when all earlier receivers of the chain also have all bytes.
         "completion_ns" completion: Option<Duration>,
-        /// Symbols, complete or trimmed, that arrived before the receiver had all bytes; 0 in transfers with one sender
-        /// and one receiver.
+        /// Symbols, complete or trimmed, that arrived before the receiver had all bytes.
+        /// The value is 0 in transfers with one sender and one receiver.
         "symbols" symbols: u32,
         /// Part of `symbols` that the receiver did not need.
         "in_vain" in_vain: u32,
-        /// Symbols, complete or trimmed, that arrived after the receiver had all bytes. `symbols` does not include
-        /// them.
+        /// Symbols, complete or trimmed, that arrived after the receiver had all bytes.
+        /// `symbols` does not include them.
         "late" late: u32,
         /// Whether the receiver delayed the other receivers.
         "straggling" straggling: Straggling,
@@ -97,8 +97,9 @@ pub struct SessionOutcome {
     pub start: Time,
     /// Size of the session in bytes.
     pub bytes: Bytes,
-    /// Time from the client's request until all receivers had all bytes. Receivers that were removed from the transfer
-    /// do not count. `None`: a receiver did not get all bytes, or all receivers were removed.
+    /// Time from the client's request until all receivers had all bytes.
+    /// Receivers that were removed from the transfer do not count.
+    /// `None`: a receiver did not get all bytes, or all receivers were removed.
     pub completion: Option<Duration>,
     /// Number of unneeded symbols at the receiver that received most of them.
     pub in_vain: u32,

@@ -98,10 +98,12 @@ impl StoredRun {
         })
     }
 
-    /// Writes a run to the directory `dir`, completely or not at all. The files are first written to a temporary
-    /// directory next to it, whose name contains `mark` and ends in `.partial`. When all files are on disk, that
-    /// directory is renamed. If several processes write the same run, the files of the first process stay, and the
-    /// files of all other processes are removed.
+    /// Writes a run to the directory `dir`, completely or not at all.
+    /// The files are first written to a temporary directory next to `dir`.
+    /// The name of the temporary directory contains `mark` and ends in `.partial`.
+    /// When all files are on disk, that directory is renamed.
+    /// If several processes write the same run, the files of the first process stay.
+    /// The files of all other processes are removed.
     ///
     /// # Errors
     /// [`Error::Io`] if the operating system reports an error.
@@ -227,9 +229,9 @@ impl StoredRun {
         })
     }
 
-    /// Reads the run's flows in the order of their numbers, with times in nanoseconds, without flows that only carry
-    /// load. Classes that `run.json` does not
-    /// list are added to [`StoredRun::classes`].
+    /// Reads the run's flows in the order of their numbers, with times in nanoseconds.
+    /// Flows that only carry load are left out.
+    /// Classes that `run.json` does not list are added to [`StoredRun::classes`].
     ///
     /// # Errors
     /// [`Error::Io`] or [`Error::Damaged`].
@@ -357,8 +359,8 @@ impl StoredRun {
         Ok(rows)
     }
 
-    /// Passes the rows of a table to `each`. A missing table has no rows. Classes that are missing in `classes` are
-    /// added to it.
+    /// Passes the rows of a table to `each`. A missing table has no rows.
+    /// Classes that are missing in `classes` are added to it.
     fn read<R: Row>(
         &self,
         kind: TableKind,
@@ -399,8 +401,7 @@ fn is_taken(error: &io::Error) -> bool {
 pub(crate) fn read_manifest(dir: &Path) -> Result<Manifest, Error> {
     let path = dir.join(MANIFEST);
     let value: serde_json::Value = read_json(&path)?;
-    // The manifest of another version may have other fields, so the schema's number is checked before the fields are
-    // read.
+    // The manifest of another version may have other fields. The schema's number is therefore checked first.
     match value.get("schema").and_then(serde_json::Value::as_u64) {
         Some(schema) if schema == u64::from(SCHEMA_VERSION) => {}
         found => {

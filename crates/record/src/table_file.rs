@@ -63,8 +63,8 @@ impl Writer {
     }
 }
 
-/// Writes a table from its pieces and waits until it is on disk. Returns `None` and writes no file if there are no
-/// pieces.
+/// Writes a table from its pieces and waits until it is on disk.
+/// Returns `None` and writes no file if there are no pieces.
 ///
 /// # Errors
 /// [`Error::Io`] if the operating system reports an error.

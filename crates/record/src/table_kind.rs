@@ -57,8 +57,8 @@ pub struct Pieces<'a> {
 }
 
 impl TableKind {
-    /// Returns this table of a run. In tables about links, the last column contains the names of the links. A name is
-    /// empty if the run does not contain the topology.
+    /// Returns this table of a run. In tables about links, the last column contains the names of the links.
+    /// A name is empty if the run does not contain the topology.
     pub fn of<F: FlowRows>(self, run: &RunRecord<F>) -> Pieces<'_> {
         let failures = run.failures.iter();
         let pieces = match self {
@@ -86,8 +86,8 @@ impl TableKind {
         }
     }
 
-    /// Adds the columns of the run's key to a table: design, load, seed and the swept keys. All rows have the same
-    /// values.
+    /// Adds the columns of the run's key to a table: design, load, seed and the swept keys.
+    /// All rows have the same values.
     pub(crate) fn complete(self, run: &RunKey, mut table: Table) -> Table {
         let rows = table.rows();
         // The documentation fixes the position of the column `design`: second in these tables, and after the columns of

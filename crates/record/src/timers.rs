@@ -20,8 +20,8 @@ pub struct SlowCodec {
     pub host_bps: u64,
 }
 
-/// Unit of service (chunk) that is at least as large as most objects. One copy of a request then usually sends the
-/// whole response, and several copies cannot each send a part of it.
+/// Unit of service (chunk) that is at least as large as most objects.
+/// One copy of a request then usually sends the whole response, and several copies cannot each send a part of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct CoarseChunk {
     /// Size of the unit in bytes.
@@ -32,8 +32,8 @@ pub struct CoarseChunk {
     pub of: u64,
 }
 
-/// Gap of flowlets that is outside the range of good gaps. The round-trip time and the queues of the network determine
-/// this range.
+/// Gap of flowlets that is outside the range of good gaps.
+/// The round-trip time and the queues of the network determine this range.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct FlowletGap {
     /// Key that sets the gap, such as `letflow.gap`.
@@ -46,8 +46,8 @@ pub struct FlowletGap {
     pub most_ns: u64,
 }
 
-/// Constants of a run's transport. The completion times of the slowest flows may show these constants instead of the
-/// network's delays.
+/// Constants of a run's transport.
+/// The completion times of the slowest flows may show these constants instead of the network's delays.
 #[derive(Clone, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Timers {
     /// Timeout before the first round-trip sample; `None`: the transport has no handshake.
@@ -56,8 +56,8 @@ pub struct Timers {
     pub least: Option<Timer>,
     /// Codec of the transport; `None`: no codec, or it is at least as fast as the links of the hosts.
     pub codec: Option<SlowCodec>,
-    /// Unit of service of requests; `None`: most objects are larger, or the client does not combine the bytes of
-    /// several copies.
+    /// Unit of service of requests.
+    /// `None`: most objects are larger, or the client does not combine the bytes of several copies.
     pub chunk: Option<CoarseChunk>,
     /// Gap of flowlets; `None`: there are no flowlets, or the gap is inside the range.
     pub gap: Option<FlowletGap>,

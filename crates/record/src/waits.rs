@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Waiting times of packets at ports. A packet waits from the arrival of its last bit to the departure of its first
-/// bit, so the store-and-forward delay is not included.
+/// Waiting times of packets at ports. The store-and-forward delay is not included.
+/// A packet waits from the arrival of its last bit to the departure of its first bit.
 #[derive(Clone, Copy, Default, PartialEq, Debug, Serialize, Deserialize)]
 pub struct WaitStats {
     /// Packets that left the ports, including packets that did not wait.
@@ -32,8 +32,8 @@ pub struct SwitchWaits {
     pub between_switches: WaitStats,
     /// Name of the switch port that carried the most bytes.
     pub busiest_port: String,
-    /// Waiting times at the busiest port. The percentiles of this port are exact to 1 %, all other percentiles to 0.1
-    /// %.
+    /// Waiting times at the busiest port.
+    /// The percentiles of this port are exact to 1 %, all other percentiles to 0.1 %.
     pub busiest: WaitStats,
 }
 
@@ -44,8 +44,8 @@ pub struct BurstStats {
     pub bursts: u64,
     /// Mean length of a burst in bytes on the wire.
     pub mean_bytes: f64,
-    /// Mean length of a burst in bytes, weighted by length: for each byte, the length of the burst that contains it, as
-    /// a mean over all bytes.
+    /// Mean length of a burst in bytes, weighted by length.
+    /// Each byte counts with the length of its burst, and the mean is over all bytes.
     pub byte_mean_bytes: f64,
     /// 99th percentile of the length of a burst in bytes.
     pub p99_bytes: u64,
@@ -58,8 +58,8 @@ pub struct BurstStats {
 pub struct ArrivedPayload {
     /// End of the interval in seconds.
     pub seconds: f64,
-    /// Payload bytes of untrimmed packets that reached hosts, for each class of flows. Bytes that the host already had
-    /// are included.
+    /// Payload bytes of untrimmed packets that reached hosts, for each class of flows.
+    /// Bytes that the host already had are included.
     pub bytes: BTreeMap<String, u64>,
 }
 

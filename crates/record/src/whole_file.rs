@@ -69,8 +69,8 @@ pub(crate) fn copy_through(from: &mut File, to: &Path) -> io::Result<()> {
     copy.sync_all()
 }
 
-/// Waits until the names in a directory are on disk. Errors are ignored. Some systems do not support this operation,
-/// and the contents of the files are already on disk.
+/// Waits until the names in a directory are on disk. Errors are ignored.
+/// Some systems do not support this operation, and the contents of the files are already on disk.
 pub(crate) fn keep_names(dir: &Path) {
     let dir = match dir.as_os_str().is_empty() {
         true => Path::new("."),

@@ -562,8 +562,8 @@ proptest! {
         }
         fs::write(&path, &bytes).unwrap();
         let read = read_all(dir.path());
-        // Two flips of the same byte may cancel out. A changed JSON file may still be valid. A changed table is never
-        // valid, because its hash differs.
+        // Two flips of the same byte may cancel out. A changed JSON file may still be valid.
+        // A changed table is never valid, because its hash differs.
         if file >= 2 && bytes != whole {
             prop_assert!(matches!(read, Err(Error::Damaged { .. })), "{read:?}");
         }

@@ -1,11 +1,12 @@
-//! Byte aggregation: the bytes of every copy count towards the object. This module chooses the byte range that each
-//! copy requests next.
+//! Byte aggregation: the bytes of every copy count towards the object.
+//! This module chooses the byte range that each copy requests next.
 //!
 //! - The first copy requests the whole object from its front. This copy could complete the object alone.
 //! - With two copies, the second copy requests the whole object from its tail, until the two copies meet.
-//! - With more copies, all copies except the first share the tail, which is cut into pieces. A copy with few bytes left
-//!   to receive requests the last piece that no copy has requested yet. When no such piece is left, the copy requests
-//!   pieces that other copies have not delivered. One slow server therefore does not delay the end.
+//! - With more copies, all copies except the first share the tail, which is cut into pieces.
+//!   A copy with few pending bytes requests the last piece that no copy has requested yet.
+//!   When no such piece is left, the copy requests pieces that other copies have not delivered.
+//!   One slow server therefore does not delay the end.
 
 use super::coverage::Coverage;
 use super::header::{ByteRange, Order};
@@ -66,8 +67,8 @@ impl Aggregation {
         ByteRange { from, to }
     }
 
-    /// Returns the range that a copy has to request now, or `None` if it has enough pending bytes or no piece is
-    /// left.
+    /// Returns the range that a copy has to request now.
+    /// Returns `None` if the copy has enough pending bytes, or if no piece is left.
     pub fn ask(&mut self, copy: u8) -> Option<ByteRange> {
         let stream = self.copies.get(usize::from(copy))?;
         if self.whole || copy == 0 {
@@ -75,13 +76,13 @@ impl Aggregation {
             let is_new = stream.pieces.is_empty();
             return is_new.then(|| self.note(copy, 0, ByteRange { from, to }));
         }
-        // A copy requests its next piece when at most one and a half pieces are pending. With a limit of one piece, the
-        // server would be idle for a round trip after each piece.
+        // A copy requests its next piece when at most one and a half pieces are pending.
+        // With a limit of one piece, the server would be idle for a round trip after each piece.
         if stream.owed > self.piece + self.piece / 2 {
             return None;
         }
-        // The short piece at the front comes last. Servers deliver whole chunks, so a short range costs more for each
-        // byte.
+        // The short piece at the front comes last.
+        // Servers deliver whole chunks, so a short range costs more for each byte.
         let (full, all) = (self.bytes / self.piece, self.bytes.div_ceil(self.piece));
         let lacks = |piece: &u64| !self.coverage.has(self.range(*piece));
         let others = |piece: &u64| lacks(piece) && !stream.pieces.contains(piece);

@@ -20,7 +20,7 @@ pub struct AnswerHeader {
     pub of: u64,
     /// Whether this part is the last part of the answer.
     pub is_last: bool,
-    /// Congestion window of the answer's sender in bytes, if answers carry windows. The client then compares copies
-    /// by their windows.
+    /// Congestion window of the answer's sender in bytes, if answers carry windows.
+    /// The client then compares copies by their windows.
     pub window: Option<u64>,
 }

@@ -1,5 +1,5 @@
-//! Client of requests: it sends copies, counts the bytes of answers, and purges all copies when a request is
-//! complete.
+//! Client of requests. It sends copies and counts the bytes of answers.
+//! When a request is complete, the client purges all its copies.
 
 use super::aggregation::Aggregation;
 use super::header::{
@@ -35,8 +35,8 @@ struct CopyState {
 }
 
 impl CopyState {
-    /// Progress of the copy in bytes, for the comparison of two copies. With `by_window`, the progress is the latest
-    /// congestion window. Otherwise it is the number of bytes received.
+    /// Progress of the copy in bytes, for the comparison of two copies.
+    /// With `by_window`, the progress is the latest congestion window. Otherwise it is the number of bytes received.
     fn standing(&self, by_window: bool) -> u64 {
         match by_window {
             true => self.window.unwrap_or(0),
@@ -98,10 +98,11 @@ struct Pending {
     idle: Option<Time>,
 }
 
-/// Client of requests as plain state. The application calls [`submit`](Self::submit). The driver passes answers to
-/// [`on_bytes`](Self::on_bytes), sends the messages of [`poll_transmit`](Self::poll_transmit), and calls
-/// [`on_timeout`](Self::on_timeout) when a timer expires. [`poll_completion`](Self::poll_completion) returns requests
-/// that are complete.
+/// Client of requests as plain state. The application calls [`submit`](Self::submit).
+/// The driver passes answers to [`on_bytes`](Self::on_bytes).
+/// The driver sends the messages of [`poll_transmit`](Self::poll_transmit).
+/// When a timer expires, the driver calls [`on_timeout`](Self::on_timeout).
+/// [`poll_completion`](Self::poll_completion) returns requests that are complete.
 #[derive(Clone, Debug)]
 pub struct Client {
     policy: Policy,
@@ -156,9 +157,10 @@ impl Client {
         }
     }
 
-    /// Starts a request for an object of `bytes` bytes (at least 1) that all of `servers` have. Copies go to the
-    /// servers in the given order. Servers beyond the policy's number of copies are ignored; fewer servers mean fewer
-    /// copies. The call has no effect if the request's number is already pending or `servers` is empty.
+    /// Starts a request for an object of `bytes` bytes (at least 1) that all of `servers` have.
+    /// Copies go to the servers in the given order. Fewer servers mean fewer copies.
+    /// Servers beyond the policy's number of copies are ignored.
+    /// The call has no effect if the request's number is already pending or `servers` is empty.
     pub fn submit(&mut self, now: Time, request: RequestId, bytes: u64, servers: &[HostId]) {
         let Some(&first) = servers.first() else {
             return;
@@ -227,8 +229,8 @@ impl Client {
         })
     }
 
-    /// Counts `bytes` more bytes of a copy's answer, in the requested order. Returns how many of them are new for the
-    /// request: 0 if the request is complete or was never pending.
+    /// Counts `bytes` more bytes of a copy's answer, in the requested order.
+    /// Returns how many of them are new for the request: 0 if the request is complete or was never pending.
     pub fn on_bytes(&mut self, now: Time, copy: CopyId, bytes: u64) -> u64 {
         let Some(pending) = self.pending.get_mut(&copy.request) else {
             return 0;
@@ -261,8 +263,8 @@ impl Client {
         useful
     }
 
-    /// Records the congestion window in bytes that a copy's server reports. The driver calls
-    /// [`on_bytes`](Self::on_bytes) next.
+    /// Records the congestion window in bytes that a copy's server reports.
+    /// The driver calls [`on_bytes`](Self::on_bytes) next.
     pub fn on_window(&mut self, copy: CopyId, window: u64) {
         if let Some(pending) = self.pending.get_mut(&copy.request)
             && copy.copy < pending.sent
@@ -271,12 +273,12 @@ impl Client {
         }
     }
 
-    /// Records that a copy will not answer: its server cannot be reached, or answered with an error. If the policy has
-    /// a copy left to send, that copy is sent at once, regardless of the budget. If no remaining copy can answer, the
-    /// request is removed and the function returns `false`.
+    /// Records that a copy will not answer: its server cannot be reached, or answered with an error.
+    /// If the policy has a copy left to send, that copy is sent at once, regardless of the budget.
+    /// If no remaining copy can answer, the request is removed and the function returns `false`.
     ///
-    /// With [`Split::Ranges`], other copies request the ranges of this copy. With [`Split::Meet`], no other copy
-    /// requests them.
+    /// With [`Split::Ranges`], other copies request the ranges of this copy.
+    /// With [`Split::Meet`], no other copy requests them.
     pub fn on_failure(&mut self, now: Time, copy: CopyId) -> bool {
         let Some(pending) = self.pending.get_mut(&copy.request) else {
             return false;
@@ -304,8 +306,8 @@ impl Client {
         false
     }
 
-    /// Removes a request whose answer the application no longer needs. The driver has to purge the copies of the
-    /// request.
+    /// Removes a request whose answer the application no longer needs.
+    /// The driver has to purge the copies of the request.
     pub fn abandon(&mut self, request: RequestId) {
         self.forget(request);
     }
@@ -357,8 +359,8 @@ impl Client {
         firsts.into_iter().flatten().map(|(due, _)| *due).min()
     }
 
-    /// Returns the next message and its server. A first message ([`Purpose::Ask`]) has a body: the driver appends the
-    /// application's request and sets its length in [`RequestHeader::body`].
+    /// Returns the next message and its server. A first message ([`Purpose::Ask`]) has a body.
+    /// The driver appends the application's request and sets its length in [`RequestHeader::body`].
     pub fn poll_transmit(&mut self) -> Option<(HostId, RequestHeader)> {
         self.out.pop_front()
     }
@@ -414,8 +416,8 @@ impl Client {
             && let Some(range) = sharing.ask(now, copy.copy)
         {
             let state = &mut pending.copies[usize::from(copy.copy)];
-            // The message is the first one of the copy if no piece was left when the copy was sent. In that case no
-            // `Ask` was sent.
+            // The message is the first one of the copy if no piece was left when the copy was sent.
+            // In that case no `Ask` was sent.
             let purpose = match core::mem::replace(&mut state.is_known, true) {
                 true => Purpose::More,
                 false => Purpose::Ask,
@@ -426,8 +428,8 @@ impl Client {
         }
     }
 
-    /// Moves ranges to copies without work, from copies whose servers have not begun to answer. Only with
-    /// [`Split::Ranges`].
+    /// Moves ranges to copies without work, from copies whose servers have not begun to answer.
+    /// Only with [`Split::Ranges`].
     fn spare(&mut self, now: Time, request: RequestId) {
         let sent = self.pending.get(&request).map_or(0, |all| all.sent);
         let mut next = None;
@@ -489,8 +491,8 @@ impl Client {
         self.latencies.add(now.since(pending.start));
         if let Some(scope) = self.policy.purge {
             for index in 0..pending.sent {
-                // With `Split::Ranges`, no message marks the last piece. The server keeps a complete copy until it is
-                // purged.
+                // With `Split::Ranges`, no message marks the last piece.
+                // The server keeps a complete copy until it is purged.
                 let is_whole = self.policy.split == Split::Meet
                     && pending.copies[usize::from(index)].received == pending.bytes;
                 if !is_whole {
@@ -507,9 +509,10 @@ impl Client {
         });
     }
 
-    /// Exchanges the priorities of the two copies when the low copy is far enough ahead. If servers report congestion
-    /// windows, the copies are compared by their windows (0 for a server that has reported none). Otherwise they are
-    /// compared by the bytes received.
+    /// Exchanges the priorities of the two copies when the low copy is far enough ahead.
+    /// If servers report congestion windows, the copies are compared by their windows.
+    /// A server that has reported none counts as 0.
+    /// Without windows, the copies are compared by the bytes received.
     fn maybe_swap(&mut self, request: RequestId) {
         let (Some(lead), Some(pending)) = (self.policy.swap_lead, self.pending.get_mut(&request))
         else {

@@ -1,7 +1,7 @@
 //! Admission queue of the guard: the order in which a service with a limited number of workers runs requests.
 //!
-//! Requests belong to three strict priority classes. Within a class, the oldest request runs first. When a request ends
-//! or is purged, the next request starts.
+//! Requests belong to three strict priority classes. Within a class, the oldest request runs first.
+//! When a request ends or is purged, the next request starts.
 //!
 //! The gate does not need the service time of a request, and never interrupts a request: the caller reports its end.
 //! For a server with known work that may be interrupted, see [`Station`](super::Station).
@@ -89,8 +89,8 @@ impl Gate {
         }
     }
 
-    /// Changes the limits, and returns the queued jobs that start now. With fewer workers, running jobs still run to
-    /// their end. With a shorter queue, queued jobs stay queued.
+    /// Changes the limits, and returns the queued jobs that start now.
+    /// With fewer workers, running jobs still run to their end. With a shorter queue, queued jobs stay queued.
     pub fn set(&mut self, config: GateConfig) -> Vec<JobId> {
         self.config = config.valid();
         let mut next = Vec::new();
@@ -144,8 +144,8 @@ impl Gate {
                 next: None,
             });
         }
-        // If `set` has reduced the number of workers, there may be more running jobs than workers. The end of such a
-        // job starts no other job.
+        // If `set` has reduced the number of workers, there may be more running jobs than workers.
+        // The end of such a job starts no other job.
         let next = match self.running <= self.config.workers {
             true => self.queue.pop_first().map(|(_, _, next)| next),
             false => None,

@@ -68,8 +68,8 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// Returns the header's length in bytes. The header of an `Ask` is longer, because it contains the length of the
-    /// body.
+    /// Returns the header's length in bytes.
+    /// The header of an `Ask` is longer, because it contains the length of the body.
     pub const fn header_bytes(self) -> usize {
         match self {
             Self::Ask => ASK_BYTES,

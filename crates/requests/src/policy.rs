@@ -21,17 +21,17 @@ pub enum Trigger {
 /// Split of an object among its copies, where the bytes of all copies count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Split {
-    /// The first copy sends from the front and the second copy from the tail, until they meet. Further copies share the
-    /// tail, piece by piece.
+    /// The first copy sends from the front and the second copy from the tail, until they meet.
+    /// Further copies share the tail, piece by piece.
     #[default]
     Meet,
-    /// Each copy requests one piece at a time, and its server sends the piece forwards. The first copy requests pieces
-    /// from the front, all other copies from the back ([`Ranges`](super::Ranges)). HTTP range requests work like this.
+    /// Each copy requests one piece at a time, and its server sends the piece forwards, as with HTTP range requests.
+    /// The first copy requests pieces from the front, all other copies from the back ([`Ranges`](super::Ranges)).
     Ranges,
 }
 
-/// Percentile of a client's recent latencies. The default is p95 of 100 latencies, and 10 ms before the first
-/// latency.
+/// Percentile of a client's recent latencies.
+/// The default is p95 of 100 latencies, and 10 ms before the first latency.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Percentile {
     /// Percentile in thousandths, 1 to 999: 950 is p95.
@@ -52,9 +52,9 @@ impl Default for Percentile {
     }
 }
 
-/// Budget of copies beyond the quorum, as in gRPC, Finagle and Envoy. Each request adds `thousandths / 1000` of a
-/// token, and each copy beyond the quorum takes one token. The budget starts full and holds at most `burst` tokens. A
-/// copy that finds no token is not sent later.
+/// Budget of copies beyond the quorum, as in gRPC, Finagle and Envoy.
+/// Each request adds `thousandths / 1000` of a token, and each copy beyond the quorum takes one token.
+/// The budget starts full and holds at most `burst` tokens. A copy that finds no token is not sent later.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BudgetConfig {
     /// Thousandths of a token that each request adds to the budget.
@@ -68,8 +68,8 @@ pub struct BudgetConfig {
 pub struct Policy {
     /// Largest number of copies of a request, N: 1 to [`MAX_COPIES`].
     pub copies: u8,
-    /// Number of complete answers that a request needs, K: 1 to `copies`. The first K copies are sent at once, in the
-    /// high class.
+    /// Number of complete answers that a request needs, K: 1 to `copies`.
+    /// The first K copies are sent at once, in the high class.
     pub quorum: u8,
     /// Whether copies beyond the quorum have the low class.
     pub low_priority: bool,
@@ -81,11 +81,11 @@ pub struct Policy {
     pub aggregates: bool,
     /// Split of the object among the copies, if `aggregates` is set.
     pub split: Split,
-    /// Size of a piece in bytes, at least 1. It is used with more than two copies, and with [`Split::Ranges`]. With
-    /// [`Split::Meet`] the first copy requests the whole object in place of pieces.
+    /// Size of a piece in bytes, at least 1. It is used with more than two copies, and with [`Split::Ranges`].
+    /// With [`Split::Meet`] the first copy requests the whole object in place of pieces.
     pub piece: u64,
-    /// Lead in bytes at which the low copy and the high copy exchange their priorities. The lead is measured in
-    /// congestion windows if answers carry them, otherwise in received bytes. `None`: never.
+    /// Lead in bytes at which the low copy and the high copy exchange their priorities.
+    /// The lead is measured in congestion windows if answers carry them, otherwise in received bytes. `None`: never.
     pub swap_lead: Option<u64>,
     /// Budget of copies beyond the quorum; `None`: no limit.
     pub budget: Option<BudgetConfig>,
@@ -118,8 +118,8 @@ impl Policy {
         ..Self::DUPLICATE
     };
 
-    /// Policy of duplicate-aware scheduling (DAS): the second copy has the low class, and the first answer purges all
-    /// other copies.
+    /// Policy of duplicate-aware scheduling (DAS).
+    /// The second copy has the low class, and the first answer purges all other copies.
     pub const DAS: Self = Self {
         purge: Some(CancelScope::Running),
         ..Self::DUPLICATE_LOW

@@ -1,16 +1,19 @@
-//! Choice of the byte ranges that several servers send of one object. As with HTTP range requests, servers send bytes
-//! only in ascending order, and a request cannot be changed.
+//! Choice of the byte ranges that several servers send of one object.
+//! As with HTTP range requests, servers send bytes only in ascending order, and a request cannot be changed.
 //!
-//! A side is one server and its connection. The first open side takes pieces from the front, all other sides from the
-//! back, until they meet. Each byte is requested from one side. A side gets its next request when at most half a
-//! piece is left to arrive, so that its server is not idle between two pieces.
+//! A side is one server and its connection. Each byte is requested from one side.
+//! The first open side takes pieces from the front, all other sides from the back, until they meet.
+//! A side gets its next request when at most half a piece is left to arrive.
+//! The server of the side is then not idle between two pieces.
 //!
-//! When no byte is left to request, a side without work takes a request back from another side whose answer has not
-//! begun. Such a request waits in a queue, so the server loses no work. An answer that has begun stays with its side. A
-//! second request for the same bytes would make two servers do the same work, and would add load when the load is high.
+//! When no byte is left to request, a side without work takes a request back from another side.
+//! The answer to such a request has not begun. The request waits in a queue, so the server loses no work.
+//! An answer that has begun stays with its side.
+//! A second request for the same bytes would make two servers do the same work, and add load when the load is high.
 //!
-//! A slow reader that reads the bytes in order limits the requests ([`Ranges::windowed`]). The object is cut into
-//! segments, and the sides meet in each segment. Requests reach to the end of the segment after the reader's segment.
+//! A slow reader that reads the bytes in order limits the requests ([`Ranges::windowed`]).
+//! The object is cut into segments, and the sides meet in each segment.
+//! Requests reach to the end of the segment after the reader's segment.
 
 use super::coverage::Coverage;
 use super::header::ByteRange;
@@ -83,8 +86,9 @@ impl Ranges {
         }
     }
 
-    /// Creates the state of an object that is read in order. Requests reach at most `window` bytes beyond the last
-    /// position of [`take`](Self::take). A window of less than two pieces counts as two pieces.
+    /// Creates the state of an object that is read in order.
+    /// Requests reach at most `window` bytes beyond the last position of [`take`](Self::take).
+    /// A window of less than two pieces counts as two pieces.
     pub fn windowed(bytes: u64, piece: u64, window: u64) -> Self {
         let whole = Self::new(bytes, piece);
         let segment = match bytes <= window {
@@ -180,9 +184,9 @@ impl Ranges {
         of_side.map(|ask| ask.left.to - ask.left.from).sum()
     }
 
-    /// Returns the action of a side without work: to take a request back from another side, or to wait. A request can
-    /// be taken back if its answer has not begun within twice the time of the quickest answer (at least 1 ms). A
-    /// request for bytes that were taken back once is not taken back again.
+    /// Returns the action of a side without work: to take a request back from another side, or to wait.
+    /// A request can be taken back if its answer has not begun within twice the time of the quickest answer.
+    /// The wait is at least 1 ms. A request for bytes that were taken back once is not taken back again.
     pub fn idle(&self, now: Time, side: usize) -> Option<Idle> {
         if !self.is_open(side) || self.owed(side) > 0 {
             return None;

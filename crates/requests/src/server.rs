@@ -14,15 +14,15 @@ pub struct ServerConfig {
     pub preemption: Preemption,
     /// Rate at which the disk reads; `None`: no disk.
     pub disk: Option<Rate>,
-    /// Rate of the link; `None`: the driver models the network, and each chunk leaves as soon as the disk has read
-    /// it. Without a disk, the whole answer leaves at once.
+    /// Rate of the link. `None`: the driver models the network.
+    /// Each chunk then leaves as soon as the disk has read it. Without a disk, the whole answer leaves at once.
     pub link: Option<Rate>,
     /// Bytes that the disk and the link serve as one unit, and that leave together, at least 1.
     pub chunk: u64,
 }
 
-/// Work of one copy at a server, in addition to the transfer of its bytes. The workload draws these times, so the
-/// driver passes them as an argument.
+/// Work of one copy at a server, in addition to the transfer of its bytes.
+/// The workload draws these times, so the driver passes them as an argument.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Demand {
     /// Processor time.
@@ -73,8 +73,9 @@ struct Copy {
     service: Duration,
 }
 
-/// Server as plain state. Every input takes the current time. The driver calls [`on_timeout`](Self::on_timeout) at
-/// [`next_timeout`](Self::next_timeout), and polls answers and departures after every input.
+/// Server as plain state. Every input takes the current time.
+/// The driver calls [`on_timeout`](Self::on_timeout) at [`next_timeout`](Self::next_timeout).
+/// The driver polls answers and departures after every input.
 #[derive(Clone, Debug)]
 pub struct Server {
     config: ServerConfig,
@@ -113,8 +114,8 @@ impl Server {
         }
     }
 
-    /// Processes a message from `client`. `demand` is used only for a new copy. A request for a copy that is already
-    /// present, and a message about an unknown copy, have no effect.
+    /// Processes a message from `client`. `demand` is used only for a new copy.
+    /// A request for a copy that is already present, and a message about an unknown copy, have no effect.
     pub fn on_message(&mut self, now: Time, client: HostId, header: RequestHeader, demand: Demand) {
         self.on_timeout(now);
         match header.purpose {
@@ -196,8 +197,8 @@ impl Server {
             return;
         };
         copy.bytes += bytes;
-        // While the processor or the seek has not finished, the range waits: `step` later reads or sends all bytes of
-        // the copy at once.
+        // While the processor or the seek has not finished, the range waits.
+        // `step` later reads or sends all bytes of the copy at once.
         if copy.is_computed && !copy.seeks {
             match self.config.disk {
                 Some(disk) => self.read(now, header.copy, disk, bytes),
@@ -355,16 +356,17 @@ impl Server {
     }
 }
 
-/// Returns the time of `bytes` bytes that are sent in chunks, and the time of a whole chunk. The first time is a whole
-/// number of chunk times, plus the time of the last, shorter chunk. Both terms are rounded before they are added.
+/// Returns the time of `bytes` bytes that are sent in chunks, and the time of a whole chunk.
+/// The first time is a whole number of chunk times, plus the time of the last, shorter chunk.
+/// Both terms are rounded before they are added.
 fn in_chunks(rate: Rate, bytes: u64, chunk: u64) -> (Duration, Duration) {
     let unit = rate.serialisation(chunk);
     let rest = rate.serialisation(bytes % chunk);
     (unit * (bytes / chunk) + rest, unit)
 }
 
-/// Returns the number of bytes of a chunk that are sent after the time `done`. The chunk has `bytes` bytes and takes
-/// the time `whole`. A byte that is partly sent counts.
+/// Returns the number of bytes of a chunk that are sent after the time `done`.
+/// The chunk has `bytes` bytes and takes the time `whole`. A byte that is partly sent counts.
 fn part_of(bytes: u64, done: Duration, whole: Duration) -> u64 {
     if whole == Duration::ZERO {
         return 0;

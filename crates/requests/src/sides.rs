@@ -73,8 +73,8 @@ impl Sides {
         }
     }
 
-    /// Returns the action for a copy without work. After [`Spare::Taken`], this copy can request the bytes that were
-    /// taken from another copy.
+    /// Returns the action for a copy without work.
+    /// After [`Spare::Taken`], this copy can request the bytes that were taken from another copy.
     pub fn idle(&mut self, now: Time, copy: u8) -> Option<Spare> {
         loop {
             let id = match self.ranges.idle(now, usize::from(copy))? {
@@ -82,8 +82,8 @@ impl Sides {
                 Idle::TakeBack(id) => id,
             };
             let owner = self.asked.iter().position(|asked| asked.contains(&id))?;
-            // A cancellation removes all pieces of a copy at the server. If the copy has several pieces, the first
-            // piece may already be in service, so the copy keeps its pieces.
+            // A cancellation removes all pieces of a copy at the server.
+            // If the copy has several pieces, the first piece may already be in service, so the copy keeps its pieces.
             if self.asked[owner].len() > 1 {
                 self.ranges.keep(id);
                 continue;

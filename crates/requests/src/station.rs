@@ -1,5 +1,5 @@
-//! Resource of a server: work-conserving, with strict priority among classes. Within a class it is first come, first
-//! served, or processor sharing.
+//! Resource of a server: work-conserving, with strict priority among classes.
+//! Within a class it is first come, first served, or processor sharing.
 
 use alloc::collections::{BTreeMap, VecDeque};
 use tailcut_units::{Duration, Time};
@@ -76,15 +76,16 @@ struct Job {
 #[derive(Clone, Debug, Default)]
 struct Class {
     order: BTreeMap<(u128, u64), JobId>,
-    /// Time since which the class has the station; `None` while the class waits. The field is updated only when the
-    /// class itself changes, so that events of a lower class do not change the rounding in a higher class.
+    /// Time since which the class has the station; `None` while the class waits.
+    /// The field is updated only when the class itself changes.
+    /// Events of a lower class therefore do not change the rounding in a higher class.
     since: Option<Time>,
     /// Service that each job of processor sharing has received, in fractions of a picosecond.
     clock: u128,
 }
 
-/// One station. The caller adds work, calls [`advance`](Self::advance) at [`next_timeout`](Self::next_timeout), and
-/// polls [`Progress`]. `now` never decreases.
+/// One station. The caller adds work and polls [`Progress`]. `now` never decreases.
+/// The caller calls [`advance`](Self::advance) at [`next_timeout`](Self::next_timeout).
 #[derive(Clone, Debug)]
 pub struct Station {
     discipline: Discipline,

@@ -457,8 +457,8 @@ fn a_copy_that_becomes_high_overtakes_at_every_station_and_its_answer_is_high() 
     }
     let first = first.expect("an answer");
     assert_eq!((first.copy, first.priority), (raised, HIGH));
-    // The raised copy has the processor from 2 ms to 7 ms, and then the link for 10 ms. Meanwhile the other copy has
-    // the processor.
+    // The raised copy has the processor from 2 ms to 7 ms, and then the link for 10 ms.
+    // Meanwhile the other copy has the processor.
     let departures = departures(&mut server);
     assert_eq!(departures[&raised], (at(17), OBJECT, false));
     assert_eq!(departures[&copy(0, 0)], (at(27), OBJECT, false));
@@ -481,8 +481,8 @@ fn messages_about_copies_that_are_not_there_change_nothing() {
     assert_eq!(departures(&mut server)[&copy(0, 0)].0, at(10));
 }
 
-/// Visit at a server: the gap before it in microseconds, a request, its class, its processor time in microseconds,
-/// and the time after which it is cancelled, if any.
+/// Visit at a server: the gap before it in microseconds, a request, its class, and its processor time in microseconds.
+/// The last value is the time after which the visit is cancelled, if any.
 type Visit = (u64, u8, u64, Option<u64>);
 
 fn visits(

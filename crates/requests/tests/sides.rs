@@ -143,8 +143,8 @@ fn what_waits_in_a_queue_is_taken_back_and_costs_the_other_server_nothing() {
     let (end, sent) = busy.run();
     assert_eq!(end, Time::ZERO + Duration::from_ms(10));
     assert_eq!(sent, [10 * PIECE, 0]);
-    // A server does not report that it has begun an answer. A piece that a slow server is sending may therefore be sent
-    // by the other server, too.
+    // A server does not report that it has begun an answer.
+    // A piece that a slow server is sending may therefore be sent by the other server, too.
     let mut slow = Stage::new(&[1_000, 100]);
     slow.submit(10 * PIECE);
     let (end, sent) = slow.run();

@@ -1,5 +1,5 @@
-//! Tests of the bytes that a server passes on: parts with headers, independent of the times at which bytes become
-//! ready.
+//! Tests of the bytes that a server passes on: parts with headers.
+//! The parts do not depend on the times at which bytes become ready.
 
 use proptest::prelude::*;
 use tailcut_requests::{
@@ -28,7 +28,7 @@ fn ask(object: u64) -> RequestHeader {
     }
 }
 
-/// Creates a server's end with a request for an object, in parts of `part` bytes.
+/// Creates a server's endpoint with a request for an object, in parts of `part` bytes.
 fn asked(object: u64, part: u64, room: Option<SendSpace>) -> ServerEnd {
     let mut end = ServerEnd::new(part, room);
     tell(&mut end, ask(object));

@@ -1,5 +1,6 @@
-//! Custom application: a ring all-reduce. Every host sends a piece to the next host of the ring, and forwards each
-//! piece that it receives, until the piece has passed all hosts twice. Then the next step begins.
+//! Custom application: a ring all-reduce. Every host sends a piece to the next host of the ring.
+//! A host forwards each piece that it receives, until the piece has passed all hosts twice.
+//! Then the next step begins.
 //!
 //! Run it with `cargo run --release --example own_application`.
 

@@ -1,5 +1,5 @@
-//! Custom congestion controller: additive increase and multiplicative decrease with two parameters (AIMD(a, b)). TCP
-//! provides loss detection, timers and recovery.
+//! Custom congestion controller: additive increase and multiplicative decrease with two parameters (AIMD(a, b)).
+//! TCP provides loss detection, timers and recovery.
 //!
 //! Run it with `cargo run --release --example own_controller`.
 
@@ -85,7 +85,7 @@ pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
             .map(|f| u64::from(f.retransmissions))
             .sum();
         println!(
-            "{}: {sent} bytes sent, {again} segments again",
+            "{}: {sent} bytes sent, {again} segments retransmitted",
             record.key.design
         );
         assert!(record.flows.iter().all(|flow| flow.fct.is_some()));

@@ -84,11 +84,7 @@ pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
         let times = record.flows.iter().filter_map(|flow| flow.fct);
         let mean = times.map(|time| time.as_secs_f64()).sum::<f64>() / record.flows.len() as f64;
         let (design, totals) = (&record.key.design, &record.totals);
-        println!(
-            "{design}: {:.2} ms in the mean, {:?}",
-            mean * 1e3,
-            totals.drops
-        );
+        println!("{design}: mean {:.2} ms, {:?}", mean * 1e3, totals.drops);
         assert!(record.flows.iter().all(|flow| flow.fct.is_some()));
     }
     Ok(())

@@ -41,7 +41,7 @@ fn one_network(study: &Study, network: &Topology, place: &Location) -> Outcome<(
         };
         let is_same = |other: Topology| CapturePoints::names(&other).eq(names.iter().cloned());
         if !run.topology.shape.build().is_ok_and(is_same) {
-            let found = format!("a sweep over networks with other ports ({})", swept.key);
+            let found = format!("a sweep over networks with different ports ({})", swept.key);
             let allowed = format!("one network: --set {}=VALUE", swept.key);
             return Err(ScenarioError::new(place, "", found, allowed));
         }
@@ -50,8 +50,8 @@ fn one_network(study: &Study, network: &Topology, place: &Location) -> Outcome<(
 }
 
 impl CapturePlan {
-    /// Creates a plan that captures a host (`h3`), a port (`h3>leaf[0]`) or `all` hosts. The study's tables contain the
-    /// names.
+    /// Creates a plan that captures a host (`h3`), a port (`h3>leaf[0]`) or `all` hosts.
+    /// The study's tables contain the names.
     ///
     /// # Errors
     /// The study's network does not contain the name, or the study has no packets.

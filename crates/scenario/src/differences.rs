@@ -50,8 +50,8 @@ impl Differences {
         Self { keys, columns }
     }
 
-    /// Adds the keys of these differences to the parameters of a run of study number `study`, and removes them from the
-    /// names of the run's network and workload.
+    /// Adds the keys of these differences to the parameters of a run of study number `study`.
+    /// Removes the keys from the names of the run's network and workload.
     pub fn name(&self, study: usize, run: &mut RunKey) {
         let parameters = self
             .columns
@@ -115,8 +115,8 @@ impl Column {
     }
 }
 
-/// Removes `named_keys` and their values from the names of networks and workloads. Otherwise the runs of two studies
-/// would have different names and would not be compared.
+/// Removes `named_keys` and their values from the names of networks and workloads.
+/// Without this step, the runs of two studies would have different names and would not be compared.
 fn remove_from_names(key: &mut RunKey, named_keys: &[String]) {
     let is_named = |name: &str| named_keys.iter().any(|key| key == name);
     if is_named("topology.kind") {

@@ -1,15 +1,16 @@
 //! Scenarios in TOML, and the simulation runs that they describe.
 //!
-//! A [`Scenario`] holds the keys that a user has set. Each value is checked against the [`schema`]. There are three
-//! sources: a text ([`Scenario::from_text`]), the text of a file with the directory where its paths start
-//! ([`Scenario::parse`]), and values that a program sets one by one ([`Scenario::with`]). Every other key has its
-//! default.
+//! A [`Scenario`] holds the keys that a user has set. Each value is checked against the [`schema`].
+//! A scenario has three sources: a text ([`Scenario::from_text`]), a file, and values of a program.
+//! [`Scenario::parse`] reads the text of a file, with the directory where its paths start.
+//! [`Scenario::with`] sets values one by one.
+//! A key that is not set has its default.
 //!
 //! A [`Study`] is derived from a scenario: one complete configuration for each design, load and seed.
 //! [`Workers`] execute the runs on the cores of the machine and report to a [`Progress`].
 //!
-//! The crate reads no environment variables and prints nothing. Errors contain the place, the value found there and the
-//! allowed values.
+//! The crate reads no environment variables and prints nothing.
+//! Errors contain the place, the value found there and the allowed values.
 //!
 //! ```
 //! use tailcut_scenario::{Workers, Scenario, Study};

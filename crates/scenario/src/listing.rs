@@ -66,8 +66,8 @@ pub fn designs() -> Vec<ListedName> {
     replications.chain(designs).chain(balancers).collect()
 }
 
-/// Returns the designs and replications, alone and with each load balancer that they allow: `dctcp`, `dctcp@spray` and
-/// so on.
+/// Returns the designs and replications, alone and with each load balancer that they allow.
+/// Examples are `dctcp` and `dctcp@spray`.
 pub fn stacks() -> Vec<String> {
     let designs = Design::all().into_iter().map(|one| one.name);
     let stems = designs.chain(REPLICATIONS.iter().map(|one| one.name));

@@ -1,5 +1,5 @@
-//! Origins of runs. The origin of a run is a hash of all its inputs. If a finished run has the same origin, the run is
-//! not repeated.
+//! Origins of runs. The origin of a run is a hash of all its inputs.
+//! If a finished run has the same origin, the run is not repeated.
 
 use crate::study::Study;
 use std::fmt::Write;
@@ -23,8 +23,8 @@ impl Study {
     }
 }
 
-/// Hashes all inputs that determine a run's files, except the program. The debug text of a configuration contains all
-/// parameters, including the flows of a trace and the sizes of a table.
+/// Hashes all inputs that determine a run's files, except the program.
+/// The debug text of a configuration contains all parameters, including the flows of a trace and the sizes of a table.
 fn fingerprint(config: &RunConfig, format: TableFormat) -> String {
     let mut hash = Fingerprint::new();
     // Writing to a fingerprint never fails.

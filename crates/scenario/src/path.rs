@@ -76,8 +76,8 @@ fn in_section(section: &Section, path: &str) -> String {
     own.map_or(path, |(_, key)| key).to_owned()
 }
 
-/// Returns the error for a key that is not in a section. The error suggests the same key in another section, or a key
-/// of this section with a similar name.
+/// Returns the error for a key that is not in a section.
+/// The error suggests the same key in another section, or a key of this section with a similar name.
 pub(crate) fn unknown_key(section: &Section, name: &str, place: &Location) -> Box<ScenarioError> {
     let mut allowed: Vec<&str> = section.keys.iter().map(|key| key.name).collect();
     if section.name.is_empty() {

@@ -28,12 +28,12 @@ impl Point {
 }
 
 impl Scenario {
-    /// Sweeps a key over a list or range of values, written as on the command line: `50,100,200`, `1ms..9ms:2ms` or
-    /// `1..64*2`. The sweep replaces an earlier value or sweep of the key.
+    /// Sweeps a key over a list or range of values, and replaces an earlier value or sweep of the key.
+    /// The values are written as on the command line: `50,100,200`, `1ms..9ms:2ms` or `1..64*2`.
     ///
     /// # Errors
-    /// An unknown key, a key that cannot be swept, or values that the key does not allow. The error contains `place` as
-    /// its location.
+    /// An unknown key, a key that cannot be swept, or values that the key does not allow.
+    /// The error contains `place` as its location.
     pub fn sweep(&mut self, path: &str, values: &str, place: &Location) -> Outcome<()> {
         let path = KeyPath::parse(path, place)?;
         self.sweep.add(path, &SweepValues::text(values), place)
@@ -42,8 +42,8 @@ impl Scenario {
     /// Makes swept keys change together.
     ///
     /// # Errors
-    /// An unknown key, or a single key. The error contains `place` as its location. The study reports a key that is not
-    /// swept.
+    /// An unknown key, or a single key. The error contains `place` as its location.
+    /// The study reports a key that is not swept.
     pub fn zip(&mut self, paths: &[&str], place: &Location) -> Outcome<()> {
         let keys = paths.iter().map(|path| KeyPath::parse(path, place));
         self.sweep.zip(Zip {
@@ -52,8 +52,9 @@ impl Scenario {
         })
     }
 
-    /// Returns all combinations of the sweep's values. The values of the first key change slowest. Without a sweep, the
-    /// only point is the scenario itself. `most` is the largest number of points that a study can have.
+    /// Returns all combinations of the sweep's values. The values of the first key change slowest.
+    /// Without a sweep, the only point is the scenario itself.
+    /// `most` is the largest number of points that a study can have.
     pub(crate) fn points(&self, most: u64) -> Outcome<Vec<Point>> {
         let groups = self.sweep.groups()?;
         let lengths = || groups.iter().map(|group| group[0].values.len());
@@ -69,8 +70,8 @@ impl Scenario {
             return Err(ScenarioError::new(&axis.place, "sweep", found, allowed));
         }
         let columns: Vec<Vec<Parameter>> = self.sweep.axes.iter().map(Axis::parameters).collect();
-        // Another study may have read a file earlier, and the file may have changed since. This study therefore reads
-        // it again.
+        // Another study may have read a file earlier, and the file may have changed since.
+        // This study therefore reads it again.
         let mut base = self.clone();
         base.traces = Traces::default();
         let point = |number: u64| {

@@ -10,8 +10,8 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use tailcut_record::Parameter;
 
-/// Keys that do not change the studied system, such as names, seeds and measurements. Studies can be joined if they
-/// differ only in these keys.
+/// Keys that do not change the studied system, such as names, seeds and measurements.
+/// Studies can be joined if they differ only in these keys.
 const NOT_COMPARED: [&str; 14] = [
     "name",
     "about",

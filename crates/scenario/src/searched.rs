@@ -19,8 +19,8 @@ pub struct SearchedKey {
 }
 
 impl Scenario {
-    /// Parses `KEY=LOW..HIGH` into a key to search. Without a range, the limits are the ends of the scenario's sweep of
-    /// the key. For `loads` they are 0.05 and 1.
+    /// Parses `KEY=LOW..HIGH` into a key to search.
+    /// Without a range, the limits are the ends of the scenario's sweep of the key. For `loads` they are 0.05 and 1.
     ///
     /// # Errors
     /// An unknown key, a key that is not numeric or has no range, or a range whose ends are not in rising order.
@@ -74,8 +74,7 @@ impl SearchedKey {
         self.path.to_string()
     }
 
-    /// Returns the limits in the key's smallest unit (picoseconds, bits per second, bytes): first the lower limit, then
-    /// the upper limit.
+    /// Returns the lower and the upper limit in the key's smallest unit: picoseconds, bits per second or bytes.
     pub fn ends(&self) -> [f64; 2] {
         let number = |value| values::number_of(value).unwrap_or_default();
         [number(&self.ends[0]), number(&self.ends[1])]
@@ -86,8 +85,8 @@ impl SearchedKey {
         !matches!(self.ends[0], Value::Number(_) | Value::Numbers(_))
     }
 
-    /// Returns the scenario with this value of the key. The value replaces a value or sweep of the key. The value is
-    /// also a parameter of the runs, which distinguishes these runs from other runs.
+    /// Returns the scenario with this value of the key. The value replaces a value or sweep of the key.
+    /// The value is also a parameter of the runs, which distinguishes these runs from other runs.
     ///
     /// # Errors
     /// The key does not allow the value.

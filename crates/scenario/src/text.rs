@@ -1,5 +1,5 @@
-//! Scenario as one text and its files. The text includes values that flags or programs set. Another process can make
-//! the same runs from them.
+//! Scenario as one text and its files. The text includes values that flags or programs set.
+//! Another process can make the same runs from them.
 
 use crate::error::{Location, Outcome, ScenarioError};
 use crate::scenario::{Entry, Scenario};
@@ -137,8 +137,8 @@ impl Scenario {
         Ok(files)
     }
 
-    /// Reads a file that a key of a workload names. `place` is the place where the key was written. Also returns the
-    /// name of the file for errors.
+    /// Reads a file that a key of a workload names. `place` is the place where the key was written.
+    /// Also returns the name of the file for errors.
     pub(crate) fn read_file(
         &self,
         file: &str,

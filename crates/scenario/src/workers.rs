@@ -12,8 +12,8 @@ use tailcut_sim::fabric::Observer;
 use tailcut_sim::transport::Segment;
 use tailcut_sim::{RunClock, RunConfig, RunControl, RunError};
 
-/// Receiver of progress reports. The threads that execute the runs call its methods. The argument `run` is the index of
-/// the run in the study.
+/// Receiver of progress reports. The threads that execute the runs call its methods.
+/// The argument `run` is the index of the run in the study.
 pub trait Progress: Sync {
     /// Reports that a run has started.
     fn started(&self, _run: usize) {}
@@ -130,8 +130,8 @@ impl Study {
 }
 
 impl Workers<'_> {
-    /// Executes the runs with the indexes `wanted`. Each thread passes its run's index and record to `keep`. Returns
-    /// the results of `keep` in the order of `wanted`, with `None` for a run that was stopped.
+    /// Executes the runs with the indexes `wanted`. Each thread passes its run's index and record to `keep`.
+    /// Returns the results of `keep` in the order of `wanted`, with `None` for a run that was stopped.
     ///
     /// # Errors
     /// The first error of a run or of `keep`. After an error, all other runs stop.
@@ -149,9 +149,9 @@ impl Workers<'_> {
         )
     }
 
-    /// Works like [`Workers::run`], and observes the packets of each run. The thread that executes a run calls `watch`
-    /// to create the observer, and passes the observer to `keep` at the end. The record holds ended flows in packed
-    /// form, as in [`run_packed`](tailcut_sim::run_packed).
+    /// Works like [`Workers::run`], and observes the packets of each run.
+    /// The thread that executes a run calls `watch` to create the observer, and finally passes it to `keep`.
+    /// The record holds ended flows in packed form, as in [`run_packed`](tailcut_sim::run_packed).
     ///
     /// # Errors
     /// The first error of a run, of `watch` or of `keep`. After an error, all other runs stop.

@@ -1,5 +1,5 @@
-//! Random scenarios, with one link or several links per host. The records must be the same on either kind of port, with
-//! either event queue, and on any number of threads.
+//! Random scenarios, with one link or several links per host.
+//! The records must be the same on either kind of port, with either event queue, and on any number of threads.
 //!
 //! The variable `RANDOM_SCENARIOS` sets the number of scenarios.
 
@@ -119,8 +119,8 @@ fn records(text: &str, changes: &[(&str, &str)], threads: usize) -> Vec<RunRecor
     study.run(&workers).expect("records")
 }
 
-/// Returns an error that names the first part in which two lists of records differ, apart from the cost and the number
-/// of events.
+/// Returns an error that names the first part in which two lists of records differ.
+/// The cost and the number of events may differ.
 fn same(a: &[RunRecord], b: &[RunRecord], what: &str) -> Result<(), TestCaseError> {
     prop_assert_eq!(a.len(), b.len());
     for (a, b) in a.iter().zip(b) {

@@ -312,8 +312,8 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("groups.destination_weight", GROUP, "3"),
 ];
 
-/// Keys that only some designs read, each with one of these designs. A section stands for all its keys, except keys
-/// that an earlier entry names.
+/// Keys that only some designs read, each with one of these designs.
+/// A section stands for all its keys, except keys that an earlier entry names.
 const READERS: &[(&str, &str)] = &[
     ("tcp.classic_ecn", "tcp"),
     ("repnet", "repflow"),
@@ -358,8 +358,8 @@ const REQUIRED: [&str; 7] = [
     "workload.application",
 ];
 
-/// Returns the runs, the output settings and the measured part as text. The manifest's copy of the scenario contains
-/// every key, so the other parts of this copy are left out.
+/// Returns the runs, the output settings and the measured part as text.
+/// The manifest's copy of the scenario contains every key, so the other parts of this copy are left out.
 fn in_words(scenario: &Scenario) -> Result<String, String> {
     let study = Study::of(scenario).map_err(|error| error.to_string())?;
     Ok(format!(
@@ -401,8 +401,8 @@ fn every_key_changes_something() {
             .set(path, value, &Location::flag("--set"))
             .expect(path);
         let (before, after) = (in_words(&before), in_words(&after));
-        // This change moves the only link of the hosts to another switch, so the scenario is rejected. The error shows
-        // that the key is read.
+        // This change moves the only link of the hosts to another switch, so the scenario is rejected.
+        // The error shows that the key is read.
         if *path == "links.b" {
             assert_ne!(before, after, "{path}");
             continue;

@@ -33,8 +33,8 @@ static ALLOCATOR: Counting = Counting;
 /// Network of eight hosts in two racks, as a section of a scenario.
 const NETWORK: &str = "[topology]\nkind = \"leaf-spine\"\nhosts = 4\nleaves = 2\nspines = 2\n";
 
-/// Returns the number of flows in a run, and the largest amount of memory in bytes that the run allocates. `flows` is
-/// the number of flows in each part of the workload.
+/// Returns the number of flows in a run, and the largest amount of memory in bytes that the run allocates.
+/// `flows` is the number of flows in each part of the workload.
 fn most(design: &str, workload: &str, flows: usize) -> (usize, usize) {
     // At this load few flows overlap, and few connections wait in a closing state.
     let text = format!(
@@ -69,8 +69,8 @@ fn a_flow_that_has_ended_leaves_its_packed_row() {
         let [few, many] = [10_000, 100_000].map(|flows| most(design, workload, flows));
         let flows = (many.0 - few.0) as f64;
         let each = (many.1 as f64 - few.1 as f64) / flows;
-        // A row has some 26 B and its index 8 B. Both containers have spare capacity, and the index is copied when it
-        // grows.
-        assert!(each < 72.0, "{design}: {each} B a flow");
+        // A row has some 26 B and its index 8 B.
+        // Both containers have spare capacity, and the index is copied when it grows.
+        assert!(each < 72.0, "{design}: {each} B for each flow");
     }
 }

@@ -133,7 +133,7 @@ fn links_carry_what_they_are_offered() {
             let carried = carried(&record, tiers, 0.2);
             assert!(
                 (0.95..most).contains(&(carried / tier.load)),
-                "{design} {workload}: {} carried {carried} of {}",
+                "{design} {workload}: {} carried a load of {carried}, offered {}",
                 tier.tier,
                 tier.load
             );

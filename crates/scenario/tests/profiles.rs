@@ -1,4 +1,4 @@
-//! Profiles and timer sets of TCP. They set the defaults of keys, and a key that the user writes overrides them.
+//! Profiles and timer sets of TCP set the defaults of keys. A key that the user writes overrides such a default.
 
 use tailcut_scenario::{Location, Scenario, Study};
 use tailcut_sim::transport::tcp::{
@@ -13,7 +13,7 @@ fn study(keys: &str) -> Result<Study, String> {
 
 fn scenario(keys: &str) -> Scenario {
     let text = format!("designs = [\"tcp\"]\n[tcp]\n{keys}");
-    Scenario::parse("s.toml", "", &text).expect("keys and values are sound")
+    Scenario::parse("s.toml", "", &text).expect("keys and values are valid")
 }
 
 fn tcp(keys: &str) -> TcpConfig {

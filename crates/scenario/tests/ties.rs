@@ -1,4 +1,4 @@
-//! Ties: no port, path or host has an advantage from its number. The seed is the unit of every test.
+//! Ties: no port, path or host has an advantage from its number. Each test compares the results of several seeds.
 
 use std::collections::BTreeMap;
 use tailcut_record::RunRecord;
@@ -114,9 +114,10 @@ receiver = 0
     assert!(mean.abs() < half_width, "{mean} +- {half_width}");
 }
 
-/// Counter of the episodes of loss of TCP senders, from the segments that leave their hosts. An episode begins with a
-/// retransmission, after which the sender recovers or its timer has expired. It ends when the ACKs pass the data that
-/// was in flight at its beginning (RFC 6582, 3.2). Further retransmissions of this data belong to the same episode.
+/// Counter of the episodes of loss of TCP senders, from the segments that leave their hosts.
+/// An episode begins with a retransmission, after which the sender recovers or its timer has expired.
+/// An episode ends when the ACKs pass the data that was in flight at its beginning (RFC 6582, 3.2).
+/// Further retransmissions of this data belong to the same episode.
 #[derive(Default)]
 struct LossEpisodes {
     senders: BTreeMap<u32, SenderEpisodes>,
@@ -209,7 +210,7 @@ matrix = "permutation"
     let mut ideals: Vec<_> = record.flows.iter().map(|flow| flow.ideal_fct).collect();
     ideals.sort_unstable();
     ideals.dedup();
-    // The ideal time of each flow knows the clock of its sender.
+    // The ideal time of each flow takes the clock of its sender into account.
     assert!(ideals.len() > record.flows.len() / 2, "{ideals:?}");
     let (fastest, slowest) = (ideals[0], ideals[ideals.len() - 1]);
     let spread = slowest.as_secs_f64() / fastest.as_secs_f64() - 1.0;

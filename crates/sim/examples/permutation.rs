@@ -1,5 +1,5 @@
-//! Cost of a packet-hop in a complete simulation. The workload is a permutation of long flows on a fat-tree. The
-//! default is DCTCP at 10 Gb/s, with ECMP and queues of 100 packets.
+//! Cost of a packet-hop in a complete simulation. The workload is a permutation of long flows on a fat-tree.
+//! The default is DCTCP at 10 Gb/s, with ECMP and queues of 100 packets.
 //!
 //! `cargo run --release -p tailcut-sim --example permutation -- [k] [megabytes a flow] [design] [Gb/s] [packet bytes]`
 

@@ -32,8 +32,8 @@ pub(crate) struct Capacity {
 }
 
 impl Capacity {
-    /// Creates the capacity of a network under `failures`. `topology` is the network without faults. A link that is
-    /// down keeps its rate, because its port still transmits, but the link delivers nothing.
+    /// Creates the capacity of a network under `failures`. `topology` is the network without faults.
+    /// A link that is down keeps its rate, because its port still transmits, but the link delivers nothing.
     pub fn new(topology: &Topology, failures: &[LinkFailure]) -> Self {
         let mut slowed: BTreeMap<u32, Vec<_>> = BTreeMap::new();
         for failure in failures {
@@ -64,9 +64,9 @@ impl Capacity {
                 bytes.0 as f64 * 8e12 / (mean * span_ps)
             }
         };
-        // Without this limit, the share could exceed 1. A byte counts when it has left completely, so a short span can
-        // contain most of a byte from before the span. And if the rate falls, a packet in transmission ends at the old
-        // rate.
+        // Without this limit, the share could exceed 1. A byte counts when its transmission ends.
+        // A short span can therefore include a byte that was mostly sent before the span.
+        // If the rate falls during a packet, the packet still ends at the old rate.
         share.min(1.0)
     }
 }

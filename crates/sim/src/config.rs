@@ -24,8 +24,8 @@ use tailcut_workload::{
 pub struct RunConfig {
     /// Design of the run, with its replication and load balancer.
     pub stack: Stack,
-    /// Name of the design in records, if it differs from the name of the stack. A design with its own settings has such
-    /// a name.
+    /// Name of the design in records, if it differs from the name of the stack.
+    /// A design with its own settings has such a name.
     pub called: Option<String>,
     /// Swept keys of the study with this run's values, for its records. The other fields already contain these values.
     pub parameters: Vec<Parameter>,
@@ -45,12 +45,12 @@ pub struct RunConfig {
     pub measures: Measures,
     /// Longest time that the run continues after the last arrival, so that flows can finish.
     pub drain: Duration,
-    /// Whether flows keep arriving until the last recorded flow has ended. The further flows have no rows in the
-    /// record. All parts of the workload must be open loops.
+    /// Whether flows keep arriving until the last recorded flow has ended.
+    /// The further flows have no rows in the record. All parts of the workload must be open loops.
     pub continues_load: bool,
-    /// Kind of the event queue. Results do not depend on it.
+    /// Kind of the event queue. The kind does not change the results.
     pub engine: EngineKind,
-    /// Number of events per packet at FIFO ports. Results do not depend on it.
+    /// Number of events per packet at FIFO ports. The number does not change the results.
     pub port_events: PortEvents,
     /// Clock of the run.
     pub clock: RunClock,
@@ -70,8 +70,9 @@ pub enum RunClock {
 }
 
 impl RunConfig {
-    /// Creates a run with seed 1. All other fields have the defaults of their parts: Ethernet framing, DCTCP of RFC
-    /// 8257, no samples or measurements, and 20 s for flows to finish after the last arrival.
+    /// Creates a run with seed 1, without samples or measurements.
+    /// All other fields have the defaults of their parts, such as Ethernet framing and DCTCP of RFC 8257.
+    /// Flows have 20 s to finish after the last arrival.
     pub fn new(stack: Stack, topology: TopologySpec, workload: WorkloadSpec) -> Self {
         Self {
             stack,
@@ -126,9 +127,9 @@ impl RunConfig {
         Ok(topology)
     }
 
-    /// Returns the network with the faults of the run. A link that is slow during the whole run has its lower rate in
-    /// this network. Hosts use this network, as if it had been built with these rates. Workload and queues use the
-    /// network without faults.
+    /// Returns the network with the faults of the run. Workload and queues use the network without faults.
+    /// A link that is slow during the whole run has its lower rate in this network.
+    /// Hosts use this network, as if it had been built with these rates.
     ///
     /// # Errors
     /// The network cannot have one of the faults.
@@ -222,8 +223,8 @@ pub struct WorkloadSpec {
     /// Parts of the workload.
     pub parts: Vec<WorkloadPart>,
     /// Weights of hosts that send or receive more than others. They apply to parts that draw source and destination.
-    /// Open loops use the weights of sources and destinations. Closed loops and bursts use only the weights of
-    /// destinations.
+    /// Open loops use the weights of sources and destinations.
+    /// Closed loops and bursts use only the weights of destinations.
     pub weights: Arc<HostWeights>,
 }
 
@@ -232,8 +233,8 @@ pub struct WorkloadSpec {
 pub struct WorkloadPart {
     /// Role of the flows in the experiment.
     pub class: Class,
-    /// Number of the equal-cost path of the flows and their ACKs. `None`: the network selects the path. A trace ignores
-    /// this field, because it has a path for each flow.
+    /// Number of the equal-cost path of the flows and their ACKs. `None`: the network selects the path.
+    /// A trace ignores this field, because it has a path for each flow.
     pub path: Option<u16>,
     /// Flows of the part, by their origin.
     pub flows: FlowsSpec,
@@ -248,8 +249,8 @@ pub enum FlowsSpec {
     Coflows(Arc<CoflowTrace>),
     /// Open loop: flows arrive even if earlier flows have not finished.
     Open(OpenSpec),
-    /// Closed loop: each source keeps a number of flows outstanding. When a flow finishes, the source starts the next
-    /// one.
+    /// Closed loop: each source keeps a number of flows outstanding.
+    /// When a flow finishes, the source starts the next one.
     Closed(ClosedSpec),
     /// One flow per source, all at the same time.
     Burst(BurstPart),
@@ -282,8 +283,8 @@ impl Limits {
 }
 
 impl FlowsSpec {
-    /// Returns the limits of the arrivals. Returns `None` for a trace, coflows of a file and a burst, which have no
-    /// limits.
+    /// Returns the limits of the arrivals.
+    /// Returns `None` for a trace, coflows of a file and a burst, which have no limits.
     pub const fn limits(&self) -> Option<Limits> {
         let (from, until, at_most) = match self {
             Self::Trace(_) | Self::Coflows(_) | Self::Burst(_) => return None,
@@ -358,8 +359,8 @@ pub struct OpenSpec {
     pub until: Duration,
     /// Largest number of flows.
     pub max_flows: Option<u64>,
-    /// Fan-in of small flows. For each flow below `below` bytes, `senders - 1` other hosts send a flow of the same size
-    /// to the same destination at the same instant.
+    /// Fan-in of small flows, which are flows below `below` bytes.
+    /// At the start of such a flow, `senders - 1` other hosts send a flow of the same size to its destination.
     pub fan_in: Option<FanInSpec>,
 }
 
@@ -426,8 +427,8 @@ pub struct QueriesPart {
     pub sizes: Arc<SizeDistribution>,
     /// Number of aggregators, which are drawn by the seed. `None`: all hosts.
     pub aggregators: Option<u32>,
-    /// Number of workers of a query, at least 1. They are different hosts, drawn uniformly from all hosts except the
-    /// aggregator.
+    /// Number of workers of a query, at least 1.
+    /// Workers are different hosts, drawn uniformly from all hosts except the aggregator.
     pub fan_out: u32,
     /// Size of the question to each worker, in bytes. `None`: no question, and all answers start with the query.
     pub question: Option<Bytes>,
@@ -491,8 +492,8 @@ pub enum RequestRate {
 pub struct StoragePart {
     /// Sizes of sessions, in bytes.
     pub sizes: Arc<SizeDistribution>,
-    /// Number of hosts that the storage workload leaves out: the hosts of a permutation of this size. `None`: all hosts
-    /// take part.
+    /// Number of hosts that the storage workload leaves out: the hosts of a permutation of this size.
+    /// `None`: all hosts take part.
     pub left_out: Option<u32>,
     /// Number of replicas of a block, at least 1.
     pub replicas: u32,

@@ -1,5 +1,5 @@
-//! Demand of a workload, estimated before the run. It has two numbers: the transfers, and the packet-hops (data
-//! packets, each multiplied by the number of links of its path). They predict the cost of a run.
+//! Demand of a workload, estimated before the run. The demand predicts the cost of the run.
+//! The demand has two numbers: transfers, and packet-hops. A packet that crosses three links has three packet-hops.
 
 use crate::config::{
     ClosedSpec, FlowsSpec, MatrixSpec, OpenSpec, QueriesPart, RequestsPart, RunConfig, StoragePart,
@@ -15,17 +15,18 @@ use tailcut_workload::{Class, Error, Flow, Matrix, Operation, SizeDistribution};
 pub struct Demand {
     /// Number of flows, requests and sessions.
     pub transfers: f64,
-    /// Packet-hops of full data packets: the packets, each multiplied by the number of links of its path. Zero in
-    /// designs without packets.
+    /// Packet-hops of full data packets: the packets, each multiplied by the number of links of its path.
+    /// Zero in designs without packets.
     pub packet_hops: f64,
 }
 
 /// Largest number of sources of a matrix for which the lengths of paths are counted.
 const SOURCES: usize = 64;
 
-/// Estimates the demand of a run's workload. For each part of the workload, at most `draws` transfers are drawn, as the
-/// run draws them. The estimate assumes that all other transfers are similar. It counts the transfers of a closed loop
-/// as if the loop were alone in the network.
+/// Estimates the demand of a run's workload.
+/// For each part of the workload, at most `draws` transfers are drawn, as the run draws them.
+/// The estimate assumes that all other transfers are similar.
+/// The transfers of a closed loop are counted as if the loop were alone in the network.
 ///
 /// # Errors
 /// The workload cannot be generated.
@@ -136,8 +137,8 @@ impl DemandEstimate<'_> {
         self.add(transfers * packets, hops);
     }
 
-    /// Returns the largest number of packet-hops that the hosts can send until the end of the run. It assumes the mean
-    /// path length of the demand.
+    /// Returns the largest number of packet-hops that the hosts can send until the end of the run.
+    /// The number assumes the mean path length of the demand.
     fn host_capacity_limit(&self) -> f64 {
         let framing = self.config.settings.framing;
         let bits = f64::from(framing.wire_bytes(framing.payload)) * 8.0;
@@ -151,8 +152,8 @@ impl DemandEstimate<'_> {
         let is_whole = drawn.len() < self.draws;
         let arrivals_drawn = match spec.fan_in {
             None => drawn.len() as f64,
-            // With fan-in, one arrival can be several flows. The number of arrivals therefore follows from the time of
-            // the last flow.
+            // With fan-in, one arrival can be several flows.
+            // The number of arrivals therefore follows from the time of the last flow.
             Some(_) => {
                 let last = drawn.last().map_or(Time::ZERO, |flow| flow.start);
                 let span = last.since(Time::ZERO).saturating_sub(spec.from);
@@ -166,8 +167,8 @@ impl DemandEstimate<'_> {
         self.flows(drawn, times);
     }
 
-    /// Adds the demand of a closed loop. The flows of a source share the link of the source. If destinations are drawn
-    /// at random, a flow also shares the link of its destination with as many flows of other sources.
+    /// Adds the demand of a closed loop. The flows of a source share the link of the source.
+    /// With random destinations, a flow also shares its destination's link with as many flows of other sources.
     fn closed(&mut self, spec: &ClosedSpec) -> Result<(), Error> {
         let matrix = traffic::weighted(self.config, &spec.matrix, self.topology)?;
         let bits = self.config.settings.framing.mean_wire_bytes(&spec.sizes) * 8.0;
@@ -191,8 +192,9 @@ impl DemandEstimate<'_> {
             return Ok(());
         }
         self.add_drawn(ended, &spec.sizes, hops);
-        // Flows in progress at the end are also sent. A random instant falls more often into a long flow than into a
-        // short one, so the mean rest of a flow is E[X^2] / (2 E[X]).
+        // Flows in progress at the end are also sent.
+        // A random instant falls more often into a long flow than into a short one.
+        // The mean rest of a flow is therefore E[X^2] / (2 E[X]).
         let under_way = outstanding * matrix.sources().len() as f64;
         let rest = spec.sizes.second_moment() / (2.0 * spec.sizes.mean().max(1.0));
         self.demand.transfers += under_way;

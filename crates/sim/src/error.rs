@@ -15,7 +15,7 @@ pub enum RunError {
     Transport(ConfigError),
     /// The requests cannot be executed with this configuration.
     Requests(&'static str),
-    /// Error of another driver, such as the lab with real hosts, as a text.
+    /// Text of an error from another driver, such as the lab with real hosts.
     Elsewhere(String),
     /// [`RunControl::stop`](crate::RunControl::stop) stopped the run.
     Stopped,

@@ -1,10 +1,11 @@
-//! Rule for the gap of flowlets, from the papers of CONGA and LetFlow. The gap is of the order of the round-trip time,
-//! and above the differences between the latencies of paths.
+//! Rule for the gap of flowlets, from the papers of CONGA and LetFlow.
+//! The gap is of the order of the round-trip time, and above the differences between the latencies of paths.
 //!
-//! The range of good gaps starts at the round-trip time of the empty network. With a shorter gap, a flow changes its
-//! path within a window, and its packets overtake each other. The range ends at the round-trip time while all queues of
-//! the path are full, up to their marking threshold or limit. No difference between two paths is larger. With a longer
-//! gap, a flow that is limited by its window never pauses long enough, because ACKs arrive earlier.
+//! The range of good gaps starts at the round-trip time of the empty network.
+//! With a shorter gap, a flow changes its path within a window, and its packets overtake each other.
+//! The range ends at the round-trip time with full queues on the path, up to their marking threshold or limit.
+//! No difference between two paths is larger.
+//! With a longer gap, a flow that is limited by its window never pauses long enough, because ACKs arrive earlier.
 
 use crate::config::RunConfig;
 use crate::ideal;
@@ -15,15 +16,16 @@ use tailcut_fabric::topology::{Node, Topology};
 use tailcut_record::FlowletGap;
 use tailcut_units::{Duration, HostId};
 
-/// Largest number of racks for which all pairs of racks are examined. In larger networks, only pairs with the first
-/// rack as sender are examined.
+/// Largest number of racks for which all pairs of racks are examined.
+/// In larger networks, only pairs with the first rack as sender are examined.
 const RACKS_IN_PAIRS: usize = 64;
 
-/// Assumed wait at a queue without a limit: the longest gap that a key allows.
+/// Assumed wait at a queue without a limit. The value is the longest gap that a scenario allows.
 const UNLIMITED: Duration = Duration::from_ms(100_000_000);
 
-/// Returns the gap of a run's flowlets if it is outside the range of good gaps. `topology` is the network with its
-/// faults. Returns `None` for load balancers without flowlets, and for networks with a single path.
+/// Returns the gap of a run's flowlets if it is outside the range of good gaps.
+/// `topology` is the network with its faults.
+/// Returns `None` for load balancers without flowlets, and for networks with a single path.
 pub(crate) fn gap_outside_range(
     config: &RunConfig,
     topology: &Arc<Topology>,
@@ -99,8 +101,8 @@ fn queueing(topology: &Topology, rack: u32, dst: HostId, full_packet: u64) -> Du
     wait
 }
 
-/// Returns the time that a full queue takes to drain. A queue is full at its marking threshold, or at its limit if it
-/// has no threshold. The queue of a custom discipline has no known limit.
+/// Returns the time that a full queue takes to drain. The queue of a custom discipline has no known limit.
+/// A queue is full at its marking threshold, or without a threshold at its limit.
 fn wait_at(topology: &Topology, port: u32, full_packet: u64) -> Duration {
     let link = &topology.links[port as usize].config;
     let limit = match (&link.phantom, &link.queue) {

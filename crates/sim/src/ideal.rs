@@ -7,12 +7,12 @@ use tailcut_fabric::topology::{Node, Topology};
 use tailcut_units::{Duration, HostId, Rate};
 use tailcut_workload::Framing;
 
-/// Largest number of racks for which all pairs of racks are compared. Larger networks are assumed to look the same from
-/// every rack, as regular topologies do.
+/// Largest number of racks for which all pairs of racks are compared.
+/// Larger networks are assumed to look the same from every rack, as regular topologies do.
 const RACKS_IN_PAIRS: usize = 64;
 
-/// Returns the longest time from the first bit of a full packet to the last bit of its ACK in the empty network. In
-/// each rack, the function considers the host with the slowest link.
+/// Returns the longest time from the first bit of a full packet to the last bit of its ACK in the empty network.
+/// In each rack, the function considers the host with the slowest link.
 pub(crate) fn longest_round_trip(
     topology: &Arc<Topology>,
     settings: &Settings,
@@ -63,14 +63,15 @@ struct Hop {
 /// Ideal completion times in one topology.
 ///
 /// The ideal time of a flow is one round trip of the handshake, if the transport has one, plus the time of its packets.
-/// The packets are sent back to back and are stored and forwarded at every hop, without window, queue or loss. If
-/// equal-cost paths differ, each hop has the highest rate and the shortest delay of its ports.
+/// The packets are sent back to back and are stored and forwarded at every hop, without window, queue or loss.
+/// If equal-cost paths differ, each hop has the highest rate and the shortest delay of its ports.
 ///
-/// If switches choose a path for each packet, packets can overtake each other, and a flow uses all paths at the same
-/// time. The ideal time is then a lower bound. At every hop, all equal-cost ports together serve all bytes of the flow.
-/// Before that, one packet must reach the hop. Afterwards, another packet must reach the destination. Every full packet
-/// is stored and forwarded on its path. Hosts with several links use all links at the same time. In other designs, a
-/// flow uses one link.
+/// If switches choose a path for each packet, packets can overtake each other.
+/// A flow then uses all paths at the same time, and the ideal time is a lower bound.
+/// At every hop, all equal-cost ports together serve all bytes of the flow.
+/// Before that, one packet must reach the hop. Afterwards, another packet must reach the destination.
+/// Every full packet is stored and forwarded on its path. Hosts with several links use all links at the same time.
+/// In other designs, a flow uses one link.
 pub(crate) struct Ideal {
     topology: Arc<Topology>,
     framing: Framing,
@@ -160,9 +161,10 @@ impl Ideal {
     }
 }
 
-/// Returns the hops between two hosts of which at least one is multi-homed. The number of hops is the length of the
-/// shortest path. Each hop has the highest rate and the shortest delay of all links of its kind in the network. No real
-/// path is therefore faster.
+/// Returns the hops between two hosts of which at least one is multi-homed.
+/// The number of hops is the length of the shortest path.
+/// Each hop has the highest rate and the shortest delay of all links of its kind in the network.
+/// No real path is therefore faster.
 fn bonded(topology: &Topology, src: HostId, dst: HostId) -> Vec<Hop> {
     let uplinks = topology.uplinks_of(src);
     let mut here: Vec<u32> = uplinks
@@ -228,8 +230,8 @@ fn hop(topology: &Topology, port: u32) -> Hop {
     }
 }
 
-/// Returns the hops from the switch of a rack to the switch of `dst`'s rack. Each hop combines the best values of its
-/// ports.
+/// Returns the hops from the switch of a rack to the switch of `dst`'s rack.
+/// Each hop combines the best values of its ports.
 fn between_racks(topology: &Topology, from: u32, dst: HostId) -> Vec<Hop> {
     let rack = topology.racks[dst.0 as usize];
     let mut hops = Vec::new();
@@ -258,12 +260,12 @@ fn between_racks(topology: &Topology, from: u32, dst: HostId) -> Vec<Hop> {
     hops
 }
 
-/// Returns the time until the last of `packets` packets arrives, if they are sent back to back. All packets have `size`
-/// bytes, except the last one, which has `last` bytes.
+/// Returns the time until the last of `packets` packets arrives, if they are sent back to back.
+/// All packets have `size` bytes, except the last one, which has `last` bytes.
 ///
-/// The time is the longest path through the grid of packets and hops. In this grid, each cell waits for the previous
-/// packet and for the previous hop. Equal packets queue at the slowest hop. After some hop, the last packet follows
-/// directly after the packet before it.
+/// The time is the longest path through the grid of packets and hops.
+/// In this grid, each cell waits for the previous packet and for the previous hop.
+/// Equal packets queue at the slowest hop. After some hop, the last packet follows directly after the packet before it.
 fn one_way(hops: &[Hop], packets: u64, size: u64, last: u64) -> Duration {
     let delays = hops.iter().fold(Duration::ZERO, |sum, hop| sum + hop.delay);
     let full = |hop: &Hop| hop.rate.serialisation(size);
@@ -286,10 +288,12 @@ fn one_way(hops: &[Hop], packets: u64, size: u64, last: u64) -> Duration {
     delays + longest
 }
 
-/// Returns a lower bound of the time until `packets` packets arrive, if each packet can take a different path. All
-/// packets have `size` bytes, except the last one. At the slowest hop, all ports together serve all bytes. Before that,
-/// one packet must reach the hop. Afterwards, another packet must reach the destination. Only one of these two packets
-/// can be the last packet, which is the smallest. The time of the full packets alone is also a lower bound.
+/// Returns a lower bound of the time until `packets` packets arrive, if each packet can take a different path.
+/// All packets have `size` bytes, except the last one.
+/// At the slowest hop, all ports together serve all bytes.
+/// Before that, one packet must reach the hop. Afterwards, another packet must reach the destination.
+/// Only one of these two packets can be the last packet, which is the smallest.
+/// The time of the full packets alone is also a lower bound.
 fn over_all_paths(hops: &[Hop], packets: u64, size: u64, last: u64) -> Duration {
     let delays = hops.iter().fold(Duration::ZERO, |sum, hop| sum + hop.delay);
     let way = |hops: &[Hop], bytes: u64| {

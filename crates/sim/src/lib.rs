@@ -1,5 +1,5 @@
-//! Simulator under virtual time. It connects the transports of hosts to the network, generates a workload and writes a
-//! record. It contains the clock, which advances from event to event. The protocols are in other crates.
+//! Simulator under virtual time. Its clock advances from event to event. The protocols are in other crates.
+//! The simulator connects the transports of hosts to the network, generates a workload and writes a record.
 
 mod application;
 mod capacity;

@@ -16,8 +16,8 @@ pub struct Measures {
     pub waits: bool,
     /// Whether the bursts in which payload leaves the hosts are measured.
     pub bursts: bool,
-    /// Whether the payload that reaches the hosts until the workload's last arrival is measured, separately for each
-    /// class.
+    /// Whether to measure the payload that reaches the hosts until the workload's last arrival.
+    /// The payload of each class is measured separately.
     pub goodput: bool,
 }
 

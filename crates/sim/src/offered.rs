@@ -1,9 +1,11 @@
 //! Load that a workload offers to every tier of links, from its traffic matrix and the topology.
 //!
-//! Each part of the workload offers data packets with headers, preamble and gap. Their bytes are spread evenly over all
-//! shortest paths, as ECMP does on average, or they follow the path to which the part is pinned. A multicast packet
-//! uses each link of its tree once. The placements of storage are drawn at random. The loads of tiers are then accurate
-//! to a few per cent, but the loads of single links are not.
+//! Each part of the workload offers data packets with headers, preamble and gap.
+//! The bytes of these packets are spread evenly over all shortest paths, as ECMP does on average.
+//! A part that is pinned to a path uses only this path.
+//! A multicast packet uses each link of its tree once.
+//! The placements of storage are drawn at random.
+//! The load of a tier is then accurate to a few per cent. The load of a single link is not accurate.
 
 use crate::config::{FlowsSpec, OfferedRate, OpenSpec, RequestRate, RunConfig, StoragePart};
 use crate::request_traffic::{self, network::link_of_servers};
@@ -229,8 +231,8 @@ impl<'a> LinkLoads<'a> {
             .collect();
     }
 
-    /// Spreads `bytes` per second over the sources of a matrix, by weight. Returns the rate at which each host
-    /// receives.
+    /// Spreads `bytes` per second over the sources of a matrix, by weight.
+    /// Returns the rate at which each host receives.
     fn matrix(&mut self, matrix: &Matrix, bytes: f64) -> Vec<f64> {
         let sources = matrix.sources().iter().enumerate();
         self.carry(sources.flat_map(|(index, &source)| {
@@ -240,8 +242,8 @@ impl<'a> LinkLoads<'a> {
         }))
     }
 
-    /// Adds the other senders of fan-ins. Each host receives `times` times its rate in addition, from hosts that are
-    /// drawn uniformly from the sources of the matrix.
+    /// Adds the other senders of fan-ins. Each host receives `times` times its rate in addition.
+    /// The additional bytes come from hosts that are drawn uniformly from the sources of the matrix.
     fn fan_in(&mut self, matrix: &Matrix, received: &[f64], times: f64) {
         let mut senders = matrix.sources().to_vec();
         senders.sort_unstable();
@@ -277,8 +279,8 @@ impl<'a> LinkLoads<'a> {
         to_host
     }
 
-    /// Forwards the traffic of a group hop by hop, from the switches that it has reached to the hosts. Each host
-    /// receives its share.
+    /// Forwards the traffic of a group hop by hop, from the switches that it has reached to the hosts.
+    /// Each host receives its share.
     fn towards(&mut self, group: Group, to_host: &[f64]) {
         let topology = self.topology;
         let Some(&any) = group.hosts.first() else {
@@ -315,8 +317,8 @@ impl<'a> LinkLoads<'a> {
         }
     }
 
-    /// Adds `bytes` per second from one host to several hosts. The bytes count once on each link of a tree. `drawn`
-    /// selects among equal-cost links.
+    /// Adds `bytes` per second from one host to several hosts. The bytes count once on each link of a tree.
+    /// `drawn` selects among equal-cost links.
     fn tree(&mut self, from: HostId, to: &[HostId], bytes: f64, drawn: u32) {
         let uplinks = self.topology.uplinks_of(from);
         let link = uplinks.start + drawn % uplinks.len() as u32;
@@ -375,8 +377,8 @@ fn groups(topology: &Topology) -> (Vec<usize>, Vec<Group>) {
     (of_hosts.collect(), groups)
 }
 
-/// Returns the load of every tier. Parts of the workload start and end at different times, so the highest load over
-/// time is used.
+/// Returns the load of every tier.
+/// Parts of the workload start and end at different times, so the highest load over time is used.
 fn tiers(topology: &Topology, part_loads: &[PartLoad]) -> Vec<TierLoad> {
     let tier_of = |node: Node| match node {
         Node::Host(_) => 0,
@@ -413,8 +415,8 @@ fn instants(part_loads: &[PartLoad]) -> impl Iterator<Item = Duration> + '_ {
     part_loads.iter().map(|part_load| part_load.from)
 }
 
-/// Returns the load that is offered to links at an instant, as a share of their capacity. The second value is the part
-/// that is proportional to the load of the run.
+/// Returns the load that is offered to links at an instant, as a share of their capacity.
+/// The second value is the part that is proportional to the load of the run.
 fn load_at(
     topology: &Topology,
     part_loads: &[PartLoad],

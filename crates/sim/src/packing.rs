@@ -15,7 +15,7 @@ pub(crate) struct Packing {
     pub group_header: u32,
     /// Hash by which switches select paths.
     pub hash: EcmpHash,
-    /// Keys of packets that purge other packets at switches. `None` if packets never do so in this run.
+    /// Keys of packets that purge other packets at switches. `None` if no packet of this run purges others.
     pub purge_keys: Option<PurgeKeys>,
 }
 
@@ -58,8 +58,8 @@ impl Packing {
         packet.handshake != Handshake::None || self.purge_keys.is_some()
     }
 
-    /// Returns information about a packet for switches, in addition to its header. For a handshake, the information is
-    /// the hash of the answer. For a copy of a request, it is the keys for purging.
+    /// Returns information about a packet for switches, in addition to its header.
+    /// For a handshake, the information is the hash of the answer. For a copy of a request, it is the keys for purging.
     #[inline]
     pub fn hints(&self, packet: &Packet, segment: &Segment) -> Hints {
         let mut hints = Hints::NONE;

@@ -16,8 +16,8 @@ use tailcut_record::{PackedRun, RunRecord};
 use tailcut_transport::{Segment, Transport};
 use tailcut_units::{HostId, Time};
 
-/// Network, hosts, workload and recorder of a run. A driver moves packets and time between these components. The driver
-/// under virtual time is [`run`](crate::run()).
+/// Network, hosts, workload and recorder of a run. A driver moves packets and time between these components.
+/// The driver under virtual time is [`run`](crate::run()).
 ///
 /// A run without packets has no `RunParts`.
 ///
@@ -70,9 +70,9 @@ impl RunParts<'_> {
 }
 
 impl<'a, B: Clone + 'static> RunParts<'a, B> {
-    /// Creates the components of a run with the driver's own hosts. The driver sends packets into the network, and
-    /// `uplink` is the queue of the hosts' uplinks. `transports` contains one transport per host, which executes the
-    /// orders of applications. `watch` observes the packets.
+    /// Creates the components of a run with the driver's own hosts. The driver sends packets into the network.
+    /// `uplink` is the queue of the hosts' uplinks. `watch` observes the packets.
+    /// `transports` contains one transport per host, which executes the orders of applications.
     ///
     /// # Errors
     /// The configuration cannot be executed, or the run has no packets.
@@ -122,8 +122,8 @@ impl<'a, B: Clone + 'static> RunParts<'a, B> {
         })
     }
 
-    /// Sets links and hosts to their state at `now`. The driver calls this function at the time of the next fault, and
-    /// then serves the returned hosts, whose links have another rate.
+    /// Sets links and hosts to their state at `now`. The driver calls this function at the time of the next fault.
+    /// The driver then serves the returned hosts, whose links have another rate.
     ///
     /// # Errors
     /// The rate of a link must change but cannot.
@@ -151,14 +151,14 @@ impl<'a, B: Clone + 'static> RunParts<'a, B> {
         self.runner.begins_more()
     }
 
-    /// Executes the actions of the applications that are due at `now`. Afterwards, [`RunParts::carry_out`] executes
-    /// their orders.
+    /// Executes the actions of the applications that are due at `now`.
+    /// Afterwards, [`RunParts::carry_out`] executes their orders.
     pub fn act(&mut self, now: Time) {
         self.runner.act(now, &mut self.fabric);
     }
 
-    /// Executes the next order at its host. Returns the host, which the driver must serve next, or `None` if there are
-    /// no more orders.
+    /// Executes the next order at its host.
+    /// Returns the host, which the driver must serve next, or `None` if there are no more orders.
     pub fn carry_out(&mut self, now: Time) -> Option<HostId> {
         let order = self.runner.order()?;
         let host = order.host();
@@ -168,9 +168,9 @@ impl<'a, B: Clone + 'static> RunParts<'a, B> {
         Some(host)
     }
 
-    /// Passes the events of a host's transport to the applications. The driver calls this function after any input to
-    /// the transport, and after each segment that the transport sends: an answer to a request can be complete as soon
-    /// as it is sent.
+    /// Passes the events of a host's transport to the applications.
+    /// The driver calls this function after any input to the transport, and after each segment that it sends.
+    /// The reason is that an answer to a request can be complete as soon as it is sent.
     pub fn deliver_events(&mut self, now: Time, host: HostId) {
         let transport = &mut self.transports[host.0 as usize];
         self.runner

@@ -29,8 +29,9 @@ impl ProgressEstimate {
         }
     }
 
-    /// Returns the share of the run that is complete at `now`, from 0 to 1. It is the larger of two shares of the
-    /// arrivals, by time and by number, multiplied by the finished share of the started transfers.
+    /// Returns the share of the run that is complete at `now`, from 0 to 1.
+    /// The share of the arrivals is measured by time and by number, and the larger of these two values counts.
+    /// The larger value is multiplied by the finished share of the started transfers.
     pub fn share(&self, now: Time, so_far: Started) -> f64 {
         let now = now.since(Time::ZERO);
         let by_clock = part(now.as_ps(), self.span.as_ps());
@@ -42,7 +43,7 @@ impl ProgressEstimate {
     }
 }
 
-/// Returns `done` as a share of `whole`. A whole of zero is complete.
+/// Returns `done` as a share of `whole`, or 1 if `whole` is zero.
 fn part(done: u64, whole: u64) -> f64 {
     match whole {
         0 => 1.0,

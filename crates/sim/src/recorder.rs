@@ -110,8 +110,8 @@ impl Recorder {
         self.unfinished -= 1;
     }
 
-    /// Records an event of a transport. Returns the flow if its receiver has all data, or if the flow failed. In both
-    /// cases the application can continue.
+    /// Records an event of a transport. Returns the flow if its receiver has all data, or if the flow failed.
+    /// In both cases the application can continue.
     #[inline]
     pub fn event(&mut self, now: Time, event: Event) -> Option<FlowId> {
         if let Event::Closed(..) | Event::Failed(..) = event {
@@ -120,7 +120,8 @@ impl Recorder {
         self.change_row(now, event)
     }
 
-    /// Changes the row of a flow for which the run may not wait. Returns the flow like [`Recorder::event`].
+    /// Changes the row of a flow, even if the run does not wait for the flow.
+    /// Returns the flow like [`Recorder::event`].
     #[inline]
     pub fn change_row(&mut self, now: Time, event: Event) -> Option<FlowId> {
         match event {
@@ -156,15 +157,15 @@ impl Recorder {
         }
     }
 
-    /// Returns the host among `hosts` from which `bytes` reach `to` earliest.
+    /// Returns the host among `hosts` with the shortest ideal time for sending `bytes` to `to`.
     pub fn nearest(&mut self, hosts: &[HostId], to: HostId, bytes: u64) -> HostId {
         let ideal = &mut self.ideal;
         let nearest = hosts.iter().min_by_key(|host| ideal.fct(**host, to, bytes));
         nearest.copied().unwrap_or(to)
     }
 
-    /// Records that flow `part` is one of several parts of flow `whole`. A part has no row. Both flows belong to
-    /// sessions.
+    /// Records that flow `part` is one of several parts of flow `whole`. A part has no row.
+    /// Both flows belong to sessions.
     pub fn is_part(&mut self, part: FlowId, whole: FlowId) {
         self.session_flows.is_part(
             FlowId(part.0 ^ SESSION_FLOW),
@@ -197,8 +198,8 @@ impl Recorder {
         self.log(flow).end(FlowId(flow.0 & !SESSION_FLOW));
     }
 
-    /// Adds the counters of an unfinished flow at the end of the run. If the flow has several senders, the counters are
-    /// those that one of the senders reports.
+    /// Adds the counters of an unfinished flow at the end of the run.
+    /// If the flow has several senders, the counters are those that one of the senders reports.
     pub fn cut_off(&mut self, flow: FlowId, stats: FlowStats) {
         self.change(flow, |row| {
             row.retransmissions += stats.retransmissions;
@@ -240,8 +241,8 @@ impl Recorder {
         self.queues.len() + self.links.len() - before
     }
 
-    /// Counts the samples from `first` to before `until` of a network in which nothing happens. These samples have no
-    /// rows. Returns their number.
+    /// Counts the samples from `first` to before `until` of a network in which nothing happens.
+    /// Samples of an idle network have no rows. Returns their number.
     pub fn skip(&mut self, first: Time, every: Duration, until: Time) -> u64 {
         if until <= first {
             return 0;
@@ -275,8 +276,8 @@ impl Recorder {
         self.last_start
     }
 
-    /// Stores the flows and the samples in the record. Flows of sessions, and flows that only carry load, have higher
-    /// numbers than all other flows.
+    /// Stores the flows and the samples in the record.
+    /// Flows of sessions, and flows that only carry load, have higher numbers than all other flows.
     pub fn finish(mut self, record: &mut PackedRun) {
         let after = self.flows.numbers();
         record.load_only = FlowLog::from_number(after);

@@ -71,8 +71,8 @@ pub fn run_watched(
     Ok(run.with_flows(Vec::from))
 }
 
-/// Executes a run like [`run_watched`], for runs with millions of flows. Flows that have ended are packed, which uses a
-/// third of the memory.
+/// Executes a run like [`run_watched`], for runs with millions of flows.
+/// Flows that have ended are packed, which uses a third of the memory.
 ///
 /// # Errors
 /// The errors of [`run`].
@@ -302,8 +302,8 @@ pub(crate) fn record<B: Clone>(
     record
 }
 
-/// Gives each small flow in a run with mixed replication a class whose name includes the drawn method, such as
-/// `foreground/repflow`.
+/// Assigns new classes to the small flows of a run with mixed replication.
+/// The name of such a class includes the drawn method, such as `foreground/repflow`.
 fn name_mixed(record: &mut PackedRun, config: &RunConfig) {
     let classes = record.classes.len();
     for class in 0..classes {
@@ -351,8 +351,8 @@ fn fill<B: Clone>(
         });
     }
     record.totals = RunTotals {
-        // A hop counts when its transmission begins. Ports with one event per packet also contain transmissions that
-        // begin after the end of the run.
+        // A hop counts when its transmission begins.
+        // Ports with one event per packet also contain transmissions that begin after the end of the run.
         packet_hops: record.ports.iter().map(|port| port.packets).sum(),
         events: fabric.events() + host_events,
         marks: record.ports.iter().map(|port| port.marked).sum(),

@@ -1,8 +1,8 @@
-//! Event loop. It merges three kinds of events into one order: events of the network, timers and NICs of the hosts, and
-//! arrivals of the workload. It passes segments between the transports and the fabric.
+//! Event loop. It passes segments between the transports and the fabric.
+//! The loop merges events of the network, timers and NICs of hosts, and arrivals of the workload into one order.
 //!
-//! At one instant, the order is: the network, NICs that become free, timers, samples, arrivals. The order is the same
-//! with every event queue.
+//! At one instant, the order is: the network, NICs that become free, timers, samples, arrivals.
+//! The order is the same with every event queue.
 
 use crate::application::ApplicationRunner;
 use crate::measures::Watch;
@@ -15,7 +15,7 @@ use tailcut_units::{Duration, HostId, Time, stream_seed};
 
 /// Flag in the entity of a host event: set for a timer, not set for a NIC. The other bits are the number of the host.
 const TIMER: u32 = 1 << 31;
-/// Random stream for the order of hosts within one instant. It must not repeat the random order of their links.
+/// Random stream for the order of hosts within one instant. It must differ from the stream that orders their links.
 const HOST_TIES: u64 = 0x686f_7374;
 
 struct HostState<T> {
@@ -71,8 +71,8 @@ pub(crate) struct Horizon<'a> {
     pub drain: Duration,
     /// Interval between two samples of queues and links.
     pub sample_every: Option<Duration>,
-    /// Function that is called regularly, with the time and the number of started transfers. If it returns false, the
-    /// run stops.
+    /// Function that is called regularly, with the time and the number of started transfers.
+    /// If it returns false, the run stops.
     pub keep_running: &'a mut dyn FnMut(Time, Started) -> bool,
 }
 
@@ -99,8 +99,8 @@ impl<'a, T: Transport> Simulation<'a, T> {
         }
     }
 
-    /// Runs until the end of the horizon, or until every flow has ended. Returns false if `keep_running` stopped the
-    /// run.
+    /// Runs until the end of the horizon, or until every flow has ended.
+    /// Returns false if `keep_running` stopped the run.
     pub fn run(&mut self, horizon: Horizon<'_>) -> bool {
         let mut next_sample = match horizon.sample_every {
             Some(_) => Time::ZERO,
@@ -109,7 +109,8 @@ impl<'a, T: Transport> Simulation<'a, T> {
         let mut fault = self.next_fault();
         let mut until_check = EVENTS_PER_CHECK;
         loop {
-            // A closed loop can have no flow due now and still start flows later. The drain has not begun then.
+            // A closed loop can have no flow due now and still start flows later.
+            // The drain begins only after the last start.
             let end = if self.runner.begins_more() {
                 horizon.end
             } else if self.runner.has_only_load_left() {
@@ -177,7 +178,7 @@ impl<'a, T: Transport> Simulation<'a, T> {
     fn change_links(&mut self, now: Time) {
         if let Some(faults) = &mut self.faults {
             let changed = faults.apply(now, &mut self.fabric);
-            let hosts = changed.expect("a port whose rate changes is built so that it can");
+            let hosts = changed.expect("a port whose rate changes must support rate changes");
             self.now = now;
             for host in hosts {
                 if let Some(rate) = self.fabric.host_rate(host) {

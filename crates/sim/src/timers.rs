@@ -1,5 +1,5 @@
-//! Constants of a run that can determine completion times: timeouts, chunk size, decoding speed, and the gap of
-//! flowlets.
+//! Constants of a run that can determine completion times.
+//! The constants are timeouts, chunk size, decoding speed, and the gap of flowlets.
 
 use crate::config::RunConfig;
 use crate::{flowlets, request_traffic, run};
@@ -33,9 +33,9 @@ pub(crate) fn timers(config: &RunConfig, topology: &Arc<Topology>) -> Timers {
     }
 }
 
-/// Returns the chunk size if it is too coarse, which means that most objects fit in one chunk although the bytes of
-/// several copies count. Over packets, bytes count as they arrive, except with a disk or with requests for single
-/// chunks.
+/// Returns the chunk size if it is too coarse.
+/// A chunk is too coarse if most objects fit in one chunk, while clients add the chunks of several copies.
+/// Over packets, clients add single bytes instead of chunks, except with a disk or with requests for single chunks.
 pub(crate) fn coarse_chunk(config: &RunConfig, rows: &[RequestRecord]) -> Option<CoarseChunk> {
     let parameters = &config.settings.designs.requests;
     let policy = parameters.policy(config.stack.replication);

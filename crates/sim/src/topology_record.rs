@@ -22,8 +22,8 @@ pub(crate) fn nodes(topology: &Topology) -> Vec<NodeRecord> {
     hosts.chain(switches).collect()
 }
 
-/// Returns every link in the order of the ports. The tier of a node is the number of links to its nearest host, 0 for a
-/// host.
+/// Returns every link in the order of the ports.
+/// The tier of a node is the number of links to its nearest host, 0 for a host.
 pub(crate) fn links(topology: &Topology) -> Vec<TopologyLink> {
     let tiers = switch_tiers(topology);
     let tier = |node: Node| match node {
@@ -44,8 +44,8 @@ pub(crate) fn links(topology: &Topology) -> Vec<TopologyLink> {
         .collect()
 }
 
-/// Returns the number of links between each switch and its nearest host, by breadth-first search. The value 255 means
-/// more than 254 links, or that no host reaches the switch.
+/// Returns the number of links between each switch and its nearest host, by breadth-first search.
+/// The value 255 means more than 254 links, or that no host reaches the switch.
 fn switch_tiers(topology: &Topology) -> Vec<u8> {
     let mut tiers = vec![u8::MAX; topology.switches.len()];
     let mut reached: Vec<Node> = (0..topology.hosts())

@@ -19,8 +19,9 @@ use tailcut_workload::{
     Source, Storage, StorageSpec, TraceSource,
 };
 
-/// Returns the flows of a run. If the workload has one part, flows keep the numbers of this part. For a trace, the
-/// numbers are the rows of the file. Flows of several parts are numbered together, in the order of their starts.
+/// Returns the flows of a run. If the workload has one part, flows keep the numbers of this part.
+/// The numbers of a trace are the rows of the file.
+/// Flows of several parts are numbered together, in the order of their starts.
 pub(crate) fn source(config: &RunConfig, topology: &Topology) -> Result<Box<dyn Source>, Error> {
     let mut sources = Vec::with_capacity(config.workload.parts.len());
     for (label, part) in config.workload.parts.iter().enumerate() {
@@ -91,7 +92,7 @@ fn continued(config: &RunConfig, topology: &Topology) -> Result<Box<dyn Source>,
     for part in &config.workload.parts {
         let FlowsSpec::Open(spec) = &part.flows else {
             return Err(Error::Matrix {
-                found: "load that goes on after a part that is not open".to_owned(),
+                found: "load that continues after a part that is not an open loop".to_owned(),
                 allowed: "only with parts whose flows arrive at random",
             });
         };
@@ -360,8 +361,8 @@ fn burst(
     })
 }
 
-/// Returns the expected number of flows, requests and sessions of open loops. Returns `None` if the workload has a part
-/// of another kind, because such a part always starts flows.
+/// Returns the expected number of flows, requests and sessions of open loops.
+/// Returns `None` if the workload has a part of another kind, because such a part always starts flows.
 ///
 /// # Errors
 /// The matrix does not fit the topology.
@@ -377,8 +378,8 @@ pub fn expected_arrivals(config: &RunConfig, topology: &Topology) -> Result<Opti
     Ok(Some(expected))
 }
 
-/// Returns the expected number of flows, requests or sessions per second, between the limits of an open loop. Returns
-/// `None` for other parts.
+/// Returns the expected number of flows, requests or sessions per second, between the limits of an open loop.
+/// Returns `None` for other parts.
 pub(crate) fn per_second(
     config: &RunConfig,
     topology: &Topology,

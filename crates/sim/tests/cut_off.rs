@@ -41,14 +41,17 @@ fn a_flow_that_is_cut_off_has_what_it_cost_until_then() {
             assert_eq!(cut.flow, whole.flow);
             assert!(
                 cut.payload_sent <= whole.payload_sent,
-                "{design}: {cut:?} of {whole:?}"
+                "{design}: cut-off flow {cut:?}, complete flow {whole:?}"
             );
             assert!(
                 cut.retransmissions <= whole.retransmissions,
                 "{design}: {cut:?}"
             );
             assert!(cut.timeouts <= whole.timeouts, "{design}: {cut:?}");
-            assert_eq!(cut.copies, whole.copies, "{design}: {cut:?} of {whole:?}");
+            assert_eq!(
+                cut.copies, whole.copies,
+                "{design}: cut-off flow {cut:?}, complete flow {whole:?}"
+            );
         }
     }
 }

@@ -27,8 +27,8 @@ fn marking_at(bytes: Option<u64>) -> QueueConfig {
     })
 }
 
-/// Returns hosts at 1 Gb/s on one switch, with a round-trip time of 100 us. With this delay, the window of a flow at a
-/// fraction of the link rate is above its minimum of two segments.
+/// Returns hosts at 1 Gb/s on one switch, with a round-trip time of 100 us.
+/// With this delay, the window of a flow at a fraction of the link rate is above its minimum of two segments.
 fn gigabit_switch(hosts: u32, queue: QueueConfig) -> Shape {
     Shape::SingleSwitch(SingleSwitch {
         hosts,
@@ -66,8 +66,8 @@ fn poisson_incast(bytes: u64, flows_per_second: f64, seconds: u64) -> FlowsSpec 
     })
 }
 
-/// Returns the dynamic-flow experiment of HULL's deck: nine senders at a load of 20 %. 80 % of the flows have 1 KB, all
-/// other flows have 10 MB.
+/// Returns the dynamic-flow experiment of HULL's deck: nine senders at a load of 20 %.
+/// Of the flows, 80 % have 1 KB, and all others have 10 MB.
 fn dynamic(design: &str, mark_above: Option<u64>) -> RunConfig {
     let flows = vec![
         poisson_incast(1_000, 9.996, 60),
@@ -101,8 +101,9 @@ fn waits(record: &RunRecord) -> (f64, f64) {
 fn the_four_rows_of_the_published_table_keep_their_order() {
     let mut six_k = dynamic("hull", Some(6_000));
     six_k.settings.designs.hull.phantom = None;
-    // The table does not state the threshold of its last row. With 6 KB, the 99th percentile exceeds the percentile of
-    // the previous row. With the smallest published threshold it does not.
+    // The table does not state the threshold of its last row.
+    // With 6 KB, the 99th percentile exceeds the percentile of the previous row.
+    // With the smallest published threshold, the percentile does not exceed that value.
     let rows = [
         dynamic("tcp", None),
         dynamic("dctcp", Some(30_000)),

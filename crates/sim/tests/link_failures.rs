@@ -55,7 +55,7 @@ fn a_slowed_link_is_in_the_record_and_busy_when_it_carries_what_is_left_to_it() 
     let mean = busy.iter().sum::<f64>() / busy.len() as f64;
     assert!(
         busy.len() > 30 && mean > 0.9,
-        "{mean} of {} samples",
+        "mean utilisation {mean} over {} samples",
         busy.len()
     );
     assert!(record.links.iter().all(|sample| sample.utilisation <= 1.0));

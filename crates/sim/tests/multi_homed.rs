@@ -125,8 +125,8 @@ fn flows_of_a_host_share_its_links_by_their_hashes() {
         .iter()
         .filter_map(|flow| Some(flow.start + flow.fct?))
         .max();
-    // The flows send 64 times 100 packets. Two links need half the time of one link, plus some time because the hash is
-    // uneven.
+    // The flows send 64 times 100 packets.
+    // Two links need half the time of one link, plus some time because the hash is uneven.
     let line = Rate::from_gbps(10).serialisation(6_400 * 1_538);
     let took = last.expect("flows").since(Time::ZERO);
     assert!(took < line * 4 / 5, "{took} of {line}");

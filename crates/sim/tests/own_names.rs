@@ -32,7 +32,7 @@ fn like_tcp(name: &'static str) -> Design {
 }
 
 fn why(registered: Result<(), NameError>) -> &'static str {
-    registered.expect_err("a name that cannot be given").why
+    registered.expect_err("the name must be rejected").why
 }
 
 #[test]

@@ -14,8 +14,8 @@ use tailcut_record::{FlowRecord, RunRecord};
 use tailcut_sim::RunConfig;
 use tailcut_units::{Bytes, Duration};
 
-/// Transmission time of a full packet of 1,538 B at 10 Gb/s. This is the longest time that a packet waits for another
-/// packet that is already in transmission.
+/// Transmission time of a full packet of 1,538 B at 10 Gb/s.
+/// A packet waits at most this time for another packet that is already in transmission.
 const RESIDUAL: Duration = Duration::from_ps(1_230_400);
 
 /// Returns a run with four large flows, and small flows of `bytes`.
@@ -23,9 +23,9 @@ fn mice_under_elephants(design: &str, bytes: u64) -> RunConfig {
     mice_under(4, design, bytes, 0)
 }
 
-/// Returns a run with large flows from hosts 1 to `elephants` to host 0, which last for the whole run. After the first
-/// 5 ms, the next host starts a small flow of `bytes` every 200 us. Each small flow starts `shift` ns later within the
-/// time of a packet.
+/// Returns a run with large flows from hosts 1 to `elephants` to host 0, which last for the whole run.
+/// After the first 5 ms, the next host starts a small flow of `bytes` every 200 us.
+/// Each small flow starts `shift` ns later within the time of a packet.
 fn mice_under(elephants: u32, design: &str, bytes: u64, shift: u64) -> RunConfig {
     let shape = single_switch(elephants + 2, queue_of(100));
     let topology = shape.build().expect("a topology");
@@ -88,8 +88,8 @@ fn probes_of_large_flows_that_wait_cost_small_flows_nothing_under_pfabric() {
 
 #[test]
 fn a_mouse_under_pias_waits_for_one_packet_a_way_once_elephants_are_demoted() {
-    // The small flow has four packets, half of the initial window. This is the window after a mark in the first round
-    // trip.
+    // The small flow has four packets, half of the initial window.
+    // This is the window after a mark in the first round trip.
     let mut config = mice_under_elephants("pias", 5_000);
     config.settings.designs.pias.thresholds = vec![20_000, 1_000_000];
     let record = simulate(&config);
@@ -141,8 +141,8 @@ fn flows_that_start_together_finish_in_the_order_of_their_sizes_under_pfabric() 
         .map(|flow| sizes[*flow] / 1_460 / 100)
         .collect();
     assert_eq!(finished, [1, 2, 3, 4, 5, 6, 7, 8]);
-    // Each flow has almost the whole link while it is served. Under SRPT, the link is idle for little more than one
-    // timeout when the next flow starts to be served.
+    // Each flow has almost the whole link while it is served.
+    // Under SRPT, the link is idle for little more than one timeout when the next flow starts to be served.
     let mut bytes = 0;
     for flow in order {
         bytes += sizes[flow];
@@ -206,6 +206,9 @@ fn pfabric_serves_mice_better_than_dctcp_at_every_load() {
     };
     for load in [0.3, 0.6, 0.8] {
         let (pfabric, dctcp) = (mean("pfabric", load), mean("dctcp", load));
-        assert!(pfabric < dctcp, "{pfabric} against {dctcp} at {load}");
+        assert!(
+            pfabric < dctcp,
+            "pfabric {pfabric}, dctcp {dctcp} at load {load}"
+        );
     }
 }

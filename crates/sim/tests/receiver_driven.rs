@@ -64,8 +64,8 @@ fn last_completion(record: &RunRecord) -> Duration {
     last.since(tailcut_units::Time::ZERO)
 }
 
-/// Runs a configuration and returns its record. Checks that every packet and byte is accounted for, and that no flow is
-/// faster than its ideal time.
+/// Runs a configuration and returns its record.
+/// Checks that every packet and byte is accounted for, and that no flow is faster than its ideal time.
 fn audit(config: &RunConfig) -> RunRecord {
     let record = simulate(config);
     let case = format!("{} on {}", config.stack, config.topology.name);
@@ -166,9 +166,9 @@ fn with_buffers_that_never_fill_scdp_sends_k_symbols_to_the_byte_and_decodes_not
     }
 }
 
-/// Checks that the receiver's link is busy from the arrival of the first packet to the last completion, except for the
-/// time of a few packets. In addition to data, the link carries only headers of trimmed packets, which are a few per
-/// cent.
+/// Checks that the receiver's link is busy from the arrival of the first packet to the last completion.
+/// The link may be idle for the time of a few packets.
+/// In addition to data, the link carries only headers of trimmed packets, which are a few per cent.
 fn drains_at_line_rate(design: &str, senders: u32, bytes: u64) {
     let workload = incast(senders, bytes);
     let shape = single_switch(senders + 1, queue_of(100));
@@ -182,8 +182,8 @@ fn drains_at_line_rate(design: &str, senders: u32, bytes: u64) {
         .iter()
         .find(|port| port.name == "s0>h0")
         .expect("the receiver's port");
-    // The link carries the data, and the header of each trimmed packet. SCDP adds two symbols for each block with a
-    // loss. Pulls go to other hosts, so they do not use this link.
+    // The link carries the data, and the header of each trimmed packet.
+    // SCDP adds two symbols for each block with a loss. Pulls go to other hosts, so they do not use this link.
     let carried = downlink.bytes.0;
     assert!(carried >= data, "{case}");
     let overhead = (carried - data) as f64 / data as f64;
@@ -208,7 +208,7 @@ fn drains_at_line_rate(design: &str, senders: u32, bytes: u64) {
     let drained = last_completion(&record);
     let idle = drained.saturating_sub(busy).as_secs_f64() / busy.as_secs_f64();
     println!(
-        "{case}: {drained} for {busy} of line time, {overhead:.4} over the data, {headers:.4} headers"
+        "{case}: drained in {drained}, line time {busy}, {overhead:.4} over the data, {headers:.4} headers"
     );
     assert!(idle < 0.01, "{case}: idle for {idle:.4} of the time");
     assert!(overhead < 0.2, "{case}: {overhead:.4}");

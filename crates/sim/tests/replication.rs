@@ -1,5 +1,5 @@
-//! RepFlow and RepSYN in a network: the probability of an uncongested path (RepNet paper, II-B), the cost, and the
-//! conservation of packets.
+//! RepFlow and RepSYN in a network: the probability of an uncongested path (RepNet paper, II-B), and the cost.
+//! The tests also check the conservation of packets.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -96,8 +96,8 @@ fn record(config: &RunConfig) -> RunRecord {
     record
 }
 
-/// Returns four large flows that fill the path over spine 0 for the whole run. After the first 50 ms, other hosts of
-/// the racks send probes of 1 KB that are not pinned to a path.
+/// Returns four large flows that fill the path over spine 0 for the whole run.
+/// After the first 50 ms, other hosts of the racks send probes of 1 KB that are not pinned to a path.
 fn one_congested_path(probes: u32) -> FlowsSpec {
     let mut text = String::from("start_ns,src,dst,bytes,path\n");
     for pair in 0..4 {

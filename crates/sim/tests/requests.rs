@@ -18,8 +18,8 @@ use tailcut_sim::{
 };
 use tailcut_units::{Bytes, Duration, Rate, Time};
 
-/// Returns a run with ten clients and ten servers with links of 1 Gb/s. Objects have 1 MB in 64 chunks, and take 8 ms
-/// each.
+/// Returns a run with ten clients and ten servers with links of 1 Gb/s.
+/// Objects have 1 MB in 64 chunks, and take 8 ms each.
 fn requests(design: &str, load: f64, count: u64) -> RunConfig {
     let part = RequestsPart {
         sizes: Arc::new(SizeDistribution::fixed(1_000_000)),
@@ -108,8 +108,8 @@ fn two_equal_copies_pay_at_a_tenth_of_the_load_and_diverge_beyond_half() {
     let gain = |load: f64| 1.0 - mean(&of("duplicate", load)) / mean(&of("stations", load));
     assert!(gain(0.1) > 0.01, "{}", gain(0.1));
     assert!(gain(0.4) < -0.2, "{}", gain(0.4));
-    // At a load below one half, the last requests are as fast as the requests in the middle of the run. At a load above
-    // one half, the queue grows during the whole run.
+    // At a load below one half, the last requests are as fast as the requests in the middle of the run.
+    // At a load above one half, the queue grows during the whole run.
     let growth = |load: f64| {
         let series = of("duplicate", load);
         let quarter = series.len() / 4;
@@ -133,8 +133,8 @@ fn priority_and_purging_delay_no_request_at_any_load() {
                     simulate(&config)
                 };
                 let (single, duplicated) = (run("stations"), run(design));
-                // Under processor sharing, each change in the number of jobs rounds the clock by a fraction of a
-                // picosecond.
+                // Processor sharing rounds the clock when the number of jobs changes.
+                // Each rounding error is a fraction of a picosecond.
                 let rounding = match discipline {
                     Discipline::Fifo => Duration::ZERO,
                     Discipline::ProcessorSharing => Duration::from_ns(1),
@@ -143,7 +143,7 @@ fn priority_and_purging_delay_no_request_at_any_load() {
                     let (alone, duplicate) = (alone.latency.unwrap(), duplicate.latency.unwrap());
                     assert!(
                         duplicate <= alone + rounding,
-                        "{design} at {load}: {duplicate} after {alone}"
+                        "{design} at load {load}: {duplicate} with duplicates, {alone} alone"
                     );
                 }
             }
@@ -242,8 +242,8 @@ fn a_quorum_waits_for_its_slowest_answer_and_a_low_third_copy_makes_that_faster(
     assert!(mean(&latencies(&three)) < 0.95 * mean(&latencies(&two)));
 }
 
-/// Returns a run with one client, and one server whose processor needs 1 ms on average. The transfer of bytes takes a
-/// negligible time.
+/// Returns a run with one client, and one server whose processor needs 1 ms on average.
+/// The transfer of bytes takes a negligible time.
 fn processor(load: f64, count: u64) -> RunConfig {
     let mut config = requests("stations", load, count);
     let part = of_requests(&mut config);
@@ -298,8 +298,8 @@ fn a_shared_link_takes_as_long_as_processor_sharing_whatever_the_sizes() {
     }
 }
 
-/// Returns the sojourn times of both classes at a station. Arrivals are Poisson with `rates`, and the work is
-/// exponential with a mean of 1 ms.
+/// Returns the sojourn times of both classes at a station.
+/// Arrivals are Poisson with `rates`, and the work is exponential with a mean of 1 ms.
 fn two_classes(preemption: Preemption, rates: [f64; 2], jobs: u64) -> [Vec<f64>; 2] {
     let mut station = Station::new(Discipline::Fifo, preemption);
     let mut streams = [0, 1].map(|class| Stream::new(7, 0x7465_7374, class));
@@ -378,8 +378,8 @@ fn a_link_that_does_not_interrupt_costs_a_primary_one_chunk_or_one_object_at_mos
 
 #[test]
 fn a_hedge_after_a_fixed_delay_collapses_where_servers_do_not_hear_of_its_end() {
-    // The 40 servers have exponential work, which is ten times as long for one copy in twenty. The delay of the hedge
-    // is the 95th percentile of an idle server.
+    // The 40 servers have exponential work, which is ten times as long for one copy in twenty.
+    // The delay of the hedge is the 95th percentile of an idle server.
     let run = |design: &str| {
         let mut config = requests(design, 0.8, 20_000);
         let part = of_requests(&mut config);

@@ -106,9 +106,9 @@ fn requests_run_over_every_transport_that_leaves_a_class_to_duplicates() {
 
 #[test]
 fn switches_that_choose_paths_choose_those_of_requests_too() {
-    // Three servers and three clients share four links of 1 Gb/s, with a load of 60 % in both directions. Switches
-    // choose a path by the congestion in the direction of the client's packets. The requests are therefore as long as
-    // the answers.
+    // Three servers and three clients share four links of 1 Gb/s, with a load of 60 % in both directions.
+    // Switches choose a path by the congestion in the direction of the client's packets.
+    // The requests are therefore as long as the answers.
     let mean_over = |routing: &str| {
         let mut config = requests(&format!("dctcp{routing}"), 0.08, 2_000);
         config.topology.shape = slow_spines(queue_of(100));
@@ -343,8 +343,8 @@ fn flows_next_to_requests_share_the_network_with_them_and_everything_is_in_the_b
 #[test]
 fn a_purge_takes_no_packet_of_another_connection_between_the_same_hosts() {
     let mut config = requests("das+dctcp", 0.2, 400);
-    // In this configuration only purges drop packets, and the timeout is long. Only a purge could therefore cause a
-    // retransmission.
+    // In this configuration only purges drop packets, and the timeout is long.
+    // Only a purge could therefore cause a retransmission.
     config.topology.shape = single_switch(12, queue_of(10_000));
     (config.settings.tcp.min_rto, config.settings.tcp.initial_rto) =
         (Duration::from_ms(1_000), Duration::from_ms(1_000));

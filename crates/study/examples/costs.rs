@@ -1,5 +1,5 @@
-//! Accuracy of the estimated CPU time of a study. The program runs each scenario of its arguments with two seeds, and
-//! compares the measured time with the estimate.
+//! Accuracy of the estimated CPU time of a study.
+//! The program runs each scenario of its arguments with two seeds, and compares the measured time with the estimate.
 //!
 //! `make costs` runs this program. docs/studies.md contains its table.
 

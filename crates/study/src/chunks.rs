@@ -22,9 +22,11 @@ impl Chunk {
 }
 
 impl StudyDir {
-    /// Returns the cases that no process has started, or whose process has ended, in chunks. The expected CPU time of a
-    /// chunk is at least `least` seconds. This time is the plan's estimate, corrected by the time of finished cases. A
-    /// case without a known time counts as `least`. If all cases together take less than `least`, they are one chunk.
+    /// Returns the cases that no process has started, or whose process has ended, in chunks.
+    /// The expected CPU time of a chunk is at least `least` seconds.
+    /// This time is the plan's estimate, corrected by the time of finished cases.
+    /// A case without a known time counts as `least`.
+    /// If all cases together take less than `least`, they are one chunk.
     /// If there would be more than `most` chunks, the chunks are larger.
     ///
     /// # Errors
@@ -48,7 +50,7 @@ fn chunks_of(waiting: &[(usize, Option<f64>)], least: f64, most: usize) -> Vec<C
     let mut last = f64::INFINITY;
     let mut rest = all;
     for &(place, seconds) in waiting {
-        // If too little is left for a further chunk, the rest goes to the current one.
+        // Remaining cases that are too short for another chunk join the current chunk.
         let is_full = last >= enough && (rest >= enough || chunks.is_empty());
         if is_full && chunks.len() < most.max(1) {
             chunks.push(Chunk {

@@ -7,13 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime};
 
-/// Clock from which the files in a folder get their times. If the folder is not writable, this machine's clock replaces
-/// it.
+/// Clock from which the files in a folder get their times.
+/// In a folder that is not writable, it is this machine's clock.
 #[derive(Debug)]
 pub(crate) struct Clock {
     folder: PathBuf,
-    /// One moment on two clocks: the clock of the file system, and the clock of this process. `None` before
-    /// the first use.
+    /// One moment on two clocks: of the file system, and of this process. `None` before the first use.
     seen: OnceLock<(SystemTime, Instant)>,
 }
 

@@ -1,5 +1,5 @@
-//! Collection: copies the results of a study's cases into an output directory. A command that runs all cases itself
-//! writes the same directory.
+//! Collection: copies the results of a study's cases into an output directory.
+//! The directory has the same contents as the output of one command that runs all cases.
 
 use crate::error::Error;
 use crate::layout::{DONE, FAILED};
@@ -30,13 +30,13 @@ pub struct Collected {
 }
 
 impl StudyDir {
-    /// Writes the finished runs and their manifest into `out`, like a command that runs all cases itself. Runs that
-    /// `out` already contains stay. If `out` is on the same file system, the tables are not copied: both directories
-    /// refer to the same files.
+    /// Writes the finished runs and their manifest into `out`, like a command that runs all cases itself.
+    /// Runs that `out` already contains stay.
+    /// If `out` is on the same file system, the tables are not copied: both directories refer to the same files.
     ///
     /// # Errors
-    /// [`Error::Incomplete`] and [`Error::Builds`], unless `what` allows them; [`Error::Locked`]; damaged results, or a
-    /// failed system call.
+    /// [`Error::Incomplete`] and [`Error::Builds`], unless `what` allows them; [`Error::Locked`].
+    /// Damaged results and failed system calls are errors too.
     pub fn collect(&self, out: &Path, what: CollectOptions) -> Result<Collected, Error> {
         let _lock = self.lock()?;
         let plan = self.plan();

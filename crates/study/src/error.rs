@@ -1,5 +1,5 @@
-//! Errors of the crate. Each text contains the file or flag with the fault, the value that was found, and the allowed
-//! values.
+//! Errors of the crate.
+//! Each text contains the file or flag with the fault, the value that was found, and the allowed values.
 
 use crate::holder::Holder;
 use std::io;
@@ -27,8 +27,8 @@ pub enum Error {
         /// Reason: the directory does not exist, or contains no plan.
         found: &'static str,
     },
-    /// The directory contains files but no plan. These files do not belong to a study, so the directory stays
-    /// unchanged.
+    /// The directory contains files but no plan.
+    /// These files do not belong to a study, so the directory stays unchanged.
     #[error(
         "{}: found files and no plan.json, so it stays unchanged; allowed: a new or empty \
          directory, or the directory of a study",
@@ -50,8 +50,8 @@ pub enum Error {
         /// Process that has the lock. `None` if the lock file does not contain it yet.
         by: Option<Box<Holder>>,
     },
-    /// An engine such as Slurm refuses the jobs, or its script cannot contain a path or flag. The text gives the
-    /// reason.
+    /// An engine such as Slurm refuses the jobs, or its script cannot contain a path or flag.
+    /// The text gives the reason.
     #[error("{0}")]
     Engine(String),
     /// The plan does not contain the named cases.

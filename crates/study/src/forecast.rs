@@ -66,8 +66,8 @@ struct RunForecast {
 ///
 /// - For a run without an expected time, the forecast is the mean time of the finished runs of its kind.
 /// - For a run with an expected time, the forecast is this time, multiplied by the ratio of measured to expected time.
-///   The ratio comes from the finished runs of the same kind. If there are none, it comes from the same design, or else
-///   from the whole study.
+///   The ratio comes from the finished runs of the same kind.
+///   If there are none, the ratio comes from the same design, or else from the whole study.
 #[derive(Debug)]
 pub struct Forecast {
     runs: Vec<RunForecast>,
@@ -233,7 +233,7 @@ mod tests {
         assert_eq!(
             forecast.seconds_to_go(&[scdp], 2),
             None,
-            "another scdp is to come"
+            "a second run of scdp remains"
         );
     }
 
@@ -248,7 +248,7 @@ mod tests {
         assert_eq!(
             forecast.seconds_to_go(&[], 2),
             Some(60.0),
-            "one run is on one thread"
+            "one run uses one thread"
         );
         forecast.started(2);
         forecast.started(3);

@@ -51,15 +51,15 @@ impl Holder {
         self.host == host() && self.pids_of == pids_of()
     }
 
-    /// Returns whether the process has certainly ended: its number belongs to this machine, and no process has the
-    /// number.
+    /// Returns whether the process has certainly ended.
+    /// In this case, its number belongs to this machine, and no process has the number.
     pub(crate) fn has_ended(&self) -> bool {
         let is_known = !self.pids_of.is_empty() && self.is_here();
         is_known && !is_running(self.pid)
     }
 
-    /// Returns the seconds between the time when the holder took the lock and its last heartbeat, by the holder's
-    /// clock.
+    /// Returns the seconds from the time when the holder took the lock to its last heartbeat.
+    /// Both times are from the holder's clock.
     pub(crate) fn held_seconds(&self) -> f64 {
         let read = |text: &str| chrono::DateTime::parse_from_rfc3339(text).ok();
         match (read(&self.since), read(&self.heartbeat)) {
@@ -110,8 +110,8 @@ fn is_running(pid: u32) -> bool {
     let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else {
         return false;
     };
-    // The state is the letter after the process name, which is in parentheses and may contain any character. Z is a
-    // process that has ended, but whose parent has not read its exit status yet. X is a dead process.
+    // The state is the letter after the process name, which is in parentheses and may contain any character.
+    // Z is a process that has ended, but whose parent has not read its exit status yet. X is a dead process.
     let state = stat.rsplit(") ").next().unwrap_or_default();
     !state.starts_with(['Z', 'X'])
 }

@@ -10,12 +10,12 @@ use tailcut_record::write_whole;
 /// Name of the job file in a study's directory.
 const FILE: &str = "hq.toml";
 
-/// Smallest expected CPU time of a task, in seconds. A task runs one chunk of cases. The start of a task costs some
-/// hundredths of a second.
+/// Smallest expected CPU time of a task, in seconds. A task runs one chunk of cases.
+/// The start of a task costs some hundredths of a second.
 const CHUNK: f64 = 10.0;
 
-/// Writes the waiting cases into a job file, with one chunk per task, and returns the file's path. `program` is the
-/// path of `tailcut`, which must be the same on all workers.
+/// Writes the waiting cases into a job file, with one chunk per task, and returns the file's path.
+/// `program` is the path of `tailcut`, which must be the same on all workers.
 ///
 /// # Errors
 /// [`Error::Engine`] for a path that the file cannot contain; a failed system call.
@@ -120,7 +120,7 @@ mod tests {
     fn a_task_runs_a_chunk_of_cases_and_prints_into_one_file() {
         let (_place, study) = study("it's \"mine\"", 8.0);
         let (tasks, places) = tasks(&study);
-        assert_eq!(places, ["0..2"], "what is left over goes to the last");
+        assert_eq!(places, ["0..2"], "the last task gets all remaining cases");
         let path = study.path().to_str().expect("text");
         let command = [
             "/opt/my bin/tailcut",

@@ -1,17 +1,19 @@
 //! Study as a directory of cases. Any number of processes on any number of machines run the cases.
 //!
-//! [`Draft::of`] plans a scenario: each of its runs is a case, identified by the hash of everything that determines its
-//! result. [`StudyDir::write`] writes the plan into a directory. A [`Runner`] runs cases. The place of a case is its
-//! index in the plan. Several processes can run the cases of one directory at the same time. Each process runs cases
-//! that no other process runs. A finished case never runs again. [`StudyDir::collect`] writes the results into the same
-//! files as one command that runs all cases itself.
+//! [`Draft::of`] plans a scenario. Each run of the scenario is a case.
+//! A case is identified by the hash of everything that determines its result.
+//! [`StudyDir::write`] writes the plan into a directory. A [`Runner`] runs cases.
+//! The place of a case is its index in the plan. Several processes can run the cases of one directory at the same time.
+//! Each process runs cases that no other process runs. A finished case never runs again.
+//! [`StudyDir::collect`] writes the same output files as a single command that runs all cases.
 //!
-//! The directory stays consistent if a process is stopped at any time: a result is written under a temporary name, and
-//! gets its final name when all of it is on the disk. The file system must support two operations: the exclusive
-//! creation of a file, and the renaming of a file within a folder.
+//! The directory stays consistent if a process is stopped at any time.
+//! A result is written under a temporary name, and gets its final name when all of it is on the disk.
+//! The file system must support two operations.
+//! The first is the exclusive creation of a file, the second is the renaming of a file within a folder.
 //!
-//! The crate reads no environment variables and prints nothing. Errors contain the place, the value that was found
-//! there, and the allowed values.
+//! The crate reads no environment variables and prints nothing.
+//! Errors contain the place, the value that was found there, and the allowed values.
 
 mod chunks;
 mod clock;

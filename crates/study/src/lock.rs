@@ -1,11 +1,12 @@
-//! Locks on a shared file system. A lock is a file that one process creates exclusively. This process, the holder of
-//! the lock, rewrites the file at intervals (heartbeat).
+//! Locks on a shared file system. A lock is a file that one process creates exclusively.
+//! This process, the holder of the lock, rewrites the file at intervals (heartbeat).
 //!
-//! A lock is stale if its file has not been written for [`LOCK_TIMEOUT`], or if its process is known to have ended. A
-//! process that wants a stale lock first creates a claim, again exclusively: a file whose name contains the mark of the
-//! stale holder. It then renames its own lock over the stale one. If a holder is halted for longer than
-//! [`LOCK_TIMEOUT`], two processes may believe that they hold the same lock. Locks may therefore only prevent
-//! duplicate work.
+//! A lock is stale if its file has not been written for [`LOCK_TIMEOUT`], or if its process is known to have ended.
+//! A process that wants a stale lock first creates a claim, again exclusively.
+//! A claim is a file whose name contains the mark of the stale holder.
+//! The process then renames its own lock over the stale one.
+//! If a holder is halted for longer than [`LOCK_TIMEOUT`], two processes may believe that they hold the lock.
+//! Locks may therefore only prevent duplicate work.
 
 use crate::clock::Clock;
 use crate::error::Error;
@@ -19,8 +20,8 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use tailcut_record::write_whole;
 
-/// Time without a heartbeat after which another process may take the lock over. NFS clients may cache the time of a
-/// file for up to a minute.
+/// Time without a heartbeat after which another process may take the lock over.
+/// NFS clients may cache the time of a file for up to a minute.
 pub const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Interval of heartbeats.
@@ -59,8 +60,8 @@ impl LockFile {
     /// # Errors
     /// A failed system call.
     pub fn at(path: &Path, clock: &Clock) -> Result<Option<Self>, Error> {
-        // The file is opened even if only its time is of interest: when an NFS client opens a file, it reads the time
-        // from the server.
+        // The file is opened even if only its time is needed.
+        // An NFS client reads the time from the server when it opens the file.
         let mut file = match File::open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -103,8 +104,8 @@ impl Lock {
         Self::take_after(path, clock, None)
     }
 
-    /// Takes the lock like [`Lock::take`]. Also takes it from the process `ended` of this machine, which has certainly
-    /// ended.
+    /// Takes the lock like [`Lock::take`].
+    /// Also takes it from the process `ended` of this machine, which has certainly ended.
     ///
     /// # Errors
     /// A failed system call.
@@ -154,8 +155,8 @@ impl Lock {
         Self::held(path, holder).map(LockAttempt::Acquired)
     }
 
-    /// Returns the lock whose file this process has just written, and starts its heartbeat. Releases the lock if the
-    /// heartbeat cannot start.
+    /// Returns the lock whose file this process has just written, and starts its heartbeat.
+    /// Releases the lock if the heartbeat cannot start.
     fn held(path: &Path, holder: Holder) -> Result<Self, Error> {
         let mut lock = Self {
             path: path.to_owned(),

@@ -3,12 +3,12 @@
 use crate::error::Error;
 use std::path::{Path, PathBuf};
 
-/// Time for which a job waits if other processes are running its remaining cases, in seconds. This time is longer than
-/// a minute, because the locks of a failed machine become stale after a minute.
+/// Time for which a job waits if other processes are running its remaining cases, in seconds.
+/// This time is longer than a minute, because the locks of a failed machine become stale after a minute.
 pub const WAIT: u32 = 90;
 
-/// Returns an absolute path. Symbolic links in the path are not resolved, because other machines may only have the path
-/// that the user sees.
+/// Returns an absolute path.
+/// Symbolic links in the path are not resolved, because other machines may only have the path that the user sees.
 pub fn absolute(path: &Path) -> Result<PathBuf, Error> {
     std::path::absolute(path).map_err(Error::io("find", path))
 }

@@ -3,8 +3,8 @@
 use crate::error::Error;
 use std::ops::Range;
 
-/// Returns the places that a text selects in a plan of `cases` cases, in order. The text is `I`, `I..J`, `I..` or
-/// `..J`, or several of these with commas between them. A range includes both ends. The first place is 0.
+/// Returns the places that a text selects in a plan of `cases` cases, in order. The first place is 0.
+/// The text is `I`, `I..J`, `I..` or `..J`, or several of these with commas. A range includes both ends.
 ///
 /// # Errors
 /// [`Error::Places`] if the text has another form, or the plan does not have these places.
@@ -44,8 +44,8 @@ pub fn as_argument(places: &[usize]) -> String {
     ranges.join(",")
 }
 
-/// Returns places as ranges that include both ends, for a text: `0..2, 7, 9..11`. The text contains at most the first 8
-/// ranges.
+/// Returns places as ranges that include both ends, for a text: `0..2, 7, 9..11`.
+/// The text contains at most the first 8 ranges.
 pub fn in_words(places: &[usize]) -> String {
     const MOST: usize = 8;
     let ranges = ranges(places);

@@ -62,8 +62,8 @@ pub struct PlannedScenario {
     pub text: String,
     /// Keys whose values come from a template. If no component reads such a key, this is not an error.
     pub start: Vec<String>,
-    /// Files that the scenario reads, by the paths in its text. The value is the hash of the file's bytes, which is
-    /// also the name of the copy in `files/`.
+    /// Files that the scenario reads, by the paths in its text.
+    /// The value is the hash of the file's bytes, which is also the name of the copy in `files/`.
     pub files: BTreeMap<String, String>,
 }
 
@@ -95,8 +95,8 @@ impl Draft {
     /// Plans a scenario. `by` is the program that plans.
     ///
     /// # Errors
-    /// An error in the scenario; one of its files cannot be read; [`Error::Changed`] if the plan's text of the scenario
-    /// results in other runs than the scenario itself.
+    /// An error in the scenario; one of its files cannot be read.
+    /// [`Error::Changed`] if the plan's text of the scenario results in other runs than the scenario itself.
     pub fn of(scenario: &Scenario, by: Program) -> Result<Self, Error> {
         let ScenarioText { text, name, start } = scenario.to_text();
         let mut files = BTreeMap::new();
@@ -132,8 +132,8 @@ impl Draft {
         Ok(draft)
     }
 
-    /// Checks that another process will derive the same runs from the plan. Only runs with the first seed are compared,
-    /// because all seeds have the same configuration.
+    /// Checks that another process will derive the same runs from the plan.
+    /// Only runs with the first seed are compared, because all seeds have the same configuration.
     fn check(&self) -> Result<(), Error> {
         let bytes = |hash: &String| Ok(self.files.get(hash).cloned().unwrap_or_default());
         let again = self.plan.scenario.study("plan", bytes)?;
@@ -155,8 +155,8 @@ impl Draft {
 }
 
 impl PlannedScenario {
-    /// Returns the study of the scenario. `place` names the scenario in errors. `bytes` returns the bytes of a file by
-    /// its hash.
+    /// Returns the study of the scenario. `place` names the scenario in errors.
+    /// `bytes` returns the bytes of a file by its hash.
     fn study(
         &self,
         place: &str,
@@ -255,8 +255,8 @@ pub(crate) fn case_of(study: &Study, run: usize) -> Option<PlannedCase> {
     })
 }
 
-/// Returns the hash of a case's content. The content is the configuration of the run, and the version of the record's
-/// format. The program is not part of it.
+/// Returns the hash of a case's content.
+/// The content is the configuration of the run, and the version of the record's format. The program is not part of it.
 pub(crate) fn hash_of_case(origin: &Origin) -> String {
     let content = format!("records {SCHEMA_VERSION}, run {}", origin.config);
     hash_of(content.as_bytes())

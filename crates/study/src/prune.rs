@@ -78,8 +78,8 @@ impl StudyDir {
                 let hash = name.split('.').next().unwrap_or_default();
                 let is_planned = planned.contains(hash);
                 if name.ends_with(PARTIAL_END) {
-                    // A large table takes long to write. Its file is not removed as long as the lock of its case is not
-                    // stale.
+                    // A large table takes long to write.
+                    // The file of the table is not removed as long as the lock of its case is not stale.
                     let lock = LockFile::at(&self.case_lock(hash), &self.clock)?;
                     let is_written = lock.is_some_and(|lock| !lock.is_stale());
                     if !is_written && self.is_silent(&path)? {
@@ -97,8 +97,7 @@ impl StudyDir {
                             found.locks.push(path);
                         }
                     }
-                    // Other files in this folder are claims to stale locks, and files that show the file system's
-                    // clock.
+                    // This folder also contains claims to stale locks, and files that show the file system's clock.
                     LOCKS if self.is_silent(&path)? => found.locks.push(path),
                     _ => {}
                 }

@@ -68,9 +68,8 @@ impl Runner<'_> {
     /// Runs the case with index `place`, unless the case is done, has failed or is running.
     ///
     /// # Errors
-    /// [`Error::Places`]; [`Error::Changed`] if this program makes a different run of the case than the program that
-    /// planned it; a failed system call. If the run itself fails, this is not an error but the outcome
-    /// [`CaseOutcome::Failed`].
+    /// [`Error::Places`], or a failed system call. A failed run is the outcome [`CaseOutcome::Failed`], not an error.
+    /// [`Error::Changed`] if this program derives another run for the case than the program that planned the study.
     pub fn run(&self, place: usize, control: &dyn RunControl) -> Result<CaseOutcome, Error> {
         let dir = self.dir;
         let case = dir.case(place)?;

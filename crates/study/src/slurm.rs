@@ -13,14 +13,14 @@ use std::process::{Command, Stdio};
 /// Largest number of jobs in an array if Slurm does not report it. This is Slurm's default.
 const MOST_JOBS: usize = 1_000;
 
-/// Factor in the time limit of a job. The limit is the expected time of the job's cases, multiplied by `TIMES`, plus
-/// `SECONDS_MORE`. The limit is long, because nodes differ in speed and other jobs run on them.
+/// Factor in the time limit of a job. The limit is long, because nodes differ in speed and run other jobs.
+/// The limit is the expected time of the job's cases, multiplied by `TIMES`, plus `SECONDS_MORE`.
 const TIMES: f64 = 4.0;
 /// Second part of a job's time limit, in seconds. See [`TIMES`].
 const SECONDS_MORE: f64 = 600.0;
 
-/// Seconds between Slurm's signal SIGTERM to a job and the job's time limit. A run checks at intervals whether the
-/// signal has arrived. If so, the run ends and releases its lock.
+/// Seconds between Slurm's signal SIGTERM to a job and the job's time limit.
+/// A run checks at intervals whether the signal has arrived. If so, the run ends and releases its lock.
 const NOTICE: u32 = 30;
 
 /// Array of jobs, each of which runs a chunk of a study's cases.
@@ -49,8 +49,8 @@ impl Array<'_> {
         let printed = absolute(&self.study.jobs()?)?;
         let dir = absolute(self.study.path())?;
         let (printed, dir) = (text(&printed)?, text(&dir)?);
-        // In the path of the output, Slurm replaces patterns such as `%A` by job numbers. A backslash disables this
-        // replacement.
+        // In the path of the output, Slurm replaces patterns such as `%A` by job numbers.
+        // A backslash disables this replacement.
         if let Some(found) = printed.chars().find(|c| matches!(c, '%' | '\\')) {
             return Err(refused(format!(
                 "study submit: {printed}: found '{found}' in the path; allowed: any other character, \
@@ -153,8 +153,8 @@ pub fn most_jobs() -> usize {
         .unwrap_or(MOST_JOBS)
 }
 
-/// Returns `MaxArraySize` of Slurm's configuration. The indices of an array's jobs start at 0 and must be below this
-/// value, so it is also the largest number of jobs.
+/// Returns `MaxArraySize` of Slurm's configuration.
+/// The indices of an array's jobs start at 0 and must be below this value, so it is also the largest number of jobs.
 fn max_array_size(config: &str) -> Option<usize> {
     let mut lines = config.lines().filter_map(|line| line.split_once('='));
     let (_, size) = lines.find(|(key, _)| key.trim() == "MaxArraySize")?;

@@ -24,8 +24,8 @@ impl StudyState {
     /// Longest interval between two lines.
     const LONGEST_WAIT: Duration = Duration::from_secs(160);
 
-    /// Creates the state of `runs` on `threads` threads. Runs in `done` already exist. `wait` is the interval between
-    /// two updates.
+    /// Creates the state of `runs` on `threads` threads. Runs in `done` already exist.
+    /// `wait` is the interval between two updates.
     pub fn new(
         runs: &[RunKey],
         done: &[Option<RunSummary>],
@@ -92,8 +92,8 @@ impl StudyState {
             });
         let under_way: Vec<UnderWay> = under_way.collect();
         let to_go = self.forecast.seconds_to_go(&under_way, self.threads);
-        // Less than a second means that the running runs take longer than the similar runs before them. The remaining
-        // time is then unknown.
+        // Less than a second means that the running runs take longer than the similar runs before them.
+        // The remaining time is then unknown.
         let to_go = to_go.filter(|&seconds| seconds >= 1.0);
         let to_go = to_go.map_or_else(String::new, |time| {
             format!(", {} to go", rounded_time(time))

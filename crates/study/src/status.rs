@@ -21,8 +21,8 @@ pub enum CaseState {
     Failed(Box<Failure>),
     /// A process is running the case.
     Running(Box<RunningCase>),
-    /// The process that was running the case has ended, or has been silent for too long. Another process can run the
-    /// case.
+    /// The process that was running the case has ended, or has been silent for too long.
+    /// Another process can run the case.
     Stale(Box<RunningCase>),
     /// No process has started the case.
     Waiting,
@@ -80,21 +80,21 @@ pub struct Status {
 }
 
 impl Status {
-    /// Returns the remaining CPU time of the cases that are neither done nor failed, in seconds. The time is the sum of
-    /// the expected times, corrected by the measured times of finished cases. `None` if the time of one case is
-    /// unknown.
+    /// Returns the remaining CPU time of the cases that are neither done nor failed, in seconds.
+    /// The time is the sum of the expected times, corrected by the measured times of finished cases.
+    /// `None` if the time of one case is unknown.
     pub fn cpu_seconds_to_go(&self) -> Option<f64> {
         self.forecast.work_to_go(&self.under_way)
     }
 
-    /// Returns the expected CPU time in seconds of the case with index `place`, corrected as in
-    /// [`Status::cpu_seconds_to_go`]. `None` if the time is unknown.
+    /// Returns the expected CPU time of the case with index `place`, in seconds. `None` if the time is unknown.
+    /// The time is corrected as in [`Status::cpu_seconds_to_go`].
     pub fn cpu_seconds_of(&self, place: usize) -> Option<f64> {
         self.forecast.seconds_of_run(place)
     }
 
-    /// Returns the remaining time in seconds, if `processes` processes run cases at the same time. `None` if the time
-    /// is unknown.
+    /// Returns the remaining time in seconds, if `processes` processes run cases at the same time.
+    /// `None` if the time is unknown.
     pub fn seconds_to_go(&self, processes: usize) -> Option<f64> {
         self.forecast
             .seconds_to_go(&self.under_way, processes.max(1))

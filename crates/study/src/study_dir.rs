@@ -52,8 +52,8 @@ impl StudyDir {
         }
     }
 
-    /// Writes a plan into a directory that is new, empty or the directory of a study. Finished cases of the study keep
-    /// their results.
+    /// Writes a plan into a directory that is new, empty or the directory of a study.
+    /// Finished cases of the study keep their results.
     ///
     /// # Errors
     /// [`Error::OtherFiles`], [`Error::Locked`], or a failed system call.
@@ -78,8 +78,8 @@ impl StudyDir {
         Ok((dir, found))
     }
 
-    /// Returns the results that a directory already contains, compared with a plan. The directory is new, empty or the
-    /// directory of a study. Writes nothing.
+    /// Returns the results that a directory already contains, compared with a plan.
+    /// The directory is new, empty or the directory of a study. Writes nothing.
     ///
     /// # Errors
     /// [`Error::OtherFiles`], or a failed system call.
@@ -143,8 +143,8 @@ impl StudyDir {
         &self.plan
     }
 
-    /// Returns the indices of the cases that a text selects, in order. The text is `I`, `I..J`, `I..` or `..J`, or
-    /// several of these with commas between them. A range includes both ends. Without a text, returns all indices.
+    /// Returns the indices of the cases that a text selects, in order. Without a text, returns all indices.
+    /// The text is `I`, `I..J`, `I..` or `..J`, or several of these with commas. A range includes both ends.
     ///
     /// # Errors
     /// [`Error::Places`].

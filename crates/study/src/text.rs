@@ -46,8 +46,8 @@ fn on_one_line(text: &str) -> String {
     line
 }
 
-/// Returns the remaining work as text. `cpu` is the remaining CPU time in seconds. `seconds` is the remaining time in
-/// seconds, if `processes` processes run cases at the same time.
+/// Returns the remaining work as text. `cpu` is the remaining CPU time in seconds.
+/// `seconds` is the remaining time in seconds, if `processes` processes run cases at the same time.
 fn to_go(cpu: Option<f64>, seconds: Option<f64>, processes: usize) -> String {
     match (cpu, seconds) {
         (Some(0.0), _) => "To go: nothing".to_owned(),
@@ -156,13 +156,13 @@ impl ExistingResults {
             .filter_map(|case| case.cpu_seconds)
             .fold(0.0, f64::max);
         let cpu = self.cpu_seconds_to_go?;
-        // One case runs in one process, so the time of the longest case is a lower limit. But the longest case may be
-        // done already, so the limit is at most the time of all unfinished cases.
+        // One case runs in one process, so the time of the longest case is a lower limit.
+        // But the longest case may be done already, so the limit is at most the time of all unfinished cases.
         Some((cpu / processes.max(1) as f64).max(longest.min(cpu)))
     }
 
-    /// Returns a text about a plan that was written. The remaining time in the text assumes `processes` processes at
-    /// the same time.
+    /// Returns a text about a plan that was written.
+    /// The remaining time in the text assumes `processes` processes at the same time.
     pub fn text(&self, study: &StudyDir, processes: usize) -> String {
         let cases = &study.plan().cases;
         let (dir, last) = (study.path().display(), cases.len().saturating_sub(1));

@@ -1,5 +1,5 @@
-//! Variations of a study. A variation has the same runs with one change: halved or doubled timers, or halved or doubled
-//! buffers.
+//! Variations of a study.
+//! A variation has the same runs with one change: halved or doubled timers, or halved or doubled buffers.
 
 use std::sync::Arc;
 use tailcut_record::Parameter;
@@ -69,8 +69,8 @@ pub const VARIATIONS: [Variation; 4] = [
     }),
 ];
 
-/// Multiplies the retransmission timeouts of all designs and the delay of delayed ACKs by `factor`. A timeout of
-/// pFabric that follows from the round-trip time stays unchanged.
+/// Multiplies the retransmission timeouts of all designs and the delay of delayed ACKs by `factor`.
+/// A timeout of pFabric that follows from the round-trip time stays unchanged.
 fn timers(run: &mut RunConfig, factor: Factor) {
     factor.span(&mut run.settings.tcp.min_rto);
     run.settings.tcp.clock_granularity = run
@@ -95,9 +95,9 @@ fn timers(run: &mut RunConfig, factor: Factor) {
     }
 }
 
-/// Multiplies the buffers of switches by `factor`: queues, memory that ports share, and queues of designs. Marking
-/// thresholds stay unchanged, with one exception: a threshold in packets above 65 % of its queue becomes 65 % of the
-/// queue, as with `mark_above = "auto"`.
+/// Multiplies the buffers of switches by `factor`: queues, memory that ports share, and queues of designs.
+/// Marking thresholds stay unchanged, with one exception, as with `mark_above = "auto"`.
+/// A threshold in packets above 65 % of its queue becomes 65 % of the queue.
 fn buffers(run: &mut RunConfig, factor: Factor) {
     let (queue, shared) = match &mut run.topology.shape {
         Shape::SingleSwitch(shape) => (&mut shape.queue, &mut shape.shared_buffer),

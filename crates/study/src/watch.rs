@@ -1,5 +1,6 @@
-//! Watcher of processes that run cases. If such a process ends without a message, the watcher records a failure of the
-//! case that the process was running, and starts another process for the remaining cases.
+//! Watcher of processes that run cases.
+//! If such a process ends without a message, the watcher records a failure of the running case.
+//! The watcher then starts another process for the remaining cases.
 
 use crate::error::Error;
 use crate::plan::Program;
@@ -21,8 +22,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Interval at which the watcher checks the cases that other processes are running.
 const LOOK_AT_OTHERS_EVERY: Duration = Duration::from_secs(1);
 
-/// Number of last lines of a process that the watcher keeps. If the process ends without a message, these lines
-/// describe the failure.
+/// Number of last lines of a process that the watcher keeps.
+/// If the process ends without a message, these lines describe the failure.
 const LAST_LINES: usize = 20;
 
 /// Beginning of a line about a case on standard error.
@@ -36,8 +37,9 @@ const REFUSED: i32 = 2;
 const INTERRUPTED: i32 = 130;
 
 impl Runner<'_> {
-    /// Runs the cases with the indices `places` one after the other, until `control` stops the process. A process that
-    /// [`Watch`] has started calls this function. Before each case, the function writes the index of the case to `out`.
+    /// Runs the cases with the indices `places` one after the other, until `control` stops the process.
+    /// A process that [`Watch`] has started calls this function.
+    /// Before each case, the function writes the index of the case to `out`.
     /// `report` receives the outcome of each case.
     ///
     /// # Errors
@@ -55,7 +57,7 @@ impl Runner<'_> {
             }
             // If this process ends without a message, the watcher reads from this line which case was running.
             let written = writeln!(out, "{place}").and_then(|()| out.flush());
-            written.map_err(|error| Error::Process(format!("cannot report its place: {error}")))?;
+            written.map_err(|error| Error::Process(format!("cannot report the case: {error}")))?;
             report(place, &self.run(place, control)?);
         }
         Ok(())
@@ -68,9 +70,10 @@ pub struct Watch<'a> {
     pub study: &'a StudyDir,
     /// Identity of this program, for the records of failures.
     pub by: &'a Program,
-    /// Function that returns a command. The command calls [`Runner::walk`] with the given indices. The command must
-    /// stop when its standard input ends. The exit code must be 0 if the command has tried all cases, 2 if it was
-    /// refused, or 130 if it was stopped. The last line on standard error is the reason of a refusal.
+    /// Function that returns a command. The command calls [`Runner::walk`] with the given indices.
+    /// The command must stop when its standard input ends.
+    /// The exit code is 0 if the command has tried all cases, 2 if it was refused, and 130 if it was stopped.
+    /// The last line on standard error is the reason of a refusal.
     pub command: &'a (dyn Fn(&[usize]) -> Command + Sync),
     /// Callback for each line that the processes write to standard error. Lines about a case begin with `case`.
     pub report: &'a (dyn Fn(&str) + Sync),
@@ -81,9 +84,9 @@ pub struct Watch<'a> {
 }
 
 impl Watch<'_> {
-    /// Runs the cases with the indices `places` with `processes` processes at the same time, until each case is done,
-    /// has failed, or belongs to another process. Each process tries all these cases. The lock of a case keeps other
-    /// processes from running it.
+    /// Runs the cases with the indices `places` with `processes` processes at the same time.
+    /// The function returns when each case is done, has failed, or belongs to another process.
+    /// Each process tries all these cases. The lock of a case keeps other processes from running it.
     ///
     /// # Errors
     /// [`Error::Process`] if a process is refused, or if no process can be started.
@@ -126,8 +129,8 @@ impl Watch<'_> {
         })
     }
 
-    /// Runs a process for the cases with the indices `places`. Each time the process ends without a message, starts a
-    /// new process.
+    /// Runs a process for the cases with the indices `places`.
+    /// Each time the process ends without a message, starts a new process.
     fn one(&self, places: &[usize]) -> Result<(), Error> {
         loop {
             let command = (self.command)(places);

@@ -1,5 +1,5 @@
-//! pFabric: packets contain the remaining bytes of their flow, and switches serve the packet with the fewest remaining
-//! bytes first.
+//! pFabric: packets contain the remaining bytes of their flow.
+//! Switches serve the packet with the fewest remaining bytes first.
 
 use crate::design::Design;
 use crate::hosts::Hosts;
@@ -22,8 +22,8 @@ pub(super) fn design() -> Design {
             };
             let rto = parameters.rto;
             let rto = rto.unwrap_or_else(|| (run.longest_round_trip)() * 3);
-            // The largest window is one packet less than the queue holds, as in the public code. A single flow then
-            // does not overflow the queue.
+            // The largest window is one packet less than the queue holds, as in the public code.
+            // A single flow then does not overflow the queue.
             let most = parameters
                 .max_window
                 .unwrap_or(queue.saturating_sub(1).max(1));

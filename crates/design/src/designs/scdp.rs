@@ -40,8 +40,8 @@ pub(super) fn host(
     let cores = match parameters.decode_cores {
         DecodeCores::Unlimited => None,
         DecodeCores::Count(cores) => Some(cores),
-        // One core decodes one block at a time. If the cores keep up with the link, all cores together decode one block
-        // in the time in which the next block arrives.
+        // One core decodes one block at a time. The cores must keep up with the link.
+        // All cores together then decode one block in the time in which the next block arrives.
         DecodeCores::Auto => {
             let block = u64::from(symbols) * u64::from(payload);
             let arrives = seat.rate.serialisation(block);

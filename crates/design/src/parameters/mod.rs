@@ -31,8 +31,8 @@ pub struct DesignParameters {
     pub qos: QosParameters,
     /// Parameters of HULL.
     pub hull: HullParameters,
-    /// Hash of ECMP. All hashes except the mixed hash need `@ecmp`, because other load balancers distinguish flows by
-    /// the hash.
+    /// Hash of ECMP.
+    /// All hashes except the mixed hash need `@ecmp`, because other load balancers distinguish flows by the hash.
     pub ecmp_hash: EcmpHash,
     /// Parameters of requests, servers and duplicates.
     pub requests: RequestParameters,

@@ -9,31 +9,31 @@ use tailcut_units::{Bytes, Duration};
 /// Parameters of NDP and its switches. The thresholds are for NDP+ only.
 #[derive(Clone, PartialEq, Debug)]
 pub struct NdpParameters {
-    /// Packets that a sender pushes before the first pull, at least 1: 30 (NDP paper, section 6). The SCDP
-    /// paper's model has 12, at 1 Gb/s.
+    /// Packets that a sender pushes before the first pull, at least 1: 30 (NDP paper, section 6).
+    /// The model in the SCDP paper has 12, at 1 Gb/s.
     pub initial_window: u32,
     /// Capacity for data at a switch port: 8 packets (NDP paper, section 3.1).
     pub queue: Limit,
-    /// Capacity for headers and control packets at a switch port, in bytes of full packets: 8, the same as
-    /// for data (NDP paper, section 3.1).
+    /// Capacity for headers and control packets at a switch port, in bytes of full packets: 8.
+    /// The capacity for data has the same value (NDP paper, section 3.1).
     pub header_queue_packets: u32,
-    /// Number of headers that a port sends for each data packet while headers and data wait: 10 (NDP paper, section
-    /// 3.1).
+    /// Number of headers that a port sends for each data packet, while headers and data wait: 10.
+    /// The source is the NDP paper, section 3.1.
     pub headers_per_data: u32,
     /// Lower bound of the retransmission timeout: 5 ms.
     pub min_rto: Duration,
     /// Retransmission timeout before the first round-trip sample: 20 ms.
     pub initial_rto: Duration,
-    /// Thresholds of NDP+: numbers of sent bytes at which a flow moves to the next lower class. They ascend, and there
-    /// are at most 7. NDP has no thresholds.
+    /// Thresholds of NDP+: numbers of sent bytes at which a flow moves to the next lower class.
+    /// The thresholds ascend, and there are at most 7. NDP has no thresholds.
     pub thresholds: Vec<u64>,
-    /// Whether retransmitted bytes count towards the thresholds of NDP+. Default true, because SCDP counts every
-    /// symbol.
+    /// Whether retransmitted bytes count towards the thresholds of NDP+.
+    /// Default true, because SCDP counts every symbol.
     pub resends_count: bool,
     /// Whether hosts of NDP+ serve their own flows by class, as its switches do. Default true.
     pub host_order: bool,
-    /// Whether NDP+'s classes share a port's capacity for data, or each class has a part of it. Shared by default,
-    /// because `queue` is only a few packets. The SCDP paper splits the buffer.
+    /// Whether NDP+'s classes share a port's capacity for data, or each class has a part of it.
+    /// Shared by default, because `queue` is only a few packets. The SCDP paper splits the buffer.
     pub sharing: Sharing,
 }
 
@@ -58,9 +58,9 @@ impl Default for NdpParameters {
 /// Number of blocks that a host can decode at the same time.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum DecodeCores {
-    /// Enough cores to decode at the rate of the host's link, and at least 8. All blocks of one read (seven for 1 MB)
-    /// are complete at the same time. With one core at 1 Gb/s, the last block would therefore wait for all other
-    /// blocks.
+    /// Enough cores to decode at the rate of the host's link, and at least 8.
+    /// All blocks of one read (seven for 1 MB) are complete at the same time.
+    /// With one core at 1 Gb/s, the last block would therefore wait for all other blocks.
     #[default]
     Auto,
     /// No limit.
@@ -72,20 +72,22 @@ pub enum DecodeCores {
 /// Parameters of SCDP, its model of RaptorQ, and its switches.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ScdpParameters {
-    /// Symbols that a sender pushes before the first pull, 1 to 4,096. `None`: as in the SCDP paper (section
-    /// V), by the rate of the sender's link: 12 up to 1 Gb/s, 24 up to 5 Gb/s, 32 above.
+    /// Symbols that a sender pushes before the first pull, 1 to 4,096.
+    /// `None`: the value follows the rate of the sender's link: 12 up to 1 Gb/s, 24 up to 5 Gb/s, 32 above.
+    /// The values are from the SCDP paper (section V).
     pub initial_window: Option<u32>,
-    /// Symbols that each of several senders pushes before the first pull, 1 to 4,096. `None`: two thirds of a single
-    /// sender's window, so that three senders push twice as many symbols. The paper leaves the value to the application
-    /// (section IV-E).
+    /// Symbols that each of several senders pushes before the first pull, 1 to 4,096.
+    /// `None`: two thirds of a single sender's window, so that three senders push twice as many symbols.
+    /// The paper leaves the value to the application (section IV-E).
     pub shared_window: Option<u32>,
-    /// Time after which receivers count as stragglers, and the sender's policy for stragglers. By default, the sender
-    /// reports them after 20 ms and continues to wait. The paper leaves both values to the application (section IV-D).
+    /// Time after which receivers count as stragglers, and the sender's policy for stragglers.
+    /// By default, the sender reports them after 20 ms and continues to wait.
+    /// The paper leaves both values to the application (section IV-D).
     pub stragglers: Stragglers,
     /// Largest number of source symbols in a block, 1 to 56,403: 100. The value in the paper is unknown.
     pub block_symbols: u32,
-    /// Number of additional symbols that a receiver requests after a loss, beyond the K source symbols of a block: 2
-    /// (section IV-C).
+    /// Number of symbols beyond the K source symbols of a block that a receiver requests after a loss: 2.
+    /// The source is the SCDP paper, section IV-C.
     pub overhead: u32,
     /// Probability that decoding fails, at 0, 1, and 2 or more symbols above K: 1e-2, 1e-4, 1e-6 (RFC 6330).
     pub decode_failure: [f64; 3],
@@ -93,11 +95,12 @@ pub struct ScdpParameters {
     pub decode_speed: DecodeSpeed,
     /// Number of blocks that a host decodes at the same time. The paper's model has no limit.
     pub decode_cores: DecodeCores,
-    /// Bytes that a group's address adds to each packet: 0. In Elmo (Shahbaz et al., SIGCOMM 2019) the address adds up
-    /// to 325 B, on average 114 B, because packets contain the multicast tree.
+    /// Bytes that a group's address adds to each packet: 0.
+    /// In Elmo (Shahbaz et al., SIGCOMM 2019) the address adds up to 325 B, on average 114 B.
+    /// The reason is that packets of Elmo contain the multicast tree.
     pub group_header: Bytes,
-    /// Thresholds: numbers of sent bytes at which a session moves to the next lower class. They ascend, and there are
-    /// at most 7. Default: 10 KB, 100 KB, 1 MB, 10 MB.
+    /// Thresholds: numbers of sent bytes at which a session moves to the next lower class.
+    /// The thresholds ascend, and there are at most 7. Default: 10 KB, 100 KB, 1 MB, 10 MB.
     pub thresholds: Vec<u64>,
     /// Whether hosts serve their own sessions by class, as switches do. Default true.
     pub host_order: bool,
@@ -107,14 +110,14 @@ pub struct ScdpParameters {
     pub max_timeouts: u32,
     /// Capacity for symbols at a switch port, split evenly among the classes: 100 KB (section V).
     pub queue: Limit,
-    /// Capacity in bytes for headers and pulls at a switch port: 1 MB, because the paper assumes that this
-    /// queue is never full (section IV-B).
+    /// Capacity in bytes for headers and pulls at a switch port: 1 MB.
+    /// The paper assumes that this queue is never full (section IV-B).
     pub header_queue: Bytes,
     /// Number of headers and pulls that a port sends for each symbol, while both kinds of packets wait: 10, as in NDP.
     /// The paper gives no value.
     pub headers_per_data: u32,
-    /// Choice of the symbol that is trimmed if the queue is full: the arriving symbol (section IV-A). The alternative
-    /// is NDP's random choice.
+    /// Choice of the symbol that is trimmed if the queue is full: the arriving symbol (section IV-A).
+    /// The alternative is NDP's random choice.
     pub victim: Victim,
 }
 
@@ -157,8 +160,8 @@ pub struct ScdpPlainParameters {
     pub loss_by_chance: f64,
     /// Shortest time for which a receiver waits for a symbol before it sends a probe: 200 us.
     pub min_timeout: Duration,
-    /// Timeout of senders and receivers before the first round-trip sample. `None`: four times the longest round trip
-    /// in the empty network, at least 1 ms.
+    /// Timeout of senders and receivers before the first round-trip sample.
+    /// `None`: four times the longest round trip in the empty network, at least 1 ms.
     pub timeout: Option<Duration>,
     /// Whether symbols are ECN-capable. Default true.
     pub ecn: bool,

@@ -8,11 +8,10 @@ use tailcut_units::{Bytes, Duration};
 pub struct RepNetParameters {
     /// Flows below this size are replicated (100 KB).
     pub limit: Bytes,
-    /// Largest number of bytes that a server stores while the second connection of a flow has not arrived. With more
-    /// bytes, the server uses only the first connection (100 KB; the paper gives no value).
+    /// Largest number of bytes that a server stores while the second connection of a flow has not arrived.
+    /// With more bytes, the server uses only the first connection (100 KB; the paper gives no value).
     pub archive_limit: Bytes,
-    /// Time for which a server waits for the second connection of a flow (1 s; 0.8 to 1 s in the released
-    /// code).
+    /// Time for which a server waits for the second connection of a flow: 1 s. The released code has 0.8 to 1 s.
     pub waiting_list_timeout: Duration,
 }
 

@@ -19,8 +19,8 @@ pub struct RequestParameters {
     pub link: Rate,
     /// Size of a request in bytes, in models with packets.
     pub request_size: Bytes,
-    /// Number of bytes that disks and links serve as one unit. It is also the size of the pieces, if clients request
-    /// pieces: with three or more copies, and with splitting by ranges.
+    /// Number of bytes that disks and links serve as one unit.
+    /// Clients that request pieces use pieces of this size, with three or more copies and with splitting by ranges.
     pub chunk: Bytes,
     /// Order in which a server serves the copies of one class.
     pub discipline: Discipline,
@@ -137,8 +137,8 @@ impl RequestParameters {
         }
     }
 
-    /// Returns the mean time, in seconds, for which a copy occupies the busiest station of a server. `bytes`
-    /// is the mean size of a copy, and `link` is the rate of the server's link.
+    /// Returns the mean time, in seconds, for which a copy occupies the busiest station of a server.
+    /// `bytes` is the mean size of a copy, and `link` is the rate of the server's link.
     pub fn bottleneck_seconds(&self, bytes: f64, link: Rate) -> f64 {
         let over = |rate: Rate| bytes * 8.0 / rate.as_bps() as f64;
         let disk = self

@@ -35,8 +35,8 @@ pub enum Doubt {
         /// TTL of the silent hop.
         ttl: u8,
     },
-    /// At this distance, some probes were answered and others were not. The router may limit its rate of
-    /// answers.
+    /// At this distance, some probes were answered and others were not.
+    /// The router may limit its rate of answers.
     SomeUnanswered {
         /// TTL of the router.
         ttl: u8,
@@ -46,8 +46,8 @@ pub enum Doubt {
         /// TTL of the node.
         ttl: u8,
     },
-    /// Two probes of one flow were answered by different routers. Packets of one connection take
-    /// several paths, or routes have changed.
+    /// Two probes of one flow were answered by different routers.
+    /// Packets of one connection take several paths, or routes have changed.
     PathsChange {
         /// TTL of the routers.
         ttl: u8,
@@ -65,7 +65,10 @@ impl std::fmt::Display for Doubt {
                 "hop {ttl} left some probes unanswered; some routers limit their answers"
             ),
             Self::TooManyFlows { ttl } => {
-                write!(f, "behind hop {ttl} more ports than allowed are needed")
+                write!(
+                    f,
+                    "behind hop {ttl}, the search needs more ports than allowed"
+                )
             }
             Self::PathsChange { ttl } => write!(
                 f,
@@ -84,8 +87,8 @@ pub struct Map {
     pub hops: Vec<Hop>,
     /// Number of paths that were found.
     pub paths: u64,
-    /// Reasons why there may be more paths. If there is no reason, `paths` is complete, with the confidence of the
-    /// stopping rule.
+    /// Reasons why there may be more paths.
+    /// If there is no reason, `paths` is complete, with the confidence of the stopping rule.
     pub doubts: Vec<Doubt>,
     /// Number of probes sent, including repetitions.
     pub probes: u64,
@@ -108,8 +111,8 @@ impl Map {
         }
     }
 
-    /// Returns the number of paths from the first hop to the target. If no flow reached the target, counts the paths to
-    /// the farthest nodes that answer.
+    /// Returns the number of paths from the first hop to the target.
+    /// If no flow reached the target, counts the paths to the farthest nodes that answer.
     pub(super) fn count_paths(hops: &[Hop]) -> u64 {
         let mut ways: BTreeMap<Option<Answer>, u64> = BTreeMap::from([(None, 1)]);
         let mut arrived = 0;
@@ -131,8 +134,7 @@ impl Map {
         (arrived + farthest).max(1)
     }
 
-    /// Returns the routers of a flow as text. `?` stands for a router that did not answer or was
-    /// not probed.
+    /// Returns the routers of a flow as text. `?` stands for a router that did not answer or was not probed.
     pub fn way(&self, flow: usize) -> Option<String> {
         let answers = self.ways.get(flow)?;
         let words = answers.iter().filter_map(|answer| match answer {

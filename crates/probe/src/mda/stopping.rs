@@ -1,5 +1,5 @@
-//! Stopping rule of the search for next hops. Assume that k next hops of a node are known. The rule returns the number
-//! of flows after which no other next hop is likely to exist.
+//! Stopping rule of the search for next hops. Assume that k next hops of a node are known.
+//! The rule returns the number of flows after which no other next hop is likely to exist.
 
 use std::cell::RefCell;
 
@@ -16,15 +16,15 @@ pub struct StoppingRule {
 }
 
 impl StoppingRule {
-    /// Returns the rule for one node. All next hops of the node are found with the probability `confidence`,
-    /// between 0 and 1. With 0.95, the numbers of flows are the published ones: 6, 11, 16, 21, ...
+    /// Returns the rule for one node. All next hops of the node are found with the probability `confidence`, 0 to 1.
+    /// With 0.95, the numbers of flows are the published ones: 6, 11, 16, 21, ...
     pub fn of_node(confidence: f64) -> Self {
         Self::bounded_by(1.0 - confidence)
     }
 
-    /// Returns the rule for a graph. All next hops in the graph are found with the probability `confidence`, if
-    /// at most [`MOST_BRANCHINGS`] nodes have several next hops. The confidence for each node is the 64th root of
-    /// `confidence`.
+    /// Returns the rule for a graph. All next hops in the graph are found with the probability `confidence`.
+    /// The graph may have at most [`MOST_BRANCHINGS`] nodes with several next hops.
+    /// The confidence for each node is the 64th root of `confidence`.
     pub fn of_graph(confidence: f64) -> Self {
         Self::bounded_by(1.0 - confidence.powf(1.0 / f64::from(MOST_BRANCHINGS)))
     }
@@ -37,9 +37,9 @@ impl StoppingRule {
         }
     }
 
-    /// Returns n_k for k = `found`, the number of flows to send when k next hops are known. If there were k + 1 equally
-    /// likely next hops, this number of flows would find all of them, except with the probability of the bound. For
-    /// `found` = 0, returns n_1.
+    /// Returns n_k for k = `found`, the number of flows to send when k next hops are known.
+    /// If there were k + 1 equally likely next hops, this number of flows would probably find all of them.
+    /// The bound limits the probability that one is missed. For `found` = 0, returns n_1.
     pub fn flows(&self, found: usize) -> u32 {
         let mut flows = self.flows.borrow_mut();
         while flows.len() < found.max(1) {
@@ -51,11 +51,12 @@ impl StoppingRule {
     }
 }
 
-/// Returns the smallest number of flows that finds all of `next_hops` equally likely next hops,
-/// except with probability `bound`.
+/// Returns the smallest number of flows that finds all of `next_hops` equally likely next hops.
+/// The search may fail with probability `bound`.
 fn fewest_flows(next_hops: usize, bound: f64) -> u32 {
-    // `seen[n]` is the probability that n next hops have been seen. The recursion adds only positive numbers, so no
-    // digits are lost. The inclusion-exclusion formula would lose all digits above about 100 next hops.
+    // `seen[n]` is the probability that n next hops have been seen.
+    // The recursion adds only positive numbers, so no digits are lost.
+    // The inclusion-exclusion formula would lose all digits above about 100 next hops.
     let all = next_hops as f64;
     let mut seen = vec![0.0; next_hops + 1];
     seen[1] = 1.0;
@@ -76,8 +77,7 @@ mod tests {
 
     #[test]
     fn the_published_numbers_come_out() {
-        // These numbers are from Augustin et al., table 1, and from scamper's tables for 95 % and
-        // 99 %.
+        // These numbers are from Augustin et al., table 1, and from scamper's tables for 95 % and 99 %.
         let at = |confidence| {
             let rule = StoppingRule::of_node(confidence);
             (1..=16).map(|k| rule.flows(k)).collect::<Vec<u32>>()
@@ -90,8 +90,8 @@ mod tests {
         assert_eq!(StoppingRule::of_node(0.95).flows(0), 6);
     }
 
-    /// Returns the probability that the rule misses next hops of a node with `next_hops` next hops. The search may stop
-    /// at each smaller number of found next hops.
+    /// Returns the probability that the rule misses next hops of a node with `next_hops` next hops.
+    /// The search may stop at each smaller number of found next hops.
     fn failure(rule: &StoppingRule, next_hops: usize) -> f64 {
         let all = next_hops as f64;
         let mut seen = vec![0.0; next_hops + 1];

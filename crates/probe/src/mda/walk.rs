@@ -1,5 +1,5 @@
-//! Walk over the paths to a target, hop by hop. The walk finds the next hops of a node with flows that are known
-//! to reach the node.
+//! Walk over the paths to a target, hop by hop.
+//! The walk finds the next hops of a node with flows that are known to reach the node.
 
 use super::map::{Doubt, Hop, Map, Node};
 use super::stopping::StoppingRule;
@@ -79,9 +79,9 @@ struct Known {
 
 /// Walk over the paths to one target.
 ///
-/// Usage: send the probes of [`next_probe`](Self::next_probe), and pass each result to
-/// [`answer`](Self::answer), until [`is_over`](Self::is_over). Several probes may be in flight, and
-/// answers may come in any order.
+/// Usage: send the probes of [`next_probe`](Self::next_probe), and pass each result to [`answer`](Self::answer).
+/// Continue until [`is_over`](Self::is_over).
+/// Several probes may be in flight, and answers may come in any order.
 #[derive(Debug)]
 pub struct Walk {
     rule: StoppingRule,
@@ -104,8 +104,8 @@ pub struct Walk {
 }
 
 impl Walk {
-    /// Creates a walk. The first `wanted` flows are probed at every TTL, even if the stopping rule
-    /// does not need them.
+    /// Creates a walk.
+    /// The first `wanted` flows are probed at every TTL, even if the stopping rule does not need them.
     pub fn new(rule: StoppingRule, limits: Limits, wanted: usize) -> Self {
         let mut walk = Self {
             rule,
@@ -214,9 +214,10 @@ impl Walk {
         }
     }
 
-    /// Returns the nodes at a TTL, each with the flows that are known to reach it. The target is not included, because
-    /// it has no next hops. A silent router counts as a node only if no router answers at this TTL. Otherwise it may be
-    /// one of the nodes that answered other probes.
+    /// Returns the nodes at a TTL, each with the flows that are known to reach it.
+    /// The target is not included, because it has no next hops.
+    /// A silent router counts as a node only if no router answers at this TTL.
+    /// Otherwise the silent router may be one of the nodes that answered other probes.
     fn nodes(&self, ttl: u8) -> BTreeMap<Option<Answer>, Vec<Flow>> {
         let mut nodes: BTreeMap<Option<Answer>, Vec<Flow>> = BTreeMap::new();
         if ttl == 0 {
@@ -276,8 +277,7 @@ impl Walk {
         }
     }
 
-    /// Continues after all answers have arrived: creates the probes that are missing, or moves to
-    /// the next hop.
+    /// Continues after all answers have arrived: creates the missing probes, or moves to the next hop.
     fn go_on(&mut self) {
         while self.queue.is_empty() {
             match self.stage {
@@ -294,8 +294,8 @@ impl Walk {
         }
     }
 
-    /// Creates the probes behind each node that the stopping rule requires. First uses flows that are known to reach
-    /// the node. If there are not enough, probes new flows at this TTL.
+    /// Creates the probes behind each node that the stopping rule requires.
+    /// First uses flows that are known to reach the node. If there are not enough, probes new flows at this TTL.
     fn ask_behind(&mut self, ttl: u8) {
         let nodes = self.nodes(ttl);
         let mut missing = 0;
@@ -310,8 +310,8 @@ impl Walk {
                     self.queue.push_back(Probe { flow, ttl: ttl + 1 });
                 }
             }
-            // A new flow reaches a random node. To get one more flow through one node, about as many new flows are
-            // needed as there are nodes.
+            // A new flow reaches a random node.
+            // To get one more flow through one node, about as many new flows are needed as there are nodes.
             missing = missing.max(more.saturating_mul(nodes.len() as u32));
         }
         let room = self.limits.flows.saturating_sub(self.ways.len());
@@ -326,8 +326,8 @@ impl Walk {
         }
     }
 
-    /// Creates a probe at the hop before a node, if none of the node's flows was probed there. Its answer shows
-    /// which previous hop leads to the node.
+    /// Creates a probe at the hop before a node, if none of the node's flows was probed there.
+    /// The answer to the probe shows which previous hop leads to the node.
     fn ask_before(&mut self, ttl: u8, flows: &[Flow]) {
         let before = ttl.saturating_sub(1);
         let comes_from = |flow: &Flow| before == 0 || self.at(*flow, before).is_some();

@@ -13,7 +13,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 /// Socket with a fixed source port for one handshake. When it is dropped, it is closed by a reset.
-/// So the five-tuple can be used again at once, and no state remains at either end.
+/// The five-tuple can then be used again at once, because neither host keeps any state.
 #[derive(Debug)]
 pub struct Socket {
     fd: OwnedFd,
@@ -82,19 +82,18 @@ impl Socket {
         self.began = Instant::now();
         match connect(&self.fd, &self.to) {
             Ok(()) | Err(Errno::INPROGRESS) => Ok(()),
-            // The error belongs to an earlier ICMP message on this connection, which is in the
-            // error queue.
+            // The error belongs to an earlier ICMP message on this connection, in the error queue.
             Err(Errno::HOSTUNREACH | Errno::CONNREFUSED) => Ok(()),
             Err(error) => Err(error),
         }
     }
 
-    /// Returns the result, or `None` if it is not known yet. The caller should wait until the
-    /// socket is ready.
+    /// Returns the result, or `None` if it is not known yet.
+    /// The caller should wait until the socket is ready.
     pub fn outcome(&self) -> Option<Outcome> {
         let info = tcp_info(self.fd.as_fd());
-        // A measured round-trip time means that the handshake is complete. The peer may have closed or reset the
-        // connection since then.
+        // A measured round-trip time means that the handshake is complete.
+        // The peer may have closed or reset the connection since then.
         if let Some(info) = info.filter(|info| info.tcpi_rtt > 0) {
             return Some(Outcome::Established {
                 rtt: Duration::from_micros(info.tcpi_rtt.into()),
@@ -121,8 +120,8 @@ impl Socket {
     }
 }
 
-/// Returns the handshake of any connection as the kernel has measured it, or `None` if the kernel
-/// did not measure it.
+/// Returns the handshake of any connection as the kernel has measured it.
+/// Returns `None` if the kernel did not measure it.
 pub fn handshake_of(socket: impl AsFd) -> Option<Handshake> {
     let info = tcp_info(socket.as_fd())?;
     (info.tcpi_rtt > 0).then(|| Handshake {

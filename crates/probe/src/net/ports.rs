@@ -16,8 +16,8 @@ pub struct Ports {
 }
 
 impl Ports {
-    /// Creates ports for connections to a target. `start` determines the first port. With different values, two
-    /// probes on one machine rarely use the same ports.
+    /// Creates ports for connections to a target. `start` determines the first port.
+    /// With different values, two probes on one machine rarely use the same ports.
     pub fn new(to: SocketAddr, start: u32) -> Self {
         Self {
             to,

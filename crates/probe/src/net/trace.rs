@@ -141,8 +141,7 @@ impl Tracing<'_> {
                 socket,
                 until: now + WAITS[tries as usize],
             }),
-            // A probe of this five-tuple with another TTL is in flight, or another program uses the
-            // port.
+            // Another probe uses this five-tuple with another TTL, or another program uses the port.
             Err(Errno::ADDRINUSE | Errno::ADDRNOTAVAIL) if busy < MOST_BUSY => {
                 self.later.push(Later {
                     at: now + BUSY,

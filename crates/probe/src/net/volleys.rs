@@ -35,8 +35,8 @@ pub struct Shooter {
 }
 
 impl Shooter {
-    /// Creates a sender that uses the first `count` ports. It sends `rate` SYNs per second on average. `rate`
-    /// must be above 0.
+    /// Creates a sender that uses the first `count` ports.
+    /// The sender sends `rate` SYNs per second on average. `rate` must be above 0.
     ///
     /// # Errors
     /// There are not enough free ports.
@@ -72,8 +72,8 @@ impl Shooter {
         median(&mut self.spans.clone()).unwrap_or(0.0)
     }
 
-    /// Waits until the next volley may be sent. Then sends the volley and waits for the answers. Returns `None` if
-    /// `stop` was set during the wait.
+    /// Waits until the next volley may be sent. Then sends the volley and waits for the answers.
+    /// Returns `None` if `stop` was set during the wait.
     ///
     /// # Errors
     /// No handshake has succeeded since the start. The error is the reason of the last failure.
@@ -85,8 +85,8 @@ impl Shooter {
             std::thread::sleep(rest.min(LOOK));
         }
         let mut order: Vec<usize> = (0..self.ports.len()).collect();
-        // SYNs that are sent later wait longer in this host's queue. With a random order, this delay affects all
-        // ports equally.
+        // SYNs that are sent later wait longer in this host's queue.
+        // With a random order, this delay affects all ports equally.
         for last in (1..order.len()).rev() {
             let other = (u64::from(self.random.next_u32()) * (last as u64 + 1)) >> 32;
             order.swap(last, other as usize);

@@ -1,13 +1,15 @@
 //! Circular block bootstrap: computes confidence intervals of figures from volleys that are drawn at random.
 //!
-//! Consecutive volleys are not independent, because they wait in the same queues. So whole blocks of consecutive
-//! volleys are drawn, with replacement. After the last volley, a block continues with the first one (D. N. Politis, J.
-//! P. Romano, 1992). The length of a block is three times the integrated autocorrelation time of the volleys' means,
-//! summed over its positive terms (A. Sokal, 1997). A block is at least as long as the cube root of the number of
-//! volleys.
-//! With few blocks, intervals would be too narrow, so two factors widen them (T. Hesterberg, What Teachers Should Know
-//! About the Bootstrap, 2015, section 5.3). The first is the ratio of Student's t to the normal distribution. The
-//! second is the ratio of the deviation over m - 1 blocks to the deviation over m blocks.
+//! Consecutive volleys are not independent, because they wait in the same queues.
+//! So whole blocks of consecutive volleys are drawn, with replacement.
+//! After the last volley, a block continues with the first one (D. N. Politis, J. P. Romano, 1992).
+//! The length of a block is three times the integrated autocorrelation time of the volleys' means.
+//! The autocorrelation time is a sum over the positive terms (A. Sokal, 1997).
+//! A block is at least as long as the cube root of the number of volleys.
+//! With few blocks, intervals would be too narrow, so two factors widen them.
+//! The source is T. Hesterberg, What Teachers Should Know About the Bootstrap, 2015, section 5.3.
+//! The first factor is the ratio of Student's t to the normal distribution.
+//! The second factor is the ratio of the deviation over m - 1 blocks to the deviation over m blocks.
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -45,8 +47,8 @@ fn autocorrelation_time(means: &[f64]) -> f64 {
             .sum::<f64>()
 }
 
-/// Returns how often each of `volleys` volleys occurs in each resample. The seed is fixed, so that
-/// a report is reproducible.
+/// Returns how often each of `volleys` volleys occurs in each resample.
+/// The seed is fixed, so that a report is reproducible.
 pub fn resamples(volleys: usize, block: usize) -> impl Iterator<Item = Vec<u16>> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(0x7072_6f62_6500);
     (0..RESAMPLES).map(move |_| {
@@ -63,12 +65,12 @@ pub fn resamples(volleys: usize, block: usize) -> impl Iterator<Item = Vec<u16>>
     })
 }
 
-/// Returns the factor by which an interval is widened. `volleys` is the number of volleys, and `block` is the
-/// number of volleys in a block.
+/// Returns the factor by which an interval is widened.
+/// `volleys` is the number of volleys, and `block` is the number of volleys in a block.
 pub fn expansion(volleys: usize, block: usize) -> f64 {
     let blocks = (volleys as f64 / block as f64).max(2.0);
-    // Ratio of two 97.5 % quantiles: Student's t and the normal distribution. The ratio is approximated by the first
-    // terms of a series in 1 / freedom (Abramowitz and Stegun, 26.7.5).
+    // Ratio of two 97.5 % quantiles: Student's t and the normal distribution.
+    // The ratio is approximated by the first terms of a series in 1 / freedom (Abramowitz and Stegun, 26.7.5).
     let z = 1.959_964_f64;
     let freedom = blocks - 1.0;
     let first = (z.powi(2) + 1.0) / (4.0 * freedom);

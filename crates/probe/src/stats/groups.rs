@@ -1,14 +1,15 @@
 //! Groups of ports that share a path. Ports on one path have correlated delays.
 //!
-//! The 10th percentile of each volley is subtracted from its delays. The logarithms of the results form one series for
-//! each port. Ports with correlated series are joined: average linkage of the distance 1 - correlation, up to a
-//! distance of 0.3. Delays that differ by less than 5 % of the median handshake count as equal.
+//! The 10th percentile of each volley is subtracted from its delays.
+//! The logarithms of the results form one series for each port.
+//! Ports with correlated series are joined: average linkage of the distance 1 - correlation, up to a distance of 0.3.
+//! Delays that differ by less than 5 % of the median handshake count as equal.
 //!
-//! Noise causes groups too. So groups are reported only if a permutation test shows that ports differ. If all ports had
-//! one path, the handshakes of a volley could be exchanged between the ports. The test therefore builds 199 networks in
-//! which the handshakes of each volley are randomly assigned to the ports. For each network, it subtracts each volley's
-//! mean and sums the squared correlations of the series. The sum of the real network must be larger than nearly all of
-//! the 199 sums.
+//! Noise causes groups too. So groups are reported only if a permutation test shows that ports differ.
+//! If all ports had one path, the handshakes of a volley could be exchanged between the ports.
+//! The test therefore builds 199 networks in which the handshakes of each volley are randomly assigned to the ports.
+//! For each network, it subtracts each volley's mean and sums the squared correlations of the series.
+//! The sum of the real network must be larger than nearly all of the 199 sums.
 
 use super::volley::{Volley, quantile};
 use rand_core::{RngCore, SeedableRng};
@@ -44,8 +45,8 @@ impl Groups {
     }
 }
 
-/// Finds the groups of ports. Uses only volleys in which every port has a handshake. Returns `None` for fewer than 20
-/// such volleys or fewer than 3 ports.
+/// Finds the groups of ports. Uses only volleys in which every port has a handshake.
+/// Returns `None` for fewer than 20 such volleys or fewer than 3 ports.
 pub fn groups(volleys: &[Volley]) -> Option<Groups> {
     let whole = volleys.iter().filter_map(|volley| {
         let times = volley.handshakes.iter().map(|one| one.map(|one| one.us));

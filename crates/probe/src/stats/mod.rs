@@ -1,9 +1,9 @@
-//! Statistics of volleys of handshakes: time of the faster of two handshakes, and groups of ports that share a
-//! path. This module does no I/O.
+//! Statistics of volleys of handshakes. This module does no I/O.
+//! The results are the time of the faster of two handshakes, and groups of ports that share a path.
 //!
-//! A volley is one handshake from each of several source ports to one target. All its handshakes start at nearly the
-//! same time, so RepSYN could have used any two of them. The pairs of a volley therefore contain all dependence between
-//! the delays, and no assumption about it is needed.
+//! A volley is one handshake from each of several source ports to one target.
+//! All its handshakes start at nearly the same time, so RepSYN could have used any two of them.
+//! The pairs of a volley therefore contain all dependence between the delays, and no assumption about it is needed.
 
 mod bootstrap;
 mod groups;

@@ -1,5 +1,5 @@
-//! Predicts the time of the faster of two handshakes, compared with one handshake. The prediction uses pairs of ports
-//! in the same volley.
+//! Predicts the time of the faster of two handshakes, compared with one handshake.
+//! The prediction uses pairs of ports in the same volley.
 
 use super::bootstrap::{block_length, expansion, interval, resamples};
 use super::volley::Volley;
@@ -49,8 +49,8 @@ pub struct Prediction {
     pub p99: Option<Change>,
 }
 
-/// Handshake with two weights. `single` is its weight among single handshakes. `pair` is its weight as the faster
-/// handshake of pairs. The weights of each kind add up to 1 in each volley.
+/// Handshake with two weights. `single` is its weight among single handshakes.
+/// `pair` is its weight as the faster handshake of pairs. The weights of each kind add up to 1 in each volley.
 #[derive(Clone, Copy)]
 struct Weighted {
     us: f64,
@@ -62,8 +62,8 @@ struct Weighted {
 /// Function that returns one of the two weights of a handshake.
 type Weight = fn(&Weighted) -> f64;
 
-/// Computes the prediction from volleys in order of time. Returns `None` for fewer than
-/// [`FEWEST_VOLLEYS`].
+/// Computes the prediction from volleys in order of time.
+/// Returns `None` for fewer than [`FEWEST_VOLLEYS`].
 pub fn predict(volleys: &[Volley]) -> Option<Prediction> {
     let sorted = volleys.iter().map(Volley::sorted);
     let sorted: Vec<Vec<f64>> = sorted.filter(|times| times.len() > 1).collect();

@@ -7,8 +7,8 @@ use serde::Serialize;
 pub struct Handshake {
     /// Time when the SYN was sent, in microseconds since the first SYN of the volley.
     pub sent_us: f64,
-    /// Time from the first SYN to the SYN-ACK, in microseconds. Without an answer, it is the time until the handshake
-    /// was given up, a lower bound.
+    /// Time from the first SYN to the SYN-ACK, in microseconds.
+    /// Without an answer, it is the time until the handshake was given up, a lower bound.
     pub us: f64,
     /// Number of times that the SYN was repeated.
     pub resent: u32,
@@ -40,8 +40,8 @@ impl Volley {
     }
 }
 
-/// Returns the value below which the given share of the values lies, or `None` if there are no values. `sorted`
-/// must be ascending.
+/// Returns the value below which the given share of the values lies, or `None` if there are no values.
+/// `sorted` must be ascending.
 pub(crate) fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
     let rank = (share * sorted.len() as f64).ceil() as usize;

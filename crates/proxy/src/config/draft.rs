@@ -74,8 +74,8 @@ impl Draft {
         }
     }
 
-    /// Adds a route from a flag, after the routes of the file. If `is_npm` is true, times may be numbers of
-    /// milliseconds.
+    /// Adds a route from a flag, after the routes of the file.
+    /// If `is_npm` is true, times may be numbers of milliseconds.
     pub fn route<'a>(&mut self, keys: impl IntoIterator<Item = (&'a str, &'a str)>, is_npm: bool) {
         let style = if is_npm { Style::Npm } else { Style::Units };
         let at = origin(COMMAND_LINE, style);

@@ -1,6 +1,7 @@
-//! Configuration of guard, gateway and proxy. Its sources are a file in TOML (or in JSON, as for the npm package's
-//! proxy), then flags, then `--set`. A later source overrides an earlier one. All sources have the same keys, units and
-//! errors (docs/configuration.md).
+//! Configuration of guard, gateway and proxy.
+//! The sources of the configuration are a file in TOML or JSON, then flags, then `--set`.
+//! The proxy of the npm package uses JSON.
+//! A later source overrides an earlier one. All sources have the same keys, units and errors (docs/configuration.md).
 
 mod draft;
 mod flags;

@@ -1,5 +1,5 @@
-//! Conversion of a configuration tree to Rust types, with serde. Errors name the location, the key, the found value and
-//! the allowed values.
+//! Conversion of a configuration tree to Rust types, with serde.
+//! Errors name the location, the key, the found value and the allowed values.
 
 use super::tree::{Entries, Entry, Node, Origin, Source, Style, Value};
 use crate::endpoint::Endpoint;
@@ -121,8 +121,9 @@ impl<'a> Table<'a> {
     /// A value is not allowed, or a required key is missing.
     pub fn read<T: DeserializeOwned>(&self) -> anyhow::Result<T> {
         match T::deserialize(self.clone()) {
-            // The first attempt has marked the missing key as absent. The second attempt reads the absent value with
-            // the type of this key, and the error then lists the allowed values.
+            // The first attempt has marked the missing key as absent.
+            // The second attempt reads the absent value with the type of this key.
+            // The error then lists the allowed values.
             Err(ConfigError::Whole { is_again: true, .. }) => Ok(T::deserialize(self.clone())?),
             read => Ok(read?),
         }
@@ -281,8 +282,8 @@ impl<'a> Table<'a> {
     }
 }
 
-/// Checks that no two keys have the same value. A claim consists of a table, a key, a suffix of the key's path in
-/// errors, and the value.
+/// Checks that no two keys have the same value.
+/// A claim consists of a table, a key, a suffix of the key's path in errors, and the value.
 ///
 /// # Errors
 /// The error names the later of the two keys.
@@ -301,9 +302,9 @@ pub fn unique<'a, T: Eq + Hash>(
     Ok(())
 }
 
-/// Checks that no two listeners have the same address. The claims have the same form as in [`unique`]. The address for
-/// health and metrics is a key of the table `top`, and is checked last. Port 0 may occur several times, because each
-/// listener then gets another free port.
+/// Checks that no two listeners have the same address. The claims have the same form as in [`unique`].
+/// The address for health and metrics is a key of the table `top`, and is checked last.
+/// Port 0 may occur several times, because each listener then gets another free port.
 ///
 /// # Errors
 /// The error names the later of the two keys.

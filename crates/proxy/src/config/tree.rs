@@ -220,8 +220,8 @@ fn of_toml(value: Spanned<DeValue<'_>>, source: &Arc<Source>) -> Node {
         DeValue::String(text) => Value::Text(text.into_owned()),
         DeValue::Integer(number) => match i64::from_str_radix(number.as_str(), number.radix()) {
             Ok(number) => Value::Integer(number),
-            // The number is too large for the type. It is kept as text, so that the error shows it as the user wrote
-            // it.
+            // The number is too large for the type.
+            // The number is kept as text, so that the error shows it as the user wrote it.
             Err(_) => Value::Text(number.to_string()),
         },
         DeValue::Float(number) => match number.as_str().parse() {

@@ -1,5 +1,5 @@
-//! Detection of inactive connections. If a client does not read responses or does not send requests, its connection is
-//! closed, so that other clients can connect.
+//! Detection of inactive connections. An inactive client does not read responses or does not send requests.
+//! The connection of such a client is closed, so that other clients can connect.
 
 use http::Version;
 use http_body::{Body, Frame, SizeHint};
@@ -23,8 +23,9 @@ pub(super) struct Activity {
     /// Number of requests whose response is not completely sent.
     open: AtomicU32,
     has_requested: AtomicBool,
-    /// Time at which the head of the current request started to arrive, in milliseconds since `began`. 0 means that no
-    /// head is arriving. The value is always 0 with HTTP/2, where a head looks like other frames.
+    /// Time at which the head of the current request started to arrive, in milliseconds since `began`.
+    /// 0 means that no head is arriving.
+    /// The value is always 0 with HTTP/2, where a head looks like other frames.
     head_since: AtomicU64,
     is_http2: AtomicBool,
 }
@@ -79,8 +80,8 @@ impl Activity {
     /// Waits until the client exceeds one of the time limits.
     pub async fn timed_out(&self, timeouts: Timeouts) {
         let shortest = timeouts.head.min(timeouts.idle).min(timeouts.stalled);
-        // The checks run at a quarter of the shortest limit, so a connection exceeds its limit by at most this
-        // interval.
+        // The checks run at a quarter of the shortest limit.
+        // A connection exceeds its limit by at most this interval.
         let mut every = tokio::time::interval((shortest / 4).max(Duration::from_millis(10)));
         // After a delay, one check is enough to replace the missed ones.
         every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);

@@ -78,8 +78,8 @@ impl<S: HttpService> Accept for Slot<S> {
 pub struct ListenerSpec<S> {
     /// Unique name.
     pub name: String,
-    /// Address to listen on. With port 0 the operating system chooses a port. A listener with the same name keeps this
-    /// port after a reload.
+    /// Address to listen on. With port 0 the operating system chooses a port.
+    /// A listener with the same name keeps this port after a reload.
     pub listen: Endpoint,
     /// Limits of the listener's connections.
     pub limits: Limits,
@@ -156,8 +156,8 @@ impl<S: HttpService> ListenerFactory for Opener<S> {
 }
 
 impl<S: HttpService> Listeners<S> {
-    /// Replaces the set of listeners. A listener whose address does not change stays open and gets its new service and
-    /// limits.
+    /// Replaces the set of listeners.
+    /// A listener whose address does not change stays open and gets its new service and limits.
     ///
     /// # Errors
     /// An address cannot be opened for listening. All listeners then stay unchanged.
@@ -188,8 +188,8 @@ impl<S: HttpService> Listeners<S> {
         })
     }
 
-    /// Stops accepting connections. Open requests may end within `time`. Connections that are still open then are
-    /// reset.
+    /// Stops accepting connections. Open requests may end within `time`.
+    /// Connections that are still open then are reset.
     pub async fn stop(self, time: Duration) {
         let mut ending = JoinSet::new();
         for listener in self.0 {

@@ -1,5 +1,6 @@
-//! HTTP/1.1 and HTTP/2 servers with limits. The limits are the number of connections, the number of requests on a
-//! connection, the size and the arrival time of heads, and the inactivity of clients.
+//! HTTP/1.1 and HTTP/2 servers with limits.
+//! The limits are the numbers of connections and of requests on a connection, and the inactivity of clients.
+//! The size and the arrival time of heads are limited too.
 
 mod activity;
 mod listeners;
@@ -31,15 +32,17 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// Maximum number of requests that a client may reset before the server processes them. After more resets, the
-/// connection is closed. The limit is high, because clients that send copies of requests reset many of them.
+/// Maximum number of requests that a client may reset before the server processes them.
+/// After more resets, the connection is closed.
+/// The limit is high, because clients that send copies of requests reset many of them.
 const MOST_PENDING_RESETS: usize = 10_000;
-/// Maximum number of response bytes that wait for the client, for each request. In a larger buffer, a purge comes too
-/// late for more bytes. With a smaller buffer, a fast client has to wait for the service.
+/// Maximum number of response bytes that wait for the client, for each request.
+/// With a larger buffer, a purge comes too late for more bytes.
+/// With a smaller buffer, a fast client has to wait for the service.
 const SEND_BUFFER: usize = 64 << 10;
 const DAY_MS: u64 = 86_400_000;
-/// Interval of PING frames on an HTTP/2 connection without traffic. A PING detects clients that have disappeared. With
-/// a shorter interval, idle connections send more packets. With a longer one, requests of lost clients run longer.
+/// Interval of PING frames on an HTTP/2 connection without traffic. A PING detects clients that have disappeared.
+/// With a shorter interval, idle connections send more packets. With a longer one, requests of lost clients run longer.
 const PING: Duration = Duration::from_secs(30);
 
 /// Limits of a listener and of its connections. The key of the configuration is `limits`.
@@ -171,8 +174,8 @@ impl HttpListener {
         self.limits.send_replace(limits);
     }
 
-    /// Closes the port and waits until it is free. Open requests may end within `time`. Call [`Drained::end`] to wait
-    /// for these requests.
+    /// Closes the port and waits until it is free. Open requests may end within `time`.
+    /// Call [`Drained::end`] to wait for these requests.
     pub async fn drain(mut self, time: Duration) -> Drained {
         self.stage.send_replace(Stage::Drains(time));
         // An error means that the listener has already ended.
@@ -262,8 +265,8 @@ async fn serve<A, M, S, F, B, E>(
                 _ => break Duration::ZERO,
             },
             _ = owner.limit_changes.changed() => continue,
-            // An ended connection changes the number of open connections. The next turn of the loop stores the new
-            // number.
+            // An ended connection changes the number of open connections.
+            // The next turn of the loop stores the new number.
             _ = connections.join_next(), if !connections.is_empty() => continue,
             // At the limit, further clients wait in the kernel's queue.
             accepted = listener.accept(), if connections.len() < limits.connections as usize => accepted,
@@ -301,8 +304,8 @@ async fn connection<A, M, S, F, B, E>(
     B: Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static,
     E: Into<Box<dyn Error + Send + Sync>> + 'static,
 {
-    // The TLS handshake has the same time limit as a head. A client that does not finish it must not keep the
-    // connection.
+    // The TLS handshake has the same time limit as a head.
+    // A client that does not finish it must not keep the connection.
     let accepting = shared.accept.accept(stream);
     let Ok(Ok((stream, info))) = tokio::time::timeout(limits.head_time, accepting).await else {
         return;

@@ -1,8 +1,8 @@
 //! Compact encoding of a flow's row, exact to the picosecond.
 //!
-//! An encoded row starts with a code of four bits for each field except the first. The numbers follow in little-endian
-//! order, without leading zero bytes. A code is the length of a number, 0 to 8 bytes, or a special value without a
-//! number: [`NULL`] or [`BYTES`].
+//! An encoded row starts with a code of four bits for each field except the first.
+//! The numbers follow in little-endian order, without leading zero bytes.
+//! A code is the length of a number, 0 to 8 bytes, or a special value without a number: [`NULL`] or [`BYTES`].
 
 use crate::FlowRecord;
 use crate::cell::Value;
@@ -41,8 +41,8 @@ pub(super) fn write(row: &FlowRecord, to: &mut [u8]) -> usize {
             Some(number) => {
                 // The length is the number of significant bytes, rounded up: (64 - leading zeros + 7) / 8.
                 let length = (71 - number.leading_zeros()) / 8;
-                // All eight bytes are copied, because a fixed length is faster. The next number overwrites the leading
-                // zeros.
+                // All eight bytes are copied, because a fixed length is faster.
+                // The next number overwrites the leading zeros.
                 to[end..end + 8].copy_from_slice(&number.to_le_bytes());
                 end += length as usize;
                 length.into()
@@ -56,8 +56,8 @@ pub(super) fn write(row: &FlowRecord, to: &mut [u8]) -> usize {
     end
 }
 
-/// Returns the row of flow `flow` that [`write`] has written to the start of `bytes`. `bytes` must have a length of at
-/// least [`LONGEST`].
+/// Returns the row of flow `flow` that [`write`] has written to the start of `bytes`.
+/// `bytes` must have a length of at least [`LONGEST`].
 pub(super) fn read(flow: FlowId, bytes: &[u8]) -> FlowRecord {
     let number_at = |at| bytes[at..].first_chunk().copied().map(u64::from_le_bytes);
     let mut codes = number_at(0).unwrap_or(0) << 4;

@@ -1,4 +1,4 @@
-//! Two ends of a copy's stream: the end of the client, and the end of the server.
+//! Endpoints of a copy's stream: one at the client, and one at the server.
 
 use super::reader::{Headers, Read, Reader};
 use super::writer::{Writer, Written};
@@ -8,7 +8,7 @@ use crate::header::{CopyId, Purpose, RequestHeader};
 use crate::send_space::SendSpace;
 use tailcut_units::Time;
 
-/// Client's end of a copy: it reads the answer.
+/// Endpoint of a copy at the client. It reads the answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ClientEnd {
     copy: CopyId,
@@ -16,7 +16,7 @@ pub struct ClientEnd {
 }
 
 impl ClientEnd {
-    /// Creates the end of a client that has requested `copy`.
+    /// Creates the endpoint at a client that has requested `copy`.
     pub fn new(copy: CopyId) -> Self {
         Self {
             copy,
@@ -57,7 +57,7 @@ impl ClientEnd {
     }
 }
 
-/// Server's end of a copy: it reads the client's messages, and writes the answer.
+/// Endpoint of a copy at the server. It reads the client's messages, and writes the answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ServerEnd {
     reader: Reader<RequestHeader>,
@@ -70,8 +70,9 @@ pub struct ServerEnd {
 }
 
 impl ServerEnd {
-    /// Creates the server's end of an accepted stream. The server answers in parts of `part` bytes, at least 1. If
-    /// answers carry windows (`send_space` is set), a part has at most [`TELLING_PART`](super::TELLING_PART) bytes.
+    /// Creates the endpoint at the server for an accepted stream.
+    /// The server answers in parts of `part` bytes, at least 1.
+    /// If answers carry windows (`send_space` is set), a part has at most [`TELLING_PART`](super::TELLING_PART) bytes.
     pub fn new(part: u64, send_space: Option<SendSpace>) -> Self {
         Self {
             reader: Reader::default(),
@@ -149,8 +150,8 @@ impl ServerEnd {
         self.answer.map_or(0, |(_, writer)| writer.stream_bytes())
     }
 
-    /// Returns how many of the `sent` bytes of the stream are bytes of the object, not of headers. Retransmitted bytes
-    /// count again; headers count once.
+    /// Returns how many of the `sent` bytes of the stream are bytes of the object, not of headers.
+    /// Retransmitted bytes count again; headers count once.
     pub fn object_bytes(&self, sent: u64) -> u64 {
         let answer = self.answer.as_ref();
         answer.map_or(0, |(_, writer)| writer.object_bytes(sent))

@@ -9,8 +9,8 @@ pub trait Headers {
     /// Reason why bytes are not a header.
     type Error;
 
-    /// Returns the next header after all its bytes have arrived. The header begins at the end of the last body. `there`
-    /// is the number of bytes that have arrived after this position.
+    /// Returns the next header after all its bytes have arrived. The header begins at the end of the last body.
+    /// `there` is the number of bytes that have arrived after this position.
     ///
     /// # Errors
     /// The received bytes cannot be the start of a header.
@@ -88,8 +88,8 @@ impl<H: Framed> Reader<H> {
         Ok(header.map(Read::Header))
     }
 
-    /// Returns the next header after its whole body has arrived, or `None` until more bytes arrive. Use it for a
-    /// stream of messages, in place of [`read`](Self::read).
+    /// Returns the next header after its whole body has arrived, or `None` until more bytes arrive.
+    /// A stream of messages needs this function in place of [`read`](Self::read).
     ///
     /// # Errors
     /// The errors of [`read`](Self::read).

@@ -5,8 +5,9 @@ use super::reader::Headers;
 use alloc::collections::VecDeque;
 use core::convert::Infallible;
 
-/// Headers on their way from the writer of a stream to its reader. The segments of the stream carry lengths and no
-/// bytes. The driver of such a simulation passes only these headers from one end of a copy to the other end.
+/// Headers on their way from the writer of a stream to its reader.
+/// The segments of the stream carry lengths and no bytes.
+/// The driver of such a simulation passes only these headers between the endpoints of a copy.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SideChannel<H> {
     headers: VecDeque<H>,
@@ -34,8 +35,8 @@ impl<H: Framed> SideChannel<H> {
         self.written
     }
 
-    /// Length of the next message with its header, in bytes; 0 if no message is left. Use this function if a transport
-    /// reports that a message has arrived, but does not report the length.
+    /// Length of the next message with its header, in bytes; 0 if no message is left.
+    /// Use this function if a transport reports that a message has arrived, but does not report the length.
     pub fn next_message(&self) -> u64 {
         self.headers.front().map_or(0, Framed::framed_bytes)
     }

@@ -5,8 +5,8 @@ use crate::answer::{ANSWER_BYTES, AnswerHeader};
 use crate::header::{CopyId, RequestHeader};
 use crate::send_space::SendSpace;
 
-/// Longest part of an answer that carries windows, in bytes without its header. It is about six segments long, so a
-/// client receives the window several times in each round trip.
+/// Longest part of an answer that carries windows, in bytes without its header.
+/// Such a part is about six segments long, so a client receives the window several times in each round trip.
 pub const TELLING_PART: u64 = 8_192;
 
 /// Bytes of an answer that a server passes to its transport.
@@ -14,15 +14,16 @@ pub const TELLING_PART: u64 = 8_192;
 pub struct Written {
     /// Header at the start of the bytes. `None`: the bytes continue a part.
     pub header: Option<AnswerHeader>,
-    /// Number of bytes for the stream, with the header. The bytes end with a part, or with the last byte that the
-    /// server has.
+    /// Number of bytes for the stream, with the header.
+    /// The bytes end with a part, or with the last byte that the server has.
     pub bytes: u64,
     /// Whether the answer ends with these bytes.
     pub is_last: bool,
 }
 
-/// Writer of one answer. It cuts the answer into parts of equal length, each behind a header. The last part may be
-/// shorter. A part begins as soon as the server has its first byte, so the length of the stream is known in advance.
+/// Writer of one answer. It cuts the answer into parts of equal length, each behind a header.
+/// The last part may be shorter.
+/// A part begins as soon as the server has its first byte. The length of the stream is therefore known in advance.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Writer {
     copy: CopyId,
@@ -40,9 +41,9 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Creates the writer of the answer to `ask`, in parts of `part` bytes (at least 1). If answers carry windows
-    /// (`send_space` is set), a part has at most [`TELLING_PART`] bytes. Without a send space, all bytes are passed to
-    /// the transport at once.
+    /// Creates the writer of the answer to `ask`, in parts of `part` bytes (at least 1).
+    /// If answers carry windows (`send_space` is set), a part has at most [`TELLING_PART`] bytes.
+    /// Without a send space, all bytes are passed to the transport at once.
     pub fn new(ask: &RequestHeader, part: u64, send_space: Option<SendSpace>) -> Self {
         let longest = match send_space {
             Some(_) => TELLING_PART,
@@ -119,8 +120,8 @@ impl Writer {
         self.of.saturating_add(headers)
     }
 
-    /// Returns how many of the `sent` bytes of the stream are bytes of the object, not of headers. Retransmitted bytes
-    /// count again; headers count once.
+    /// Returns how many of the `sent` bytes of the stream are bytes of the object, not of headers.
+    /// Retransmitted bytes count again; headers count once.
     pub fn object_bytes(&self, sent: u64) -> u64 {
         let header = ANSWER_BYTES as u64;
         let whole = self.stream_bytes();

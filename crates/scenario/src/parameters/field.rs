@@ -4,8 +4,8 @@ use super::{FieldValue, Parameters};
 use crate::value::{Kind, Value};
 use std::fmt;
 
-/// Field of a run's parameters, which a key sets. The default of the key is the value of this field in the default
-/// parameters.
+/// Field of a run's parameters, which a key sets.
+/// The default of the key is the value of this field in the default parameters.
 #[derive(Clone, Copy)]
 pub struct Field {
     /// Values that the type of the field allows, if its key adds no limit.

@@ -19,13 +19,13 @@ pub trait FieldValue: Sized {
     /// Converts a value. Returns `None` for a value that no key of this type has.
     fn from_value(value: &Value) -> Option<Self>;
 
-    /// Returns the content of the field for a missing value, if the type has one.
+    /// Returns the content of the field if the key has no value, or `None` if the type has no such content.
     fn if_missing() -> Option<Self> {
         None
     }
 
-    /// Converts the content of the field to a value of a key with this kind and these words. Returns `None` if there is
-    /// no such value.
+    /// Converts the content of the field to a value of a key with this kind and these words.
+    /// Returns `None` if there is no such value.
     fn value(&self, kind: Kind, words: &[&'static str]) -> Option<Value>;
 }
 
@@ -36,8 +36,8 @@ fn word<T: FieldValue + PartialEq>(field: &T, words: &[&'static str]) -> Option<
     words.next()
 }
 
-/// Implements [`FieldValue`] for whole numbers. The word `unlimited` means the largest number. Other words, such as
-/// `off`, mean zero.
+/// Implements [`FieldValue`] for whole numbers. The word `unlimited` means the largest number.
+/// Other words, such as `off`, mean zero.
 macro_rules! whole_numbers {
     ($($number:ty),*) => {
         $(impl FieldValue for $number {
@@ -100,8 +100,8 @@ impl FieldValue for f64 {
     }
 }
 
-/// Implements [`FieldValue`] for types whose values all have the same form. Some of these types also set the kind of
-/// their key.
+/// Implements [`FieldValue`] for types whose values all have the same form.
+/// Some of these types also set the kind of their key.
 macro_rules! forms {
     ($($field:ty $([$kind:expr])?: $form:ident($value:ident) => $of:expr, $from:ident => $to:expr;)*) => {
         $(impl FieldValue for $field {

@@ -40,8 +40,8 @@ impl Scenario {
         Self::parse(file, directory, &text)
     }
 
-    /// Parses the text of a scenario. `file` is the file name in errors. Relative paths in the text start at
-    /// `directory`.
+    /// Parses the text of a scenario. `file` is the file name in errors.
+    /// Relative paths in the text start at `directory`.
     ///
     /// # Errors
     /// The first error in the text, with its line.

@@ -1,7 +1,7 @@
 //! Scenarios: values from a file and from flags, each checked against its key in one schema.
 //!
-//! A [`Scenario`] stores each value with the place where it was written. A scenario has no model of the network:
-//! [`Study`](crate::Study) derives the runs from it.
+//! A [`Scenario`] stores each value with the place where it was written.
+//! A scenario has no model of the network: [`Study`](crate::Study) derives the runs from it.
 
 mod document;
 mod lines;
@@ -136,9 +136,10 @@ impl Scenario {
         }
     }
 
-    /// Sets a key by its path (`tcp.min_rto`, or `seed` at the top) from the text of a flag. In a repeated section, the
-    /// path means the first table, which is created if it is missing. With an index (`workload[1].share`), the path
-    /// means the table with this index. An existing sweep of the key is removed.
+    /// Sets a key by its path (`tcp.min_rto`, or `seed` at the top) from the text of a flag.
+    /// In a repeated section, the path means the first table, which is created if it is missing.
+    /// With an index (`workload[1].share`), the path means the table with this index.
+    /// An existing sweep of the key is removed.
     ///
     /// # Errors
     /// The key is unknown or does not allow the value. The error contains `place` as its location.
@@ -146,8 +147,8 @@ impl Scenario {
         self.put(path, &Raw::Argument(text.to_owned()), place)
     }
 
-    /// Returns the scenario with a key set by its path. The value can be the text of a command line: `"10ms"`,
-    /// `"0.1..0.5:0.1"`, `"tcp, repflow"`.
+    /// Returns the scenario with a key set by its path.
+    /// The value can be the text of a command line: `"10ms"`, `"0.1..0.5:0.1"`, `"tcp, repflow"`.
     ///
     /// # Errors
     /// The key is unknown or does not allow the value.
@@ -333,8 +334,8 @@ impl Table {
         }
     }
 
-    /// Returns the written value of a key, or its default, as a typed value. An option is `None` for a word, such as
-    /// `off`, and for a default that depends on other keys.
+    /// Returns the written value of a key, or its default, as a typed value.
+    /// An option is `None` for a word, such as `off`, and for a default that depends on other keys.
     ///
     /// # Panics
     /// If the schema has no such key, or if its type is different.

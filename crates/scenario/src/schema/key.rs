@@ -151,8 +151,8 @@ pub(super) const fn typed(name: &'static str, sets: Fallback, about: &'static st
     }
 }
 
-/// Creates the default of a key that sets a field, given by its path from [`Parameters`]. The field's default becomes
-/// the key's default.
+/// Creates the default of a key that sets a field, given by its path from [`Parameters`].
+/// The field's default becomes the key's default.
 macro_rules! sets {
     ($($field:ident).+) => {
         $crate::schema::Fallback::Field($crate::parameters::field!($($field).+))

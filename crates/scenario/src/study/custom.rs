@@ -19,8 +19,8 @@ enum Group {
     Switches(Range<u32>),
 }
 
-/// Returns the names of all nodes. A group of one node gives the node its name. In a larger group, each node has the
-/// group's name with an index, as in `[[failures]]`.
+/// Returns the names of all nodes. A group of one node gives the node its name.
+/// In a larger group, each node has the group's name with an index, as in `[[failures]]`.
 fn node_names(groups: &BTreeMap<String, Group>, hosts: u32, switches: u32) -> NodeNames {
     let mut names = NodeNames {
         hosts: vec![String::new(); hosts as usize],

@@ -101,7 +101,7 @@ mod tests {
     use tailcut_units::HostId;
 
     fn read(text: &str) -> Outcome<Vec<LinkFault>> {
-        let scenario = Scenario::parse("s.toml", "", text).expect("keys and values are sound");
+        let scenario = Scenario::parse("s.toml", "", text).expect("keys and values are valid");
         let network = network(&scenario).expect("a network");
         faults(&scenario, &network)
     }

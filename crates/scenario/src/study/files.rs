@@ -107,8 +107,8 @@ fn cut_of(scenario: &Scenario) -> (Time, usize) {
     (until, usize::try_from(at_most).unwrap_or(usize::MAX))
 }
 
-/// Shortens a trace to the duration and the number of flows of the study. A limit that the study does not set has no
-/// effect.
+/// Shortens a trace to the duration and the number of flows of the study.
+/// A limit that the study does not set has no effect.
 fn shortened_trace(scenario: &Scenario, trace: Trace) -> Outcome<Trace> {
     let top = scenario.table("");
     let all = trace.flows().len();

@@ -54,7 +54,11 @@ pub fn matrix(table: &Table, network: &Network) -> Outcome<MatrixSpec> {
                 let left_out = hosts_of(share.unwrap_or(f64::MIN_POSITIVE), hosts);
                 if left_out + 2 > hosts {
                     let found = format!("{left_out} of {hosts} hosts");
-                    return Err(table.error("leave_out", found, "a share that leaves two hosts"));
+                    return Err(table.error(
+                        "leave_out",
+                        found,
+                        "a share that leaves at least two hosts",
+                    ));
                 }
                 Ok(MatrixSpec::AnywhereBeside { left_out })
             }

@@ -47,8 +47,8 @@ impl NamedNodes {
             in_pod: called.in_pod,
             together: true,
         });
-        // Custom names are searched first. A node can have the name `s1`, which is also the usual name of the second
-        // switch.
+        // Custom names are searched first.
+        // A node can have the name `s1`, which is also the usual name of the second switch.
         let own = match built.names == NodeNames::default() {
             true => Vec::new(),
             false => named_nodes(scenario)?,
@@ -103,9 +103,9 @@ pub(super) struct UnknownName {
     pub meant: Option<String>,
 }
 
-/// Parses an index or range of `of` elements: `2`, `0..2` for the first two, `2..` and `..` up to the last one. If the
-/// elements are in pods, the text can also be `1.0`, or `1.0..2` for the first two of pod 1. Returns `None` if these
-/// elements do not exist.
+/// Parses an index or range of `of` elements: `2`, `0..2` for the first two, `2..` and `..` up to the last one.
+/// If the elements are in pods, the text can also be `1.0`, or `1.0..2` for the first two of pod 1.
+/// Returns `None` if these elements do not exist.
 pub(super) fn index_range(text: &str, of: usize, in_pod: usize) -> Option<Range<usize>> {
     let (first, after) = match text.split_once("..") {
         Some((first, after)) => (first.trim(), Some(after.trim())),
@@ -132,8 +132,9 @@ pub(super) fn index_range(text: &str, of: usize, in_pod: usize) -> Option<Range<
 }
 
 impl Named {
-    /// Returns the nodes that a text names: `name` means all nodes, `name[2]` or `name2` one node, `name[1.2]` or
-    /// `name1.2` one node of a pod, and `name[0..2]` the first two nodes.
+    /// Returns the nodes that a text names. The text `name` means all nodes.
+    /// `name[2]` or `name2` is one node, `name[1.2]` or `name1.2` is one node of a pod.
+    /// `name[0..2]` means the first two nodes.
     fn find(&self, text: &str) -> Option<Vec<Node>> {
         let rest = text.strip_prefix(self.name.as_str())?;
         if rest.is_empty() {
@@ -179,7 +180,7 @@ mod tests {
              [[nodes]]\nname = \"web\"\nkind = \"host\"\n[[links]]\na = \"web\"\nb = \"tor[1]\"\n",
         ] {
             let text = format!("[topology]\n{topology}\n");
-            let scenario = Scenario::parse("s.toml", "", &text).expect("keys and values are sound");
+            let scenario = Scenario::parse("s.toml", "", &text).expect("keys and values are valid");
             let built = network(&scenario).expect("a network").built;
             let names = NamedNodes::of(&scenario, &built).expect("names");
             let hosts = (0..built.hosts()).map(|host| Node::Host(HostId(host)));

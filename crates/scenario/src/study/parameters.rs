@@ -31,8 +31,8 @@ pub fn read(scenario: &Scenario) -> Outcome<(Settings, RunOptions)> {
     }
     let (mut settings, options) = parameters.resolve();
     if scenario.table("tcp").given("initial_rto").is_none() {
-        // The first timeout is at least `min_rto`. A user raises `min_rto` for a long path, and an earlier timeout
-        // would expire before the answer.
+        // The first timeout is at least `min_rto`.
+        // A user raises `min_rto` for a long path, and an earlier timeout would expire before the answer.
         let tcp = &mut settings.tcp;
         tcp.initial_rto = tcp.initial_rto.max(tcp.min_rto);
     }
@@ -177,7 +177,7 @@ mod tests {
     use tailcut_units::{Bytes, Rate};
 
     fn of(text: &str) -> Outcome<Settings> {
-        let scenario = Scenario::parse("s.toml", "", text).expect("keys and values are sound");
+        let scenario = Scenario::parse("s.toml", "", text).expect("keys and values are valid");
         read(&scenario).map(|(settings, _)| settings)
     }
 

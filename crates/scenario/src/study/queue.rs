@@ -54,8 +54,8 @@ pub fn queue(scenario: &Scenario, rate: Rate) -> QueueConfig {
     QueueConfig::DropTail(DropTail { limit, mark_above })
 }
 
-/// Rejects a queue discipline if the ports of the run need another discipline. Also rejects queues that are smaller
-/// than a packet.
+/// Rejects a queue discipline if the ports of the run need another discipline.
+/// Also rejects queues that are smaller than a packet.
 pub fn check(scenario: &Scenario, run: &RunConfig, network: &Topology) -> Outcome<()> {
     let design = run.stack.design;
     let chosen = design.discipline(&run.settings, run.traffic());
@@ -86,8 +86,8 @@ fn automatic_limit(rate: Rate) -> u32 {
         .max(100)
 }
 
-/// Returns DCTCP's K in packets: 20 for rates up to 1 Gb/s and 65 at 10 Gb/s (DCTCP paper, section 4). Between these
-/// rates, K grows linearly. Above 10 Gb/s, K is proportional to the rate.
+/// Returns DCTCP's K in packets: 20 for rates up to 1 Gb/s and 65 at 10 Gb/s (DCTCP paper, section 4).
+/// Between these rates, K grows linearly. Above 10 Gb/s, K is proportional to the rate.
 fn automatic_threshold(rate: Rate) -> u32 {
     let mbps = rate.as_bps() / 1_000_000;
     let packets = match mbps {
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn a_shared_buffer_has_a_capacity() {
         let scenario = Scenario::parse("s.toml", "", "[shared_buffer]\nalpha = 2\n");
-        let error = shared_buffer(&scenario.expect("keys and values are sound"));
+        let error = shared_buffer(&scenario.expect("keys and values are valid"));
         let error = error.expect_err("nothing to share").to_string();
         assert_eq!(
             error,

@@ -1,4 +1,4 @@
-//! Check that rejects keys without effect: some design or workload of the scenario must read each key in it.
+//! Check that rejects keys without effect. At least one design or workload of the scenario must read each key.
 
 use crate::error::Outcome;
 use crate::scenario::Scenario;
@@ -29,8 +29,9 @@ struct ReaderContext<'a> {
     has_storage: bool,
 }
 
-/// Rejects keys that no design and no workload of the scenario reads. `is_checked` selects the keys to check, by
-/// section and name. Starting values of `compare` and of reproductions are not checked.
+/// Rejects keys that no design and no workload of the scenario reads.
+/// `is_checked` selects the keys to check, by section and name.
+/// Starting values of `compare` and of reproductions are not checked.
 pub fn check(
     scenario: &Scenario,
     designs: &[Stack],
@@ -81,8 +82,8 @@ pub fn check(
 }
 
 impl ReaderContext<'_> {
-    /// Checks whether the workload and the other keys give this key an effect. If not, returns the reason and the
-    /// condition for an effect, as texts for the error.
+    /// Checks whether the workload and the other keys give this key an effect.
+    /// If not, returns the reason and the condition for an effect, as texts for the error.
     fn unmet_condition(&self, path: &str) -> Option<(&'static str, &'static str)> {
         let (section, key) = path.split_once('.').unwrap_or(("", path));
         let is_given = |section: &str, key: &str| {
@@ -109,7 +110,7 @@ impl ReaderContext<'_> {
             ),
             ("rans", "hedge_percentile" | "hedge_window" | "hedge_first") => needs(
                 !is_given("rans", "hedge_after"),
-                "a hedge goes after a fixed delay",
+                "a hedge is sent after a fixed delay",
                 "only without rans.hedge_after",
             ),
             ("pias", "buffer") if self.has_requests => Some((
@@ -145,12 +146,12 @@ impl ReaderContext<'_> {
             ("", "duration") => needs(
                 self.any_part_reads("until", &TIMED),
                 "no part of the workload uses it",
-                "only with a part that is no burst and does not set until",
+                "only with a part that is not a burst and does not set until",
             ),
             ("", "flows") => needs(
                 self.any_part_reads("flows", &TIMED),
                 "no part of the workload uses it",
-                "only with a part that is no burst and does not set flows",
+                "only with a part that is not a burst and does not set flows",
             ),
             _ => None,
         }
@@ -263,7 +264,7 @@ fn is_section_of_a_balancer(section: &str) -> bool {
     balancers.any(|one| !one.parameters.is_empty() && section_of(one.name) == section)
 }
 
-/// Returns whether a value turns a function on. `off` and a duration of zero do not.
+/// Returns whether a value turns a function on. The values `off` and zero time turn it off.
 fn is_on(value: &crate::value::Value) -> bool {
     use crate::value::Value;
     match value {

@@ -256,8 +256,8 @@ fn leaf_spine(
     })
 }
 
-/// Returns the number of spines of a leaf-spine network and the rate of each uplink. If two of the keys spines,
-/// fabric_rate and oversubscription are set, they determine the third key.
+/// Returns the number of spines of a leaf-spine network and the rate of each uplink.
+/// If two of the keys spines, fabric_rate and oversubscription are set, they determine the third key.
 fn uplinks(table: &Table, downlinks: u64, host: Rate, fabric: Rate) -> Outcome<(u32, Rate)> {
     let spines: u32 = table.get("spines");
     let Some(ratio) = table.get::<Option<f64>>("oversubscription") else {
@@ -292,7 +292,7 @@ fn whole(number: f64, most: u32) -> Option<u32> {
     (is_whole && (1.0..=f64::from(most)).contains(&whole)).then_some(whole as u32)
 }
 
-/// Describes for an error the ratios that belong to the two whole numbers next to `wanted`.
+/// Returns a text for an error: the ratios for the two whole numbers closest to `wanted`.
 fn near(wanted: f64, of: &str, ratio_of: impl Fn(f64) -> f64) -> String {
     let few = wanted.floor().max(1.0);
     let short = |number: f64| {
@@ -370,7 +370,7 @@ mod tests {
     use tailcut_units::HostId;
 
     fn parsed(text: &str) -> Scenario {
-        Scenario::parse("s.toml", "", text).expect("keys and values are sound")
+        Scenario::parse("s.toml", "", text).expect("keys and values are valid")
     }
 
     #[test]

@@ -18,8 +18,8 @@ use tailcut_sim::{
 };
 use tailcut_units::Duration;
 
-/// Replaces the workloads of a scenario by the value of `--workload`: the name of flow sizes, `requests:` with the
-/// object sizes, `application:NAME`, or `trace:FILE`.
+/// Replaces the workloads of a scenario by the value of `--workload`.
+/// The value is the name of flow sizes, `requests:` with object sizes, `application:NAME`, or `trace:FILE`.
 pub fn replace(scenario: &mut Scenario, text: &str, place: &Location) -> Outcome<()> {
     scenario.clear("workload");
     if let Some(sizes) = text.strip_prefix("requests:") {
@@ -181,8 +181,8 @@ fn part(scenario: &Scenario, table: &Table, network: &Network) -> Outcome<PartTe
     }
     let (mut sizes_name, sizes) = sizes(scenario, table)?;
     if table.is_swept("sizes") {
-        // Swept values have their own columns in the results. The name leaves them out, so a sweep has one workload
-        // name.
+        // Swept values have their own columns in the results.
+        // The name leaves them out, so a sweep has one workload name.
         SWEPT.clone_into(&mut sizes_name);
     }
     let matrix = match kind {
@@ -402,7 +402,7 @@ mod tests {
     use super::*;
 
     fn of(text: &str) -> Outcome<Vec<WorkloadSpec>> {
-        let scenario = Scenario::parse("s.toml", "", text).expect("keys and values are sound");
+        let scenario = Scenario::parse("s.toml", "", text).expect("keys and values are valid");
         workloads(&scenario, &network(&scenario).expect("a network"))
     }
 

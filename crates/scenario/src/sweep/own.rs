@@ -22,8 +22,8 @@ impl OwnDesign {
     /// Creates a design with its own settings.
     ///
     /// # Errors
-    /// An invalid name, the name of an existing design, a key that all designs share, or a value that its key does not
-    /// allow.
+    /// An invalid name, the name of an existing design, or a key that all designs share.
+    /// A value that its key does not allow is an error too.
     pub fn new(
         name: String,
         design: String,

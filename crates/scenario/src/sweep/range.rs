@@ -49,8 +49,8 @@ impl fmt::Display for Range {
 pub const RANGES: &str = "FROM..TO:STEP or FROM..TO*FACTOR";
 
 impl SweepValues {
-    /// Parses the text of a flag: a range, or a list with commas between its items. If the items themselves contain
-    /// commas, semicolons separate the items.
+    /// Parses the text of a flag: a range, or a list with commas between its items.
+    /// If the items themselves contain commas, semicolons separate the items.
     pub fn text(text: &str) -> Self {
         let text = text.trim();
         let argument = |text: &str| Raw::Argument(text.trim().to_owned());
@@ -81,8 +81,8 @@ impl SweepValues {
 }
 
 impl Range {
-    /// Creates a range from a table in a file. The table contains the ends and the number of values. The values have
-    /// equal differences, or equal ratios with `scale = "log"`.
+    /// Creates a range from a table in a file. The table contains the ends and the number of values.
+    /// The values have equal differences, or equal ratios with `scale = "log"`.
     ///
     /// # Errors
     /// The error contains the value that was found and the allowed values.
@@ -118,8 +118,8 @@ impl Range {
     }
 }
 
-/// Returns the numbers from `from` to `to`, in the unit of both. Returns `None` if there are no numbers, or more than a
-/// million.
+/// Returns the numbers from `from` to `to`, in the unit of both.
+/// Returns `None` if there are no numbers, or more than a million.
 pub fn numbers(from: f64, to: f64, spacing: &Steps) -> Option<Vec<f64>> {
     const MOST: f64 = 1e6;
     let inner = |count: f64| (1..count as u32).map(f64::from);

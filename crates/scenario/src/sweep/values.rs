@@ -95,8 +95,8 @@ impl Reader<'_> {
         matches!(raw, Raw::Argument(text) if text.contains(".."))
     }
 
-    /// Returns the unit of a value, which is the text after its number. For a value without a unit, returns the unit in
-    /// which the key counts.
+    /// Returns the unit of a value, which is the text after its number.
+    /// For a value without a unit, returns the unit in which the key counts.
     fn unit_of(&self, raw: &Raw) -> String {
         let unit = match raw {
             Raw::Text(text) | Raw::Argument(text) if starts_with_digit(raw) => {

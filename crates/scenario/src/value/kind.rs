@@ -128,8 +128,8 @@ impl Kind {
         }
     }
 
-    /// Describes an invalid value for an error. For a list, the text describes the first item that is invalid by
-    /// itself, or that repeats an earlier item.
+    /// Describes an invalid value for an error.
+    /// For a list, the text describes the first item that is invalid by itself, or that repeats an earlier item.
     pub fn found(self, raw: &Raw) -> String {
         let is_list = matches!(
             self,

@@ -6,7 +6,7 @@ use tailcut_transport::copies::copy_of_flow;
 use tailcut_transport::{Event, FlowStats, Segment};
 use tailcut_units::{FlowId, HostId, Time};
 
-/// Kind of application to which a flow belongs. The number of the flow determines it.
+/// Kind of application to which a flow belongs. The flow's number determines the kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     /// Flow of the workload.
@@ -37,8 +37,8 @@ struct Member {
     application: Box<dyn Application>,
 }
 
-/// Applications of a run, at most one for each kind of flow. If several act at one instant, they act in the order in
-/// which they were added.
+/// Applications of a run, at most one for each kind of flow.
+/// Applications that act at the same instant act in the order in which they were added.
 #[derive(Default)]
 pub(crate) struct ApplicationSet {
     members: Vec<Member>,

@@ -5,17 +5,18 @@ use tailcut_record::{CoflowRecord, RequestRecord, SessionRecord};
 use tailcut_transport::{Event, FlowStats, Segment};
 use tailcut_units::{FlowId, HostId, Time};
 
-/// Application on top of the transports of a run, such as a storage service or a training job. A run can have one
-/// custom application, on all of its hosts, in addition to its flows.
+/// Application on top of the transports of a run, such as a storage service or a training job.
+/// A run can have one custom application, on all of its hosts, in addition to its flows.
 ///
-/// An application has no clock. The simulator calls it at the time that [`Application::next`] returned, and for each
-/// event of a transfer that the application started. Each call receives a [`Desk`], which accepts orders.
+/// An application has no clock. Each call receives a [`Desk`], which accepts orders.
+/// The simulator calls the application at the time of [`Application::next`], and at each event of its transfers.
 pub trait Application: Send {
     /// Returns the time of the application's next action. `None` means that it acts only on events of transfers.
     fn next(&self) -> Option<Time>;
 
-    /// Returns whether the application will start transfers without an event. The drain of a run begins after the last
-    /// start. Override this method if `next` also returns times of work that is already in progress.
+    /// Returns whether the application will start transfers without an event.
+    /// The drain of a run begins after the last start.
+    /// Override this method if `next` also returns times of work that is already in progress.
     fn begins_more(&self) -> bool {
         self.next().is_some()
     }
@@ -23,13 +24,13 @@ pub trait Application: Send {
     /// Acts at the time that [`Application::next`] returned, which is `desk.now()`.
     fn act(&mut self, desk: &mut Desk<'_>);
 
-    /// Handles an event of one of the application's transfers from the transport of `host`. The receiver reports
-    /// `Completed` when it has all data. The sender reports the end or the failure of the transfer.
+    /// Handles an event of one of the application's transfers from the transport of `host`.
+    /// The receiver reports `Completed` when it has all data. The sender reports the end or failure of the transfer.
     fn event(&mut self, _host: HostId, _event: Event, _desk: &mut Desk<'_>) {}
 
-    /// Handles a complete segment of one of the application's transfers, when the segment reaches its host. The
-    /// simulator calls this method only if [`Application::wants_segments`] returns true, which most applications do not
-    /// need.
+    /// Handles a complete segment of one of the application's transfers, when the segment reaches its host.
+    /// The simulator calls this method only if [`Application::wants_segments`] returns true.
+    /// Most applications do not need segments.
     fn segment_arrived(&mut self, _segment: &Segment, _desk: &mut Desk<'_>) {}
 
     /// Returns whether the simulator must call `segment_arrived`.
@@ -42,14 +43,14 @@ pub trait Application: Send {
         false
     }
 
-    /// Returns the number of operations that the application has started, for the progress display. Flows with their
-    /// own rows do not count.
+    /// Returns the number of operations that the application has started, for the progress display.
+    /// Flows with their own rows do not count.
     fn started(&self) -> u64 {
         0
     }
 
-    /// Reports that the run ends while one of the application's transfers is unfinished. `stats` are the costs of the
-    /// sender so far.
+    /// Reports that the run ends while one of the application's transfers is unfinished.
+    /// `stats` are the costs of the sender so far.
     fn cut_off(&mut self, _flow: FlowId, _stats: FlowStats) {}
 
     /// Ends the application at the end of the run. Returns rows for the tables.

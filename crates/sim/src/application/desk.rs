@@ -8,8 +8,8 @@ use tailcut_transport::{Event, Message, PathPin, Replication, Stragglers};
 use tailcut_units::{FlowId, HostId, Time};
 use tailcut_workload::{Class, Flow};
 
-/// Time and orders of one call of an application. The orders are executed after the call, at the same instant, one
-/// after the other.
+/// Time and orders of one call of an application.
+/// The orders are executed in sequence after the call, at the same instant.
 pub struct Desk<'a> {
     pub(super) now: Time,
     pub(super) hosts: u32,
@@ -55,8 +55,9 @@ impl Desk<'_> {
         self.hosts
     }
 
-    /// Sends `bytes` from one host to another, as a flow with a row in the table of flows. Returns the number of the
-    /// flow, which its events contain. Returns `None` if a host does not exist, or if both hosts are the same.
+    /// Sends `bytes` from one host to another, as a flow with a row in the table of flows.
+    /// Returns the number of the flow, which its events contain.
+    /// Returns `None` if a host does not exist, or if both hosts are the same.
     pub fn send(&mut self, src: HostId, dst: HostId, bytes: u64) -> Option<FlowId> {
         if src == dst || src.0 >= self.hosts || dst.0 >= self.hosts {
             return None;
@@ -72,8 +73,9 @@ impl Desk<'_> {
         }))
     }
 
-    /// Cancels a flow that `src` sends. Unsent data is discarded. The application receives `Failed` with the costs so
-    /// far, at this instant. There is no effect on a flow that has ended, or in a transport that cannot cancel flows.
+    /// Cancels a flow that `src` sends. Unsent data is discarded.
+    /// The application receives `Failed` at this instant, with the costs so far.
+    /// There is no effect on a flow that has ended, or in a transport that cannot cancel flows.
     pub fn cancel(&mut self, src: HostId, flow: FlowId) {
         if src.0 < self.hosts {
             self.order(Order::Cancel(src, flow));
@@ -81,8 +83,8 @@ impl Desk<'_> {
     }
 
     /// Sets the class of all further packets of a flow that `src` sends, in place of the class that the design selects.
-    /// Class 0 is the highest. The class has an effect where switches have classes: in pias, qos, ndp-plus and scdp,
-    /// and in custom queues. A flow that has ended is not affected.
+    /// Class 0 is the highest. A flow that has ended is not affected.
+    /// The class has an effect in pias, qos, ndp-plus, scdp and custom queues, where switches have classes.
     pub fn reprioritise(&mut self, src: HostId, flow: FlowId, class: u8) {
         if src.0 < self.hosts {
             self.order(Order::Reprioritise {
@@ -93,10 +95,11 @@ impl Desk<'_> {
         }
     }
 
-    /// Sends `bytes` to several hosts at the same time. Each host has a row in the table of flows. The receivers form a
-    /// multicast group, and switches copy the packets. Returns the number of the transfer, which its events contain:
-    /// `Completed` at each receiver, `Closed` at the sender. Only scdp has such transfers. Other designs report
-    /// `Failed` at this instant.
+    /// Sends `bytes` to several hosts at the same time. Each host has a row in the table of flows.
+    /// The receivers form a multicast group, and switches copy the packets.
+    /// Returns the number of the transfer, which its events contain.
+    /// The receivers report `Completed`, and the sender reports `Closed`.
+    /// Only scdp has such transfers. Other designs report `Failed` at this instant.
     ///
     /// # Errors
     /// No receivers or too many, a receiver that occurs twice or does not exist, or the sender as a receiver.
@@ -124,8 +127,8 @@ impl Desk<'_> {
         })
     }
 
-    /// Creates a multicast group of hosts and returns its address. Use it in custom transports. Built-in transports
-    /// send to groups by [`Desk::send_to_all`].
+    /// Creates a multicast group of hosts and returns its address. Use it in custom transports.
+    /// Built-in transports send to groups by [`Desk::send_to_all`].
     ///
     /// # Errors
     /// No members or too many, or a member that occurs twice or does not exist.
@@ -147,8 +150,8 @@ impl Desk<'_> {
         self.groups.join_group(group, member)
     }
 
-    /// Removes a host from a group at its own request. Each switch stops forwarding to the host when the request
-    /// reaches it.
+    /// Removes a host from a group at its own request.
+    /// Each switch stops forwarding to the host when the request reaches it.
     pub fn leave_group(&mut self, group: HostId, member: HostId) {
         self.groups.leave_group(self.now, group, member, member);
     }
@@ -239,8 +242,8 @@ impl Desk<'_> {
     }
 }
 
-/// Creates a message of an application. The network selects the path of the message, and the design selects its
-/// replication.
+/// Creates a message of an application.
+/// The network selects the path of the message, and the design selects its replication.
 pub(crate) fn message(flow: FlowId, dst: HostId, bytes: u64) -> Message {
     Message {
         flow,

@@ -95,8 +95,8 @@ impl Replicating {
         }
     }
 
-    /// Returns the index of a flow's random method in [`mixed::OUTCOMES`]. Returns `None` for large flows and in runs
-    /// without mixed replication.
+    /// Returns the index of a flow's random method in [`mixed::OUTCOMES`].
+    /// Returns `None` for large flows and in runs without mixed replication.
     pub fn drawn(self, flow: FlowId, bytes: u64) -> Option<usize> {
         self.drawn_below.filter(|below| bytes < *below)?;
         let stream = stream_seed(self.seed, mixed::DOMAIN, u64::from(flow.0));

@@ -1,12 +1,12 @@
-//! Load that goes on after the flows of the workload, as an application. The last flows then meet as much traffic as the
-//! flows before them.
+//! Application that keeps the load constant after the last flow of the workload starts.
+//! The last flows of the workload then meet as much traffic as earlier flows.
 
 use super::{Application, Desk, Replicating};
 use tailcut_transport::Event;
 use tailcut_units::{HostId, Time};
 use tailcut_workload::{Flow, Source};
 
-/// Starts later flows, whose rows are marked. The run ends with the last flow of the workload.
+/// Application that starts flows which only carry load. The run ends with the last flow of the workload.
 pub(crate) struct LoadOnly {
     source: Box<dyn Source>,
     replicating: Replicating,

@@ -1,5 +1,6 @@
-//! Applications, which start all transfers of a run. An application acts at given times and on events of its transfers,
-//! and replies with orders. Flows of the workload, requests and storage sessions are applications, like custom ones.
+//! Applications, which start all transfers of a run.
+//! An application acts at given times and on events of its transfers, and replies with orders.
+//! Flows of the workload, requests and storage sessions are applications, like custom ones.
 
 mod application_set;
 mod contract;

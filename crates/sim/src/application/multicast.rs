@@ -9,8 +9,8 @@ use tailcut_units::{FlowId, HostId, Time};
 /// Transfer to several hosts, in progress.
 struct MulticastTransfer {
     group: HostId,
-    /// Receivers. The row of the first receiver has the number of the transfer. The rows of all other receivers have
-    /// the next numbers.
+    /// Receivers. The row of the first receiver has the number of the transfer.
+    /// The rows of all other receivers have the next numbers.
     receivers: Vec<HostId>,
 }
 
@@ -24,8 +24,8 @@ impl MulticastTransfers {
         self.0.insert(flow, MulticastTransfer { group, receivers });
     }
 
-    /// Records an event of a host's transport, if the event belongs to a transfer to several hosts. A receiver that has
-    /// all data leaves the group. A receiver that the sender drops is removed from the group.
+    /// Records an event of a host's transport, if the event belongs to a transfer to several hosts.
+    /// A receiver that has all data leaves the group. A receiver that the sender drops is removed from the group.
     pub fn record_event(
         &mut self,
         now: Time,
@@ -54,8 +54,8 @@ impl MulticastTransfers {
             Event::Closed(_, mut stats) | Event::Failed(_, mut stats) => {
                 for row in first.0..first.0 + receivers.len() as u32 {
                     recorder.event(now, Event::Closed(FlowId(row), stats));
-                    // The sender sends each symbol once for all receivers, so only the row of the first receiver has
-                    // the cost.
+                    // The sender sends each symbol once for all receivers.
+                    // Only the row of the first receiver has the cost.
                     stats = FlowStats::default();
                 }
                 groups.dissolve_group(*group);

@@ -48,7 +48,7 @@ impl Order {
         }
     }
 
-    /// Executes the order at a transport. Returns the transport's event, if no event follows later.
+    /// Executes the order at a transport. Returns an event only if the transport does not report the event later.
     pub fn carry_out(&self, now: Time, transport: &mut impl Transport) -> Option<Event> {
         let part = match self {
             Self::Submit(_, message) => {
@@ -64,8 +64,8 @@ impl Order {
                 return None;
             }
             Self::Copy(_, order) => {
-                // A client without a free port to the server does not send the copy, so an error has no consequence
-                // here.
+                // A client without a free port to the server does not send the copy.
+                // An error therefore has no consequence here.
                 let _not_carried = transport.carry(now, *order);
                 return None;
             }

@@ -20,7 +20,7 @@ pub struct ApplicationSeat<'a> {
     pub sizes: &'a SizeDistribution,
     /// Start of the application.
     pub from: Time,
-    /// Time after which the application must start nothing.
+    /// Time after which the application must not start operations.
     pub until: Time,
     /// Largest number of operations that the application starts, if the scenario limits it.
     pub at_most: Option<u64>,
@@ -39,8 +39,8 @@ pub struct OwnApplication {
 }
 
 impl OwnApplication {
-    /// Creates an application with this name. `about` is its description in `tailcut list workloads`. `make` creates
-    /// the application for each run. This closure can capture parameters.
+    /// Creates an application with this name. `about` is its description in `tailcut list workloads`.
+    /// `make` creates the application for each run. This closure can capture parameters.
     pub fn new<A: Application + 'static>(
         name: &'static str,
         about: &'static str,

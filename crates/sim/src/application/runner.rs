@@ -9,8 +9,8 @@ use crate::recorder::Started;
 use tailcut_transport::{Condition, Event, Segment, Transport};
 use tailcut_units::{HostId, Time};
 
-/// Applications of a run, with their orders and the recorder. The driver supplies time, events and segments, and
-/// executes the orders.
+/// Applications of a run, with their orders and the recorder.
+/// The driver supplies time, events and segments, and executes the orders.
 pub(crate) struct ApplicationRunner {
     application: Box<ApplicationSet>,
     /// Time of the next action: pending orders, or the next action of an application.
@@ -74,8 +74,8 @@ impl ApplicationRunner {
         self.wants_segments || self.recorder.arrivals.is_some()
     }
 
-    /// Makes the orders that are due available to [`ApplicationRunner::order`]. If no order is due, the runner first
-    /// calls the application whose time has come.
+    /// Makes the orders that are due available to [`ApplicationRunner::order`].
+    /// If no order is due, the runner first calls the application whose time has come.
     pub fn act(&mut self, now: Time, groups: &mut dyn Groups) {
         if self.orders.due_at().is_none() && self.due <= now {
             self.call_application(now, groups, |application, desk| application.act(desk));
@@ -90,8 +90,8 @@ impl ApplicationRunner {
         order
     }
 
-    /// Executes an order at its host. If the next orders are about other copies at this host, executes them too,
-    /// because all of them together determine the next segments of the host.
+    /// Executes an order at its host. Also executes the next orders, if they are about other copies at this host.
+    /// All these orders together determine the next segments of the host.
     pub fn carry_out(
         &mut self,
         now: Time,
@@ -122,8 +122,8 @@ impl ApplicationRunner {
         self.begins_more = ordered.is_some() || self.application.begins_more();
     }
 
-    /// Passes the events of the transport of `host` to the applications. The applications' orders about copies at this
-    /// host are executed here, before the host is polled for segments.
+    /// Passes the events of the transport of `host` to the applications.
+    /// The applications' orders about copies at this host are executed here, before the host is polled for segments.
     #[inline]
     pub fn deliver_events(
         &mut self,

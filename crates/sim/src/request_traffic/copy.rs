@@ -1,5 +1,5 @@
-//! Copy of a request in the network: its client end, its server end, and its headers. The simulated segments do not
-//! contain these headers.
+//! Copy of a request in the network: its endpoint at the client, its endpoint at the server, and its headers.
+//! The simulated segments do not contain these headers.
 
 use tailcut_requests::{
     AnswerHeader, Client, ClientEnd, RequestHeader, SendSpace, ServerEnd, SideChannel,
@@ -7,7 +7,7 @@ use tailcut_requests::{
 use tailcut_transport::copies::Answer;
 use tailcut_units::{HostId, Time};
 
-/// Client end of a copy.
+/// Endpoint of a copy at the client.
 pub(super) struct AtClient {
     pub host: HostId,
     /// Whether the client can send further messages.
@@ -15,13 +15,13 @@ pub(super) struct AtClient {
     pub end: ClientEnd,
 }
 
-/// Server end of a copy.
+/// Endpoint of a copy at the server.
 pub(super) struct AtServer {
     pub host: HostId,
     pub client: HostId,
     /// Whether the server can answer.
     pub is_open: bool,
-    /// State of the server's end, after the server has accepted the copy.
+    /// State of the server's endpoint, after the server has accepted the copy.
     pub end: Option<ServerEnd>,
 }
 

@@ -1,5 +1,5 @@
-//! Requests in a run: clients, servers and the results of each request. The module [`stations`] has servers and delays,
-//! but no packets. The module [`network`] uses the fabric.
+//! Requests in a run: clients, servers and the results of each request.
+//! The module [`stations`] has servers and delays, but no packets. The module [`network`] uses the fabric.
 
 mod copy;
 pub(crate) mod network;
@@ -11,8 +11,8 @@ pub(crate) use request_log::RequestLog;
 use tailcut_units::{Rate, Time};
 use tailcut_workload::{Error, Requests, RequestsSpec};
 
-/// Returns the load on the busiest stations of all servers, if the clients send one request per second. Copies beyond
-/// the quorum do not count.
+/// Returns the load on the busiest stations of all servers, if the clients send one request per second.
+/// Copies beyond the quorum do not count.
 fn load_of_one(config: &RunConfig, part: &RequestsPart, link: Rate) -> f64 {
     let parameters = &config.settings.designs.requests;
     let seconds = parameters.bottleneck_seconds(part.sizes.mean(), link);

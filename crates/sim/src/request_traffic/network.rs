@@ -1,5 +1,6 @@
-//! Requests over the fabric. The clients and servers of [`tailcut_requests`] run on hosts. Each copy has a class, and
-//! its own connection or message. The first hosts are servers, and the next hosts are clients.
+//! Requests over the fabric. The clients and servers of [`tailcut_requests`] run on hosts.
+//! Each copy has a class, and its own connection or message.
+//! The first hosts are servers, and the next hosts are clients.
 
 use super::copy::Copy;
 use super::{RequestLog, source};
@@ -97,8 +98,8 @@ impl Network {
                 HostRole::Neither
             })
         };
-        // Without a disk and without chunk requests, the server has the complete answer at once. The answer is then one
-        // part.
+        // Without a disk and without chunk requests, the server has the complete answer at once.
+        // The answer is then one part.
         let part = match parameters.disk.is_some() || policy.asks_in_pieces() {
             true => parameters.chunk.0,
             false => u64::MAX,
@@ -158,8 +159,8 @@ impl Application for Network {
         }
     }
 
-    /// Returns whether priorities can be swapped. In this case an answer depends on the window, so the server passes it
-    /// on in parts as segments depart.
+    /// Returns whether priorities can be swapped.
+    /// In this case an answer depends on the window, so the server passes the answer on in parts as segments depart.
     fn wants_departures(&self) -> bool {
         self.policy.swap_lead.is_some()
     }
@@ -266,8 +267,8 @@ impl Network {
         }
     }
 
-    /// Records at the server that bytes of a client's messages have arrived, by calling `arrive`. The server then
-    /// processes all complete messages.
+    /// Records at the server that bytes of a client's messages have arrived, by calling `arrive`.
+    /// The server then processes all complete messages.
     fn on_message_bytes(
         &mut self,
         number: u32,
@@ -309,8 +310,8 @@ impl Network {
         }
     }
 
-    /// Handles the end of a copy's transfer at the server, and records the bytes that were sent. If the answer is
-    /// incomplete, the server stops its work for the copy.
+    /// Handles the end of a copy's transfer at the server, and records the bytes that were sent.
+    /// If the answer is incomplete, the server stops its work for the copy.
     fn ended(&mut self, now: Time, number: u32, stats: FlowStats, end: End) {
         let copy = &mut self.copies[number as usize];
         let at = &mut copy.server;

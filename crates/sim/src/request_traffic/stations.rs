@@ -1,5 +1,6 @@
-//! Requests without packets. Servers consist of stations, the links of clients are stations too, and the delay between
-//! client and server is constant. The state machines are in [`tailcut_requests`]. This module contains the clock.
+//! Requests without packets. Servers consist of stations, and the links of clients are stations too.
+//! The delay between client and server is constant.
+//! The state machines are in [`tailcut_requests`]. This module contains the clock.
 
 use super::{RequestLog, part_of, source};
 use crate::config::RunConfig;
@@ -15,8 +16,8 @@ use tailcut_requests::{
 use tailcut_units::{Duration, HostId, Rate, Time};
 use tailcut_workload::Requests;
 
-/// Flag in the entity of an event: set for a client, not set for a server. The other bits are the number of the client
-/// or server.
+/// Flag in the entity of an event: set for a client, not set for a server.
+/// The other bits are the number of the client or server.
 const CLIENT: u32 = 1 << 31;
 
 /// Number of events between two calls of the run's control.
@@ -187,8 +188,8 @@ impl Model<'_> {
             }
             self.now = next;
             self.events += 1;
-            // At one instant, the order is: timers, arrivals of messages, new requests. The index in `due` gives this
-            // order.
+            // At one instant, the order is: timers, arrivals of messages, new requests.
+            // The index in `due` gives this order.
             match due.iter().position(|time| *time == next) {
                 Some(0) => self.timer(),
                 Some(1) => self.deliver_answer(),

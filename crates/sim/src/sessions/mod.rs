@@ -1,8 +1,10 @@
 //! Storage sessions: their transfers in each design, and their results.
 //!
-//! A design with transfers to or from several hosts (SCDP) writes to a multicast group, and reads from all replicas at
-//! the same time. Any other design writes with one flow to each server, or with one flow along a chain of servers, and
-//! reads each block from one server. The flows of sessions have separate numbers, above the numbers of all other flows.
+//! A design with transfers to or from several hosts (SCDP) writes to a multicast group.
+//! A design with such transfers reads from all replicas at the same time.
+//! Any other design writes with one flow to each server, or with one flow along a chain of servers.
+//! A design without such transfers reads each block from one server.
+//! The flows of sessions have separate numbers, above the numbers of all other flows.
 
 mod outcome;
 mod transfer_methods;
@@ -31,8 +33,8 @@ struct FlowRole {
 enum Role {
     /// Separate flow to the receiver with this index.
     Unicast(usize),
-    /// Transfer to a group. The flows of the receivers have consecutive numbers, which start with the number of the
-    /// transfer.
+    /// Transfer to a group.
+    /// The flows of the receivers have consecutive numbers, which start with the number of the transfer.
     Multicast,
     /// Receiver of a transfer from several senders.
     Receiver,
@@ -46,7 +48,8 @@ struct Running {
     /// Index of the session's first row.
     first_row: usize,
     receivers: usize,
-    /// Number of open flows of this session. For a transfer from several senders, the number of open ends.
+    /// Number of open flows of this session.
+    /// In a transfer from several senders, the number of open senders and receivers.
     open: usize,
     /// Flow of a transfer from several senders. It includes the costs of all senders.
     collected: FlowId,
@@ -215,8 +218,8 @@ impl Sessions {
     fn collect(&mut self, session: &Session, block: &Placement, bytes: u64, desk: &mut Desk<'_>) {
         let id = desk.number();
         self.add_role(id, session.number, Role::Receiver);
-        // The row of a flow has one source. The source is the replica with the shortest ideal time, so that no flow is
-        // faster than its ideal time.
+        // The row of a flow has one source.
+        // The source is the replica with the shortest ideal time, so that no flow is faster than its ideal time.
         let nearest = desk
             .recorder()
             .nearest(&block.replicas, session.client, bytes);

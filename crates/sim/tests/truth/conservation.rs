@@ -1,5 +1,5 @@
-//! Conservation in every run, for all designs, networks and loads: no packet or byte appears or vanishes, no link
-//! exceeds its rate, and no flow is faster than its ideal time.
+//! Conservation in every run, for all designs, networks and loads: no packet or byte appears or vanishes.
+//! No link exceeds its rate, and no flow is faster than its ideal time.
 
 use crate::support::{
     Run, config, fat_tree, leaf_spine, named_sizes, odd_network, poisson, queue_of, simulate,
@@ -95,9 +95,9 @@ fn lost(record: &RunRecord, reason: &str) -> u64 {
     count.map_or(0, |count| count.packets)
 }
 
-/// Checks the conservation of packets at each switch: arrivals equal departures, drops and packets in the queue. The
-/// check is exact in a complete run. In a run that was cut off, packets in switches and on links remain. Copies are
-/// counted for all switches together.
+/// Checks the conservation of packets at each switch: arrivals equal departures, drops and packets in the queue.
+/// The check is exact in a complete run. In a run that was cut off, packets in switches and on links remain.
+/// Copies are counted for all switches together.
 fn balance_the_switches(run: &Run, record: &RunRecord, case: &str) {
     let remaining = record.totals.remaining.packets;
     let copied = record.totals.copied.packets;
@@ -116,8 +116,7 @@ fn balance_the_switches(run: &Run, record: &RunRecord, case: &str) {
         );
         held = held + sent - left;
     }
-    // Drops outside of the ports: packets at a switch without a route, and packets that were lost on the link to the
-    // switch.
+    // Drops outside of ports: packets without a route, and packets lost on the link to the switch.
     let elsewhere = ["no-route", "link-down", "link-loss"].map(|reason| lost(record, reason));
     let elsewhere: u64 = elsewhere.iter().sum();
     assert!(
@@ -134,12 +133,12 @@ fn balance_the_switches(run: &Run, record: &RunRecord, case: &str) {
     let sent = record.totals.sent.packets;
     assert!(
         sent_by_hosts <= sent && sent <= sent_by_hosts + remaining,
-        "{case}: hosts put {sent_by_hosts} on their links of {sent} that they sent"
+        "{case}: hosts sent {sent} packets, and their links carried {sent_by_hosts}"
     );
     let hops: u64 = record.ports.iter().map(|port| port.packets).sum();
     assert!(
         hops <= record.totals.packet_hops && record.totals.packet_hops <= hops + remaining,
-        "{case}: {hops} transmissions in {} hops",
+        "{case}: {hops} transmissions at ports, {} hops in the totals",
         record.totals.packet_hops
     );
 }
@@ -156,8 +155,8 @@ fn no_link_exceeds_its_rate(run: &Run, record: &RunRecord, case: &str) {
         let from = before.checked_sub(1).map_or(Time::ZERO, |i| instants[i]);
         let span = sample.time.since(from.max(*last));
         *last = sample.time;
-        // A sample counts a packet when its transmission ends, so the transmission of the first packet can have begun
-        // before the interval.
+        // A sample counts a packet when its transmission ends.
+        // The transmission of the first packet can therefore have begun before the interval.
         let bytes = sample.bytes.0.saturating_sub(1);
         assert!(
             within_line_rate(bytes, rate(sample.link), span),
@@ -224,7 +223,10 @@ fn no_queue_exceeds_its_limit(config: &RunConfig, run: &Run, record: &RunRecord,
     for ((time, switch), bytes) in in_memory {
         if let Some(memory) = topology.switches[switch as usize].shared_buffer {
             let most = memory.capacity.0;
-            assert!(bytes <= most, "{case}: {bytes} B in s{switch} at {time:?}");
+            assert!(
+                bytes <= most,
+                "{case}: switch s{switch} holds {bytes} B at {time:?}"
+            );
         }
     }
 }
@@ -238,8 +240,8 @@ fn no_flow_beats_its_ideal(record: &RunRecord, case: &str) {
     }
 }
 
-/// Checks that the payload on the links of hosts equals the bytes that the flows report, with copies and
-/// retransmissions. The check is exact in a complete run.
+/// Checks that the payload on the links of hosts equals the bytes that the flows report.
+/// Copies and retransmissions are included. The check is exact in a complete run.
 fn the_flows_account_for_every_payload_byte(
     config: &RunConfig,
     run: &Run,
@@ -256,14 +258,14 @@ fn the_flows_account_for_every_payload_byte(
     let sent: u64 = record.flows.iter().map(|flow| flow.payload_sent.0).sum();
     assert_eq!(
         carried, sent,
-        "{case}: payload on hosts' links and of flows"
+        "{case}: payload on the links of hosts, and payload of all flows"
     );
 }
 
 /// Executes a run, checks its conservation, and returns its record.
 pub fn audit(config: RunConfig) -> RunRecord {
     let case = format!(
-        "{} under {} on {}",
+        "design {} with workload {} on network {}",
         config.stack, config.workload.name, config.topology.name
     );
     let record = simulate(&config);
@@ -415,8 +417,8 @@ fn an_incast_beside_background_traffic_balances_though_packets_are_lost_or_trimm
             config.settings.designs.pias.limit = Limit::Packets(5);
             let record = audit(config);
             let lost = record.totals.drops.total().packets + record.totals.trimmed.packets;
-            // These two designs may lose no packets: in qos each class has the whole capacity of a port, and scdp-plain
-            // paces its requests.
+            // The designs `qos` and `scdp-plain` may lose no packets.
+            // In `qos`, each class has the whole capacity of a port. The design `scdp-plain` paces its requests.
             let may_lose_none = ["qos", "scdp-plain"].contains(&design);
             assert!(lost > 0 || may_lose_none, "{design} on {name}");
             assert!(record.flows.iter().all(|flow| flow.fct.is_some()));

@@ -45,8 +45,8 @@ pub fn run_of(design: &str) -> RunConfig {
     config
 }
 
-/// Returns two faults of links between aggregation switches and cores: one link is down for some time, and the other
-/// link is slow for some time.
+/// Returns two faults of links between aggregation switches and cores.
+/// One link is down for some time, and the other link is slow for some time.
 fn failing() -> Vec<LinkFault> {
     let fault = |a, b, trouble| LinkFault {
         a: Node::Switch(a),

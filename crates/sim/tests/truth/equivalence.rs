@@ -1,5 +1,5 @@
-//! Designs whose own mechanism is off. Such a design is based on another design, and both must have the same record,
-//! except for the name.
+//! Designs whose own mechanism is off.
+//! Without its mechanism, a design must have the same record as its base design, except for the name.
 
 use crate::support::{config, fat_tree, leaf_spine, simulate, web_search};
 use tailcut_record::RunRecord;

@@ -13,8 +13,8 @@ pub enum Clock {
     Exact,
     /// Wakes up at most 20 us after the requested instant.
     Late,
-    /// About half of the wake-ups are too early: halfway to the requested instant. All other wake-ups are at most 5 us
-    /// late.
+    /// About half of the wake-ups are too early: halfway to the requested instant.
+    /// All other wake-ups are at most 5 us late.
     Early,
     /// Wakes up at the next multiple of 50 us, so several events are due at the same time.
     Coarse,

@@ -45,7 +45,11 @@ fn hours_between_two_flows_cost_no_steps_with_samples_every_millisecond() {
             config.sample_every = Some(Duration::from_ms(1));
             let reports = Reports::default();
             let record = run(&config, &reports).expect("a run");
-            assert_eq!(reports.0.into_inner(), 0, "{case}: it made too many steps");
+            assert_eq!(
+                reports.0.into_inner(),
+                0,
+                "{case}: the run made too many steps"
+            );
             assert!(
                 record.totals.events < 10_000,
                 "{case}: {}",

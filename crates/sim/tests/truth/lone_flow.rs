@@ -70,8 +70,8 @@ fn topologies() -> Vec<Case> {
     ]
 }
 
-/// Returns the hops of the path from one host to another, in a network where all paths are equal. The search is
-/// breadth-first over the links, and does not use the tables of the switches.
+/// Returns the hops of the path from one host to another, in a network where all paths are equal.
+/// The search is breadth-first over the links, and does not use the tables of the switches.
 fn way(topology: &Topology, src: u32, dst: u32) -> Vec<Hop> {
     let start = topology.uplinks[src as usize];
     let mut ways = vec![vec![start]];

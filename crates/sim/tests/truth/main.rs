@@ -1,5 +1,6 @@
-//! Validation of the simulator: conservation, closed forms, determinism and golden tables. `docs/validation.md`
-//! explains each check and shows its figures. `cargo test -p tailcut-sim --test truth -- --nocapture` prints them.
+//! Validation of the simulator: conservation, closed forms, determinism and golden tables.
+//! `docs/validation.md` explains each check and shows its figures.
+//! `cargo test -p tailcut-sim --test truth -- --nocapture` prints the figures.
 
 mod conservation;
 mod determinism;

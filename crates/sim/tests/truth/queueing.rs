@@ -1,5 +1,5 @@
-//! Waiting times at ports. With Poisson arrivals, they follow queueing theory. The better of two paths has the waiting
-//! time of RepFlow's model.
+//! Waiting times at ports. With Poisson arrivals, they follow queueing theory.
+//! The better of two paths has the waiting time of RepFlow's model.
 
 use crate::network::{SLOW, drawn, drive};
 use tailcut_oracle::queueing::{Service, WaitDistribution, md1, mg1, mm1};
@@ -21,7 +21,7 @@ fn seconds(bytes: f64) -> f64 {
 /// Checks that the interval contains the closed form, and that it is narrow.
 fn agrees(what: &str, interval: Interval, exact: f64, widest: f64) {
     println!(
-        "{what}: {:.4e} in {:.4e} to {:.4e}, closed form {exact:.4e}",
+        "{what}: {:.4e}, interval {:.4e} to {:.4e}, closed form {exact:.4e}",
         interval.estimate, interval.low, interval.high
     );
     assert!(

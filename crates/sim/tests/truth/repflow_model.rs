@@ -1,8 +1,10 @@
 //! RepFlow's queueing model, compared with RepFlow in the simulator.
 //!
-//! The model has one unlimited queue per path. The simulator agrees with the model if hosts are faster than the paths
-//! and buffers are unlimited. Short buffers cut the long waiting times that copies avoid. If hosts are not faster than
-//! a path, both copies share the sender's link and the queue to the receiver, so copies cannot avoid these two queues.
+//! The model has one unlimited queue per path.
+//! The simulator agrees with the model if hosts are faster than the paths and buffers are unlimited.
+//! Short buffers cut the long waiting times that copies avoid.
+//! If hosts are not faster than a path, both copies share the sender's link and the queue to the receiver.
+//! Copies cannot avoid these two queues.
 
 use crate::support::{config, gigabit, named_sizes, queue_of, simulate, workload};
 use std::sync::Arc;
@@ -74,8 +76,8 @@ fn mean_of_mice(record: &RunRecord) -> f64 {
     times.iter().sum::<f64>() / times.len() as f64
 }
 
-/// Returns the share by which copies reduce the mean completion time in the model. `load` is the total load, `mice` the
-/// load of the small flows, and `rounds` the number of rounds in which a flow waits.
+/// Returns the share by which copies reduce the mean completion time in the model.
+/// `load` is the total load, and `mice` is the load of the small flows. A flow waits in `rounds` rounds.
 fn promised(service: &Service, rounds: u32, load: f64, mice: f64) -> f64 {
     let mouse = Mouse {
         transmission: MOUSE.div_ceil(1_460) as f64 * PACKET,
@@ -102,8 +104,8 @@ fn repflow_gains_what_its_model_says_where_the_model_applies_and_less_elsewhere(
     for load in [0.3, 0.5] {
         // The load of the small flows is added, once or twice. Twelve links of 1 Gb/s carry all traffic.
         let mice = MICE_PER_SECOND * MOUSE.div_ceil(1_460) as f64 * PACKET / 12.0;
-        // The model lets a flow wait again in each round. But a queue that lasts longer than the flow delays the flow
-        // only once.
+        // The model lets a flow wait again in each round.
+        // But a queue that lasts longer than the flow delays the flow only once.
         let anew = promised(&service, rounds, load + mice, mice);
         let once = promised(&service, 1, load + mice, mice);
         let gain = |hosts_gbps, buffer| {

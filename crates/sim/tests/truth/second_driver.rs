@@ -1,6 +1,6 @@
-//! Second driver, with its own clock. It moves packets between the same components as the simulator, and its record is
-//! the same. If the driver wakes up late, early or for many events at once, packets are still conserved and time never
-//! goes back.
+//! Second driver, with its own clock.
+//! The second driver moves packets between the same components as the simulator, and its record is the same.
+//! If the driver wakes up late, early or for many events at once, packets are still conserved and time never goes back.
 
 use crate::determinism::{DESIGNS, run_of};
 use crate::hosts::{Clock, Hosts};
@@ -184,8 +184,8 @@ fn woken_when_it_asked_to_be_a_second_driver_ends_with_the_same_record() {
 
 #[test]
 fn headers_of_requests_and_answers_travel_and_are_no_bytes_of_the_object() {
-    // The last column is the number of parts of an answer of 300 KB: one, or one per chunk from a disk, or more if the
-    // answer depends on the window.
+    // The last column is the number of parts of an answer of 300 KB: one, or one per chunk from a disk.
+    // The number is larger if the answer depends on the window.
     let disk = Some(Rate::from_gbps(40));
     let cases = [
         ("ndp", 1, None, disk, 3),
@@ -234,7 +234,10 @@ fn woken_late_early_or_for_many_things_at_once_it_keeps_the_books() {
                 totals.delivered.packets + dropped + totals.remaining.packets,
                 "{case}"
             );
-            assert_eq!(totals.remaining.packets, 0, "{case}: left in the network");
+            assert_eq!(
+                totals.remaining.packets, 0,
+                "{case}: packets remain in the network"
+            );
             assert!(lateness.packets > 0, "{case}: nothing was late");
             for flow in &record.flows {
                 let fct = flow.fct.expect("every flow finishes");

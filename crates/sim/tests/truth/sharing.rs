@@ -122,7 +122,7 @@ fn long_flows_share_a_bottleneck_evenly() {
         for (flow, series) in shares.iter().enumerate() {
             let share = mean_interval(series, 0.999);
             println!(
-                "{design}: flow {flow} has {:.4} in {:.4} to {:.4} of the bottleneck",
+                "{design}: flow {flow} has a share of {:.4} of the bottleneck, interval {:.4} to {:.4}",
                 share.estimate, share.low, share.high
             );
             assert!(
@@ -202,8 +202,8 @@ fn dctcp_marks_and_queues_as_its_steady_state_says_to_a_packet_a_flow() {
             steady.smallest_queue(),
             steady.largest_queue(),
         );
-        // A window is a whole number of packets, and flows do not reduce their windows at the same time. Each value is
-        // therefore accurate to one packet.
+        // A window is a whole number of packets, and flows do not reduce their windows at the same time.
+        // Each value is therefore accurate to one packet.
         assert!((amplitude - steady.window_amplitude()).abs() < 1.0);
         assert!(longest > steady.threshold && longest <= steady.largest_queue() + 1.0);
         assert!(shortest >= steady.smallest_queue() - steady.flows);
@@ -212,9 +212,10 @@ fn dctcp_marks_and_queues_as_its_steady_state_says_to_a_packet_a_flow() {
     }
 }
 
-/// Returns the utilisation of a link by one flow. In each round trip its window grows by `step` packets, until it fills
-/// pipe, buffer and transmitter. The window then falls to the share `kept`. A round trip takes the time of the window
-/// at line rate, but at least the time of the pipe. The window does not grow in the round trip of the recovery.
+/// Returns the utilisation of a link by one flow.
+/// In each round trip, its window grows by `step` packets until it fills pipe, buffer and transmitter.
+/// The window then falls to the share `kept`, and does not grow in the round trip of the recovery.
+/// A round trip takes the time of the window at line rate, but at least the time of the pipe.
 fn sawtooth_utilisation(pipe: f64, buffer: f64, kept: f64, step: f64) -> f64 {
     let top = (pipe + buffer + 1.0).floor();
     let climb = (0..).map(|i| (kept * top + f64::from(i) * step).floor());
@@ -226,8 +227,8 @@ fn sawtooth_utilisation(pipe: f64, buffer: f64, kept: f64, step: f64) -> f64 {
 
 #[test]
 fn one_flow_keeps_a_link_as_busy_as_its_sawtooth_allows() {
-    // At this round-trip time, CUBIC is in its Reno-friendly region (RFC 9438, 4.3). Its window grows by half packets,
-    // so the window at which the buffer overflows is accurate only to one packet.
+    // At this round-trip time, CUBIC is in its Reno-friendly region (RFC 9438, 4.3).
+    // CUBIC's window grows by half packets, so the window at which the buffer overflows is accurate only to one packet.
     for (design, kept, step, unsure) in [("tcp", 0.5, 1.0, 0.0), ("cubic", 0.7, 0.9 / 1.7, 1.0)] {
         for buffer in [4, 20, 60, 100] {
             let queue = QueueConfig::DropTail(DropTail {
@@ -250,7 +251,7 @@ fn one_flow_keeps_a_link_as_busy_as_its_sawtooth_allows() {
             let buffer = f64::from(buffer);
             let (least, most) = (model(buffer - unsure), model(buffer + unsure));
             println!(
-                "{design}, pipe {:.1}, buffer {buffer}: {:.4} in {:.4} to {:.4} of the link, sawtooth {least:.4} to {most:.4}",
+                "{design}, pipe {:.1}, buffer {buffer}: used {:.4} ({:.4} to {:.4}), sawtooth {least:.4} to {most:.4}",
                 pipe(1, delay),
                 used.estimate,
                 used.low,
@@ -265,11 +266,11 @@ fn one_flow_keeps_a_link_as_busy_as_its_sawtooth_allows() {
     }
 }
 
-/// Returns the time in seconds that each flow spends at a server with even sharing. Flows are pairs of start and
-/// service time, sorted by start.
+/// Returns the time in seconds that each flow spends at a server with even sharing.
+/// Flows are pairs of start and service time, sorted by start.
 fn shared_evenly(flows: &[(f64, f64)]) -> Vec<f64> {
-    // All present flows gain service at the same rate. A flow therefore leaves when the total gain since the start
-    // reaches its gain at arrival plus its service time.
+    // All present flows gain service at the same rate.
+    // A flow therefore leaves when the total gain since the start reaches its gain at arrival plus its service time.
     let mut present: Vec<(f64, usize)> = Vec::new();
     let mut left = vec![0.0; flows.len()];
     let (mut now, mut gained) = (0.0, 0.0);
@@ -316,9 +317,9 @@ fn exponential_sizes(mean: f64) -> SizeDistribution {
 
 #[test]
 fn exponential_flows_at_one_bottleneck_take_as_long_as_under_processor_sharing() {
-    // With exponential sizes, every discipline that keeps the link busy and does not use the sizes has the mean of
-    // processor sharing (Kleinrock, volume 2, section 3.3). TCP is such a discipline, fair or not. The comparison with
-    // the same flows under exact processor sharing removes most of the random error.
+    // With exponential sizes, all disciplines that keep the link busy and do not use the sizes have the same mean.
+    // Processor sharing has this mean (Kleinrock, volume 2, section 3.3). TCP is such a discipline, fair or not.
+    // The comparison with the same flows under exact processor sharing removes most of the random error.
     let threshold = 20;
     let sizes = exponential_sizes(1e6);
     let seconds_at_line = |bytes: f64| bytes / PAYLOAD * FULL as f64 * 8.0 / 10e9;
@@ -360,8 +361,8 @@ fn exponential_flows_at_one_bottleneck_take_as_long_as_under_processor_sharing()
         let exact = processor_sharing::mean_sojourn(per_second, seconds_at_line(sizes.mean()));
         let sampled = mean_interval(&sojourns, 0.99);
         let extra = mean_interval(&extra, 0.99);
-        // The latency of a flow is the handshake, the path delay, and twice the standing queue: before the SYN and
-        // before the data.
+        // The latency of a flow is the handshake, the path delay, and twice the standing queue.
+        // The SYN and the data each wait in the queue.
         let way = seconds_at_line(2.0 * pipe(10, Duration::from_us(1)) * PAYLOAD);
         let queued = seconds_at_line(2.0 * f64::from(threshold) * PAYLOAD);
         println!(

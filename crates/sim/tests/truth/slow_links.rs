@@ -1,5 +1,5 @@
-//! Links that a fault slows down. If every link has half of its rate from the start, the network behaves like a network
-//! that was built with half of the rate. So every value that depends on a link's rate follows the rate.
+//! Links that a fault slows down. Every value that depends on a link's rate follows the rate.
+//! If all links have half of their rate from the start, the network behaves as if it was built with half of the rate.
 
 use crate::determinism::DESIGNS;
 use crate::support::{Run, config, queue_of, simulate, trace};
@@ -111,8 +111,8 @@ fn a_network_that_is_slow_during_the_whole_run_is_a_network_built_with_these_rat
     }
 }
 
-/// A fault with an end changes rates during the run, and hosts pace their packets at the new rate. Windows and timers
-/// that a user sets, or that follow from the network at its start, do not change. This test therefore sets them.
+/// A fault with an end changes rates during the run, and hosts pace their packets at the new rate.
+/// Windows and timers of the user, or from the network at its start, do not change. This test therefore sets them.
 #[test]
 fn links_that_become_slow_at_time_zero_are_links_built_with_these_rates() {
     for design in DESIGNS {

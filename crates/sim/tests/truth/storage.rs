@@ -327,9 +327,9 @@ fn other_flows_keep_their_numbers_beside_sessions() {
     );
 }
 
-/// Runs reads of 1 MB, one after another, on a switch with four hosts at 1 Gb/s. All hosts except the last one read, so
-/// each read uses all other hosts. `trouble` affects the link of the last host. Returns the completion times in ms, in
-/// ascending order, and the rows.
+/// Runs reads of 1 MB, one after another, on a switch with four hosts at 1 Gb/s.
+/// All hosts except the last one read, so each read uses all other hosts. `trouble` affects the link of the last host.
+/// Returns the completion times in ms, in ascending order, and the rows.
 fn reads_beside(trouble: &[LinkFault]) -> (Vec<f64>, Vec<SessionRecord>) {
     let part = storage(1_000_000, 1.0, 4.0, Duration::from_ms(5_000));
     let traffic = workload("storage", vec![FlowsSpec::Storage(part)]);

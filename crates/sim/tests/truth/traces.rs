@@ -98,8 +98,8 @@ fn a_pinned_flow_and_its_acks_keep_to_their_spine() {
 
 #[test]
 fn a_pinned_flow_and_its_acks_keep_to_their_aggregation_switch_and_core() {
-    // k = 4, m = 2: edges s0 to s7, aggregations s8 to s15, cores s16 to s19. h0 is on s0 in the first pod, h15 on s7
-    // in the last pod.
+    // k = 4, m = 2: edges s0 to s7, aggregations s8 to s15, cores s16 to s19.
+    // Host h0 is on s0 in the first pod, and host h15 is on s7 in the last pod.
     for path in 0..4 {
         let csv = format!("start_ns,src,dst,bytes,path\n0,0,15,300000,{path}\n");
         let record = run_trace("tcp", fat_tree(queue_of(100)), &csv);

@@ -13,9 +13,9 @@ const BUDGET: f64 = 0.3;
 /// Work of the first short run, which takes some milliseconds.
 const FIRST_WORK: f64 = 20_000.0;
 
-/// Exponent with which the time per unit of work grows with the length of a run. Longer runs need more time per unit,
-/// because the caches of the CPU cannot hold all their flows. Measured with 6 designs, and runs that are 20 to 60 times
-/// as long: 0 to 0.09.
+/// Exponent with which the time per unit of work grows with the length of a run.
+/// Longer runs need more time per unit, because the caches of the CPU cannot hold all their flows.
+/// Measured with 6 designs, and runs that are 20 to 60 times as long: 0 to 0.09.
 const GROWTH: f64 = 0.06;
 
 /// Length of a run, relative to the calibration run, up to which the time per unit of work grows.
@@ -49,12 +49,12 @@ impl Rate {
         })
     }
 
-    /// Returns the rate that fits a small and a large run. Each run is given by its work and its seconds. The rate is
-    /// exact for the large run, because whole runs resemble it more.
+    /// Returns the rate that fits a small and a large run. Each run is given by its work and its seconds.
+    /// The rate is exact for the large run, because whole runs are more similar to the large run.
     fn through(small: (f64, f64), large: (f64, f64)) -> Self {
         let steep = (large.1 - small.1) / (large.0 - small.0).max(1.0);
-        // Errors of the measurement must not result in a negative slope or fixed time, or in a fixed time that hides
-        // the work.
+        // Errors of the measurement must not cause a negative slope or a negative fixed time.
+        // The fixed time must not hide the work either.
         let fixed = (small.1 - steep.max(0.0) * small.0).clamp(0.0, large.1 / 2.0);
         Self {
             fixed,
@@ -85,8 +85,8 @@ pub fn calibrate(config: &RunConfig, control: &dyn RunControl) -> Option<Rate> {
     // A short run shows how much work fits into the rest of the budget.
     while share < 1.0 && spent < BUDGET / 2.0 {
         let room = (BUDGET - spent) * 0.8 * most.0 / most.1.max(1e-6);
-        // 0.8 leaves a margin, because a longer run needs more time per unit of work (see GROWTH). The length grows in
-        // several steps, because the few transfers of a short run may not be typical.
+        // 0.8 leaves a margin, because a longer run needs more time per unit of work (see GROWTH).
+        // The length grows in several steps, because the few transfers of a short run may not be typical.
         let next = (room / whole).min(share * 16.0).min(1.0);
         // The budget only allows a run that is less than twice as long, which adds little information.
         if next < share * 2.0 {
@@ -111,8 +111,8 @@ pub fn calibrate(config: &RunConfig, control: &dyn RunControl) -> Option<Rate> {
     })
 }
 
-/// Returns the CPU time of a run. If the run takes far longer than `budget`, it is stopped, and the time is computed
-/// from its progress.
+/// Returns the CPU time of a run.
+/// If the run takes far longer than `budget`, it is stopped, and the time is computed from its progress.
 fn seconds_of(config: &RunConfig, budget: f64, control: &dyn RunControl) -> Option<f64> {
     let limit = Limited {
         control,

@@ -1,5 +1,5 @@
-//! Estimate of a study's CPU time before it runs. Each case has a demand (packets and transfers). The CPU time that its
-//! design needs for this demand is measured on this machine with short runs.
+//! Estimate of a study's CPU time before it runs. Each case has a demand (packets and transfers).
+//! The CPU time that its design needs for this demand is measured on this machine with short runs.
 
 mod calibration;
 mod shortened;
@@ -11,8 +11,8 @@ use tailcut_record::RunKey;
 use tailcut_scenario::sim::fabric::topology::Topology;
 use tailcut_scenario::sim::{Demand, RunConfig, RunControl, demand};
 
-/// Work for a flow in addition to its packets. The unit is the work for one packet over one link. Measured: 8 with NDP,
-/// 44 with TCP.
+/// Work for a flow in addition to its packets. The unit is the work for one packet over one link.
+/// Measured: 8 with NDP, 44 with TCP.
 const PER_TRANSFER: f64 = 40.0;
 
 /// Number of transfers from which the demand of all cases together is estimated.
@@ -21,8 +21,9 @@ const DRAWS: usize = 5_000_000;
 const DRAWS_OF_ONE: (usize, usize) = (200, 100_000);
 
 impl Draft {
-    /// Estimates the CPU time of each case on this machine. For each design, a short version of one case runs for about
-    /// 0.3 s. Cases whose time cannot be estimated stay without an expected time. `control` may stop the estimate.
+    /// Estimates the CPU time of each case on this machine.
+    /// For each design, a short version of one case runs for about 0.3 s.
+    /// Cases whose time cannot be estimated stay without an expected time. `control` may stop the estimate.
     pub fn estimate(&mut self, control: &dyn RunControl) {
         let draws = (DRAWS / self.study.runs.len().max(1)).clamp(DRAWS_OF_ONE.0, DRAWS_OF_ONE.1);
         let work = work_of(&self.study.runs, draws);
@@ -76,8 +77,8 @@ fn in_the_middle(runs: &[usize], configs: &[RunConfig], work: &[Option<f64>]) ->
     known.get(known.len() / 2).map(|(_, run)| *run)
 }
 
-/// Returns the work of each run, or `None` if it cannot be estimated. The unit is the work for one packet over one
-/// link.
+/// Returns the work of each run, or `None` if it cannot be estimated.
+/// The unit is the work for one packet over one link.
 fn work_of(runs: &[RunConfig], draws: usize) -> Vec<Option<f64>> {
     let keys: Vec<RunKey> = runs.iter().map(RunConfig::key).collect();
     let place = |run: usize| {
@@ -89,8 +90,8 @@ fn work_of(runs: &[RunConfig], draws: usize) -> Vec<Option<f64>> {
         format!("{} {}", keys[run].topology, swept.join(" "))
     };
     let mut order: Vec<(String, usize)> = (0..runs.len()).map(|run| (place(run), run)).collect();
-    // Runs on the same topology follow each other, so that each topology is built once, and memory contains
-    // only one topology.
+    // Runs on the same topology follow each other. Each topology is therefore built once.
+    // Memory then contains only one topology.
     order.sort();
     let mut all = vec![None; runs.len()];
     let mut network: Option<(String, Topology)> = None;
