@@ -40,7 +40,7 @@
 //! let guard = || GuardLayer::new(GuardConfig { workers: 8, ..GuardConfig::default() });
 //! let servers = [guard().layer(Hello), guard().layer(Hello)];
 //!
-//! In this example the client calls the services directly. Usually it uses connections to servers.
+//! // In this example the client calls the services directly. Usually it uses connections to servers.
 //! let replicas = servers.map(|server| Replica {
 //!     primary: server.clone(),
 //!     copy: server,

@@ -16,7 +16,7 @@ for (const figure of document.querySelectorAll("figure")) {
     for (const cursor of figure.querySelectorAll(".cursor")) cursor.setAttribute("visibility", "hidden");
   };
   const make = (name, attributes, text = "") => {
-    const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+    const element = document.createElementNS(drawings[0].namespaceURI, name);
     for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
     element.textContent = text;
     return element;
