@@ -21,7 +21,10 @@ const FLAGS: &str = "\n---\n";
 pub fn configuration(bytes: &[u8]) {
     let Ok(text) = from_utf8(bytes) else { return };
     // A configuration names files of certificates. Files of devices and of the kernel are without end, or wait.
-    if ["/dev", "/proc", "/sys"].iter().any(|path| text.contains(path)) {
+    if ["/dev", "/proc", "/sys"]
+        .iter()
+        .any(|path| text.contains(path))
+    {
         return;
     }
     reads(text, ProgramConfig::read);
@@ -38,7 +41,10 @@ fn reads<C: Debug>(text: &str, read: fn(&Draft) -> anyhow::Result<C>) {
         }
         Err(error) => {
             let shown = error.to_string();
-            assert!(!shown.is_empty() && !shown.contains(char::is_control), "{shown:?}");
+            assert!(
+                !shown.is_empty() && !shown.contains(char::is_control),
+                "{shown:?}"
+            );
         }
     }
 }
@@ -70,9 +76,15 @@ pub fn cast_key(bytes: &[u8]) {
         }
         Err(error) => {
             let shown = error.to_string();
-            assert!(!shown.is_empty() && !shown.contains(char::is_control), "{shown:?}");
+            assert!(
+                !shown.is_empty() && !shown.contains(char::is_control),
+                "{shown:?}"
+            );
             let long = text.split_whitespace().filter(|word| word.len() >= 32);
-            assert!(long.into_iter().all(|word| !shown.contains(word)), "{shown}");
+            assert!(
+                long.into_iter().all(|word| !shown.contains(word)),
+                "{shown}"
+            );
         }
     }
 }
