@@ -184,5 +184,5 @@ macro_rules! targets {
 targets! {
     scenario setting design page trace size_table coflows size_name manifest run table_csv
     table_parquet comparisons sensitivity wire_scdp wire_cast wire_ndp wire_pfabric wire_rans wire_repnet wire_segment wire_frame
-    http_priority http_via cast_manifest cast_transfer cast_driver cast_control http_part quantity
+    http_priority http_via cast_manifest cast_transfer cast_driver cast_control http_part configuration cast_key quantity
 }

@@ -153,9 +153,10 @@ impl Draft {
             // Routes from flags come after the routes of the file, so the route is the last one.
             (1, _) | (_, 1) => format!("{ROUTES}[{}].{path}", routes - 1),
             _ => bail!(
-                "{COMMAND_LINE}: \"--set {text}\" does not name its route; allowed: {ROUTES}[0].{path} to \
-                 {ROUTES}[{}].{path}",
-                routes - 1
+                "{COMMAND_LINE}: \"--set {}\" does not name its route; allowed: {ROUTES}[0].{path} to {ROUTES}[{}].{path}",
+                text.escape_debug(),
+                routes - 1,
+                path = path.escape_debug(),
             ),
         };
         self.put(&path, value)
