@@ -200,10 +200,18 @@ export function listenReplicated<S extends net.Server>(server: S, args: unknown[
   return listen(server, args, settings);
 }
 
-/** Probes the replica port of a listed target. Nothing is sent to a target that is not listed. */
+/**
+ * Probes the replica port of a listed target. Nothing is sent to a target that is not listed, and a warning contains the
+ * reason why it is not.
+ */
 export async function probe(options: { host: string; port: number } & ReplicationOption): Promise<boolean> {
   const target = targetOf({ options, callback: undefined });
-  if (target?.settings?.pairing !== 'hello') return false;
+  if (target?.settings?.pairing !== 'hello') {
+    const why = runtime.whyNotListed(options.host, options.port, options.repnet) ?? cannotBeProbed(target);
+    const text = `probe(): ${options.host}, port ${options.port}, ${why}`;
+    process.emitWarning(text, { type: 'RepnetWarning', code: 'REPNET_NOT_PROBED' });
+    return false;
+  }
   const { address } = net.isIP(target.host) ? { address: target.host } : await dns.promises.lookup(target.host);
   const port = target.settings.replicaPort ?? target.port + 1;
   // A probe does not keep the process alive, but a caller waits for its result. This timer keeps the process alive.
@@ -211,4 +219,10 @@ export async function probe(options: { host: string; port: number } & Replicatio
   const capable = await runtime.capabilities.probe(address, port, target.settings.legDeadline);
   clearInterval(waiting);
   return capable;
+}
+
+/** Returns the reason why a listed target is not probed, as the end of a sentence about the target. */
+function cannotBeProbed(target: Target | undefined): string {
+  if (target?.settings) return 'has pairing by port, which has no hello to probe';
+  return 'is no target of a flow: the arguments are wrong, or there is no port after its port';
 }

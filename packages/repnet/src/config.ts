@@ -6,6 +6,7 @@ import fs = require('node:fs');
 import path = require('node:path');
 
 import { RepnetError } from './errors';
+import { nearest } from './nearest';
 import { allowed, DEFAULTS, type FlowSettings, type GlobalSettings, KEYS, parseText, readValue } from './settings';
 import { parseTarget, type TargetRule } from './targets';
 
@@ -86,6 +87,23 @@ function readOptions(place: string, found: unknown): Partial<Config> {
 
 /** Returns the name of a key's environment variable: `maxBytes` becomes `REPNET_MAX_BYTES`. */
 export const environmentName = (key: string): string => `REPNET_${key.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
+
+const PREFIX = 'REPNET_';
+/** Variables that are no settings. */
+const OTHER_VARIABLES = ['REPNET_TARGETS', 'REPNET_CONFIG', 'REPNET_REPORT'];
+
+/** Returns a sentence for each variable that is probably a misspelling of a variable of repnet. */
+export function misspelt(env: NodeJS.ProcessEnv): string[] {
+  const known = [...Object.keys(KEYS).map(environmentName), ...OTHER_VARIABLES];
+  const words = known.map((variable) => variable.slice(PREFIX.length));
+  const found: string[] = [];
+  for (const variable of Object.keys(env)) {
+    if (!variable.startsWith(PREFIX) || known.includes(variable)) continue;
+    const word = nearest(variable.slice(PREFIX.length), words);
+    if (word !== undefined) found.push(`${variable} is not a variable of repnet and has no effect; did you mean ${PREFIX}${word}?`);
+  }
+  return found;
+}
 
 function readEnvironment(env: NodeJS.ProcessEnv): Partial<Config> {
   const config: Record<string, unknown> = {};

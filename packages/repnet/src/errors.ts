@@ -7,6 +7,8 @@ export type RepnetErrorCode =
    * A configuration value is not allowed. The message contains its location, the value found and the allowed values.
    */
   | 'ERR_REPNET_CONFIG'
+  /** The runtime is not Node. */
+  | 'ERR_REPNET_RUNTIME'
   /** The two connections of a flow carried different bytes, or ended cleanly at different lengths. */
   | 'ERR_REPNET_DIVERGED'
   /** The program on the replica port is not a repnet server, or refused the flow. */

@@ -1,4 +1,6 @@
 /** Package `repnet`: all exports of `net`, with replication for listed targets. */
+import './node-only';
+
 import net = require('node:net');
 
 import * as front from './api';

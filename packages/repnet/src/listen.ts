@@ -329,7 +329,11 @@ class PairedListen {
     const heard = pass();
     // The primary process of a cluster listens for its workers. The workers get the connections, and have no replica
     // port.
-    if (!this.#server.listening) this.#replica?.close();
+    if (!this.#server.listening && this.#replica) {
+      counters.servers.paired--;
+      counters.servers.plain++;
+      this.#replica.close();
+    }
     return heard;
   }
 

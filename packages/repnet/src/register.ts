@@ -8,6 +8,8 @@
  * created.
  */
 
+import './node-only';
+
 import { syncBuiltinESMExports } from 'node:module';
 import { promisify } from 'node:util';
 

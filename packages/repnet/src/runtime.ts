@@ -1,7 +1,9 @@
 /** State of the process that ESM and CommonJS share: configuration, budgets, and capabilities of targets. */
+import net = require('node:net');
+
 import { Budgets } from './budget';
 import { CapabilityCache } from './capability';
-import { type Config, loadConfig, type Options, readFlowSettings, withOptions } from './config';
+import { type Config, loadConfig, misspelt, type Options, readFlowSettings, withOptions } from './config';
 import { reportAtExit } from './report';
 import { type FlowSettings, KEYS } from './settings';
 import { counters } from './stats';
@@ -53,6 +55,22 @@ class Runtime {
   }
 
   /**
+   * Returns the reason why `settingsFor()` returns no settings, as the end of a sentence about the target. Returns
+   * `undefined` if the target is listed.
+   */
+  whyNotListed(host: string, port: number, call: CallSettings | undefined): string | undefined {
+    if (this.settingsFor(host, port, call) !== undefined) return undefined;
+    const rule = this.#ruleFor(host, port);
+    if (call !== undefined) return 'has the mode "off"';
+    if (rule !== undefined) return `matches "${rule.text}", whose mode is "off"`;
+    const { rules } = this.config;
+    if (rules.length === 0) return 'is not listed: no target is (REPNET_TARGETS, repnet.config.json, configure())';
+    const texts = rules.map(({ text }) => `"${text}"`).join(', ');
+    const name = net.isIP(host) === 0 ? '; a name matches names only, and never an address or a block' : '';
+    return `is not listed: it matches none of ${texts}${name}`;
+  }
+
+  /**
    * Returns the target's rule, like `findRule()`. Results are remembered, because one check of an address costs as much
    * as a system call.
    */
@@ -88,4 +106,5 @@ export function readCall(call: CallSettings): Partial<FlowSettings> {
 
 export const runtime = new Runtime();
 
+for (const sentence of misspelt(process.env)) process.emitWarning(sentence, { type: 'RepnetWarning', code: 'REPNET_MISSPELT_VARIABLE' });
 reportAtExit(process.env, counters, () => runtime.config.rules.length);

@@ -29,8 +29,9 @@ export function connectUnpublished<Result>(connect: () => Result): Result {
 }
 
 /**
- * Publishes a client's socket, if Node publishes it here. @param byFunction whether the application called
- * `net.connect()`
+ * Publishes a client's socket, if Node does it at this point.
+ *
+ * @param byFunction whether the application called `net.connect()`
  */
 export function publishClient(socket: net.Socket, byFunction: boolean): void {
   if ((byFunction || !BY_FUNCTION) && client.hasSubscribers) client.publish({ socket });

@@ -448,7 +448,7 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
   }
 
   get #own(): net.AddressInfo | undefined {
-    // As in Node, a destroyed socket loses its own address, but keeps the address of its peer.
+    // As in Node, a destroyed socket has no local address any more, but keeps the address of its peer.
     if (this.destroyed) return undefined;
     const carrier = this.#opened ? this.#flow?.carrier?.socket : undefined;
     if (!this.#local && carrier?.localAddress !== undefined) {

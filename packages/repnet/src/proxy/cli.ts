@@ -1,5 +1,7 @@
 #!/usr/bin/env node
 /** Command `repnet-proxy`. Exit status: 0 after a clean stop, 1 if it cannot listen, 2 for a wrong configuration. */
+import '../node-only';
+
 import { RepnetError } from '../errors';
 import { HELP, type Invocation, parseCommandLine } from './config';
 import { Proxy } from './index';

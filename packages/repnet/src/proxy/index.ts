@@ -2,6 +2,8 @@
  * Proxy `repnet-proxy`: RepNet for programs that do not use Node. A route with `replicate: 'in'` is in front of a
  * server (Redis, memcached, nginx). A route with `replicate: 'out'` is behind a client.
  */
+import '../node-only';
+
 import { once } from 'node:events';
 import type { Server as HttpServer } from 'node:http';
 import type { AddressInfo, Server } from 'node:net';

@@ -117,6 +117,44 @@ test('who forgets the port at the server is told so, at either end', async (t) =
   assert.match(await report(), /0 of 1 server had a replica port\n.*only if REPNET_LISTEN names its port/);
 });
 
+test('a misspelt variable is named, with the right one, and other variables are not', async () => {
+  const env = { ...process.env, REPNET_MAXBYTES: '5', REPNET_TARGET: '127.0.0.1', REPNET_NODE_TESTS: 'x', REPNET_MODE: 'repsyn' };
+  const { stderr } = await run(process.execPath, ['--eval', "require('repnet')"], { cwd: packageFolder, env });
+  const sentences = [...stderr.matchAll(/RepnetWarning: (.*)/g)].map(([, sentence]) => sentence).sort();
+  assert.deepEqual(sentences, [
+    'REPNET_MAXBYTES is not a variable of repnet and has no effect; did you mean REPNET_MAX_BYTES?',
+    'REPNET_TARGET is not a variable of repnet and has no effect; did you mean REPNET_TARGETS?',
+  ]);
+});
+
+const UNLISTED: Array<[settings: string, call: string, why: RegExp]> = [
+  ['{}', '', /127\.0\.0\.1, port 7, is not listed: no target is/],
+  ["{ targets: ['10.0.0.0/8', 'db:7'] }", '', /is not listed: it matches none of "10\.0\.0\.0\/8", "db:7"$/m],
+  ["{ targets: ['127.0.0.0/8'] }", ", host: 'localhost'", /it matches none of .*; a name matches names only/],
+  ["{ targets: [{ target: '127.0.0.1', mode: 'off' }] }", '', /matches "127\.0\.0\.1", whose mode is "off"/],
+  ["{ targets: ['127.0.0.1'] }", ", repnet: 'off'", /has the mode "off"/],
+  ["{ targets: ['127.0.0.1'], pairing: 'port' }", '', /has pairing by port/],
+  ["{ targets: ['127.0.0.1'] }", ', port: 65535', /no port after its port/],
+];
+for (const [settings, call, why] of UNLISTED) {
+  test(`probe() with ${settings}${call} says why it asks nothing`, async () => {
+    const script = `const net = require('repnet'); net.configure(${settings});
+      net.probe({ host: '127.0.0.1', port: 7${call} }).then((capable) => console.log(capable));`;
+    const { stdout, stderr } = await run(process.execPath, ['--eval', script], { cwd: packageFolder });
+    assert.equal(stdout, 'false\n');
+    assert.match(stderr, why);
+  });
+}
+
+test('the report of a primary of cluster counts no replica port, because its workers have none', async () => {
+  const port = String(await freePort());
+  const env = { ...process.env, PORT: port, REPNET_LISTEN: port, REPNET_REPORT: '1' };
+  const app = path.join('test', 'programs', 'apps', 'cluster.cjs');
+  const { stderr } = await run(process.execPath, ['--import', 'repnet/register', app], { cwd: packageFolder, env });
+  assert.match(stderr, /0 of 1 server had a replica port/);
+  assert.doesNotMatch(stderr, /1 of 1 server had a replica port/);
+});
+
 test('publint has nothing to say about the package', async () => {
   const command = path.join(packageFolder, 'node_modules', '.bin', 'publint');
   const { stdout } = await run(process.execPath, [command, '--strict'], { cwd: packageFolder });
