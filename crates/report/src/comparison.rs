@@ -39,7 +39,7 @@ pub struct ComparisonRow {
     /// Range in which our figure should be. An open end is infinite. `None` if no published figure is comparable.
     #[serde(with = "ends")]
     pub band: Option<(f64, f64)>,
-    /// Whether our figure is in the band.
+    /// Result of the check whether our figure is within its band.
     pub verdict: Verdict,
     /// Number of seeds that would be sufficient; `None` if the verdict is not "too few" or the number is unknown.
     #[serde(default)]

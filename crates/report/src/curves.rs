@@ -5,8 +5,8 @@ use crate::plot::{Mark, Point, RowKey, Series, SeriesRun};
 use crate::run::{Flow, Run};
 use crate::study::Study;
 
-/// Points of one distribution function, minus one. Two neighbours are at most one dot apart in a file at 300 dots per
-/// inch, measured along the axis of the share.
+/// Number of points of a distribution function, minus one. In a file with 300 dots per inch, two neighbours are at most
+/// one dot apart, measured along the axis of the share.
 const DISTRIBUTION_POINTS: usize = 1_260;
 
 /// Designs of a study. Each one has its own colour.
@@ -101,7 +101,7 @@ impl<'a> Ranked<'a> {
         let ranks = (0..=DISTRIBUTION_POINTS).map(|i| {
             let above = n.powf(1.0 - i as f64 / DISTRIBUTION_POINTS as f64);
             let rank = (n - above).round() as usize;
-            // Of equal values only the first has the right share, because all of them are as large.
+            // Equal values need the share of the first of them, because each of them counts as "as large".
             let value = self.sorted.get(rank).map_or(f64::INFINITY, |row| row.0);
             self.sorted.partition_point(|(other, ..)| *other < value)
         });

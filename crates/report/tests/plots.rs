@@ -19,14 +19,14 @@ const REPFLOW: Behaviour = Behaviour {
     ..TCP
 };
 
-/// Returns width and height from a PNG's header.
+/// Returns the width and the height in the header of a PNG file.
 fn png_size(png: &[u8]) -> (u32, u32) {
     assert_eq!(&png[..8], b"\x89PNG\r\n\x1a\n");
     let number = |at: usize| u32::from_be_bytes(png[at..at + 4].try_into().unwrap());
     (number(16), number(20))
 }
 
-/// Returns the width of the first page in points.
+/// Returns the width of the first page of a PDF file in points.
 fn pdf_width(pdf: &[u8]) -> f64 {
     let text = String::from_utf8_lossy(pdf);
     let (_, numbers) = text.split_once("/MediaBox[0 0 ").expect("a page");
@@ -34,7 +34,7 @@ fn pdf_width(pdf: &[u8]) -> f64 {
     width.parse().expect("a number")
 }
 
-/// Returns whether the PNG has 11,811 dots in a metre, which are 300 in an inch.
+/// Returns whether the PNG file has 11,811 dots per metre, which are 300 dots per inch.
 fn is_at_300_dpi(png: &[u8]) -> bool {
     contains(png, b"pHYs\0\0\x2e\x23\0\0\x2e\x23\x01")
 }
@@ -358,7 +358,7 @@ fn goodput_is_ranked_from_the_slowest_flow_to_the_fastest() {
         let rank = (point.x * 3_000.0 - 0.5).round() as usize;
         assert_eq!(point.y, all[rank], "rank {rank}");
     }
-    // A tenth of these flows does not finish, and so has no goodput.
+    // A tenth of these flows do not finish. Their goodput is zero.
     let lossy = points(&plots, "goodput-rank-0-0", "lossy");
     let none = lossy.iter().filter(|point| point.y == 0.0).count() as f64 / lossy.len() as f64;
     assert!((0.08..0.13).contains(&none), "{none}");

@@ -74,8 +74,8 @@ impl Network {
         })
     }
 
-    /// Returns a picture of the network at each design's busiest time. Empty if the network is too large for a drawing,
-    /// or if the size leaves no room for its names.
+    /// Returns a picture of the network at each design's busiest time.
+    /// The list is empty if the network is too large for a drawing, or if its names do not fit into this size.
     pub fn pictures(&self, study: &Study, size: Size) -> Vec<Picture> {
         if !self.graph.can_be_drawn() || size == Size::Column {
             return Vec::new();

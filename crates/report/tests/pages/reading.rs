@@ -104,7 +104,7 @@ fn ten_sheets_of_a4_hold_the_page_with_whole_tables_and_every_plot() {
     let sheets = text.matches("/Type /Page\n").count();
     assert!((1..=10).contains(&sheets), "{sheets} sheets");
 
-    // The same rules on a page as wide as the text on a sheet: 210 mm less two margins of 11 mm, at 96 units an inch.
+    // The same check at the width of the text on a sheet: 210 mm minus two margins of 11 mm, at 96 units per inch.
     let mut tab = browser.open(&PAGE, 710, true);
     tab.emulate_print();
     let seen = tab.evaluate(
@@ -159,7 +159,7 @@ fn the_tab_key_reaches_every_control() {
             for (const details of document.querySelectorAll('details')) details.open = true;
             const shown = (e) => e.checkVisibility();
             const all = [...document.querySelectorAll('a, button, input, summary, [tabindex]')].filter(shown);
-            // Of a group of radio buttons the key reaches one, and the arrows the others.
+            // In a group of radio buttons, the Tab key reaches one button, and arrow keys reach the others.
             window.controls = all.filter((e) => e.type !== 'radio' || e.checked);
             window.reached = new Set();
             return window.controls.length;
