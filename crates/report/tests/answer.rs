@@ -161,7 +161,7 @@ fn the_best_of_many_equal_designs_is_not_called_better() {
     }
     assert!(
         wrong <= 2,
-        "{wrong} of 12 studies of equal designs found a better one"
+        "in {wrong} of 12 studies of equal designs, one design is better"
     );
 }
 

@@ -52,7 +52,7 @@ fn every_plot_is_also_an_svg_a_pdf_and_a_png_file() {
     assert_eq!(ids.len(), plots.len(), "one name a plot");
     for plot in &plots {
         let safe = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-        assert!(plot.id.chars().all(safe), "{} is no file name", plot.id);
+        assert!(plot.id.chars().all(safe), "{} is not a file name", plot.id);
         let picture = plot.picture(Size::Screen);
         let svg = &picture.svg;
         // An SVG with style variables or links does not open as a separate file.
@@ -65,7 +65,7 @@ fn every_plot_is_also_an_svg_a_pdf_and_a_png_file() {
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{}", plot.id);
         let png = picture.png().expect("a picture");
         let (width, height) = png_size(&png);
-        assert_eq!(width, 2_250, "7.5 inches of 300 dots: {}", plot.id);
+        assert_eq!(width, 2_250, "7.5 inches with 300 dots each: {}", plot.id);
         assert!(height > 1_200, "{}", plot.id);
         assert!(is_at_300_dpi(&png), "{}", plot.id);
         for size in Size::PAPER {
@@ -91,7 +91,7 @@ fn every_plot_is_also_an_svg_a_pdf_and_a_png_file() {
 fn a_page_of_many_flows_is_no_longer_than_one_of_few() {
     let length = |flows| html(&compare(&[TCP, REPFLOW], &[0.3, 0.6], 6, flows)).len() as f64;
     let (few, many) = (length(2_000), length(20_000));
-    assert!(many < 1.05 * few, "{few} B and {many} B");
+    assert!(many < 1.05 * few, "{few} B if few, {many} B if many");
 }
 
 /// Returns a plot of one curve.
@@ -122,7 +122,7 @@ fn a_picture_has_labels_but_no_title_because_a_caption_has_it() {
     assert_ne!(
         plot.picture(Size::Screen).png().unwrap(),
         without.png().unwrap(),
-        "the font has drawn something"
+        "the font has drawn the letters"
     );
 }
 

@@ -49,7 +49,7 @@ impl Lab {
     pub fn up_as(command: &mut Command, arguments: &[&str]) -> Self {
         assert!(
             rustix::process::geteuid().is_root(),
-            "missing: root, as which these tests run"
+            "these tests must run as root"
         );
         let name = own_name();
         command.args(["lab", "up", "--name", &name]).args(arguments);

@@ -346,7 +346,7 @@ fn kernel_routers_and_a_probe_agree_on_next_hops_and_on_the_way_of_every_port() 
         }
     }
     println!(
-        "{} runs, {} not exact, {agree} ways agree",
+        "{} runs, {} not exact, {agree} paths agree",
         8 * runs,
         inexact.len()
     );

@@ -86,9 +86,9 @@ fn a_symbol_that_finds_no_room_reaches_the_socket_as_its_header() {
         assert_eq!(
             counts[0] + counts[1],
             120,
-            "each is whole or trimmed: {line}"
+            "each datagram is complete or trimmed: {line}"
         );
-        assert_eq!(counts[2], 0, "no byte was changed: {line}");
+        assert_eq!(counts[2], 0, "no payload byte is wrong: {line}");
         trimmed += counts[1];
     }
     assert!(trimmed > 50, "{trimmed} of 240");

@@ -85,7 +85,7 @@ mod ended_from_outside {
                     here = count.parse().expect("a number");
                 }
                 let Some(run) = finished(&line) else { continue };
-                assert!(told.insert(run), "{line}: it had finished before");
+                assert!(told.insert(run), "{line}: the run had already finished");
                 ran += 1;
                 if let Some(signal) = signal.filter(|_| ran == after) {
                     kill_process(Pid::from_child(&child), signal).expect("a signal");

@@ -161,7 +161,7 @@ impl Tab<'_> {
         let parameters = json!({ "format": "png", "captureBeyondViewport": true });
         let reply = self.call("Page.captureScreenshot", parameters);
         let picture = decoded(reply["data"].as_str().expect("a picture"));
-        std::fs::write(file, picture).expect("a place for the picture");
+        std::fs::write(file, picture).expect("the file can be written");
     }
 
     /// Returns the page as a PDF file on sheets of A4.

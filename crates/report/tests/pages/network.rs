@@ -46,7 +46,7 @@ fn moving(behaviour: Behaviour) -> RunRecord {
 /// Writes the page of `study` to a file that stays after the test.
 fn page(name: &str, study: &Study) -> PathBuf {
     let page = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("network-{name}.html"));
-    fs::write(&page, html(study)).expect("a place for the page");
+    fs::write(&page, html(study)).expect("the file can be written");
     page
 }
 
@@ -100,11 +100,11 @@ fn scrubbing_shows_where_it_was_hot_and_when() {
         let mut tab = browser.open(&page, width, false);
         let as_written = tab.evaluate(SHOWN);
         let last = as_written["frames"].as_u64().expect("frames") - 1;
-        assert_eq!(last, 99, "400 samples, four a frame");
+        assert_eq!(last, 99, "400 samples, four in each frame");
 
         assert_eq!(
             as_written["seen"], true,
-            "scrolled to where it is hot, {width} px"
+            "the hot port is visible at {width} px"
         );
 
         // The page already contains the drawing of this frame. The script must draw the same.
@@ -298,7 +298,7 @@ fn links_in_trouble_are_marked_while_they_are() {
     {
         assert!(picture.svg.contains("In trouble"), "a legend in the file");
         let png = picture.png().expect("a picture");
-        fs::write(page.with_extension("png"), png).expect("a place for the picture");
+        fs::write(page.with_extension("png"), png).expect("the file can be written");
     }
     let Some(mut browser) = browser(&page) else {
         return;

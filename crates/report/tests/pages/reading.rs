@@ -134,7 +134,7 @@ fn ten_sheets_of_a4_hold_the_page_with_whole_tables_and_every_plot() {
     let mut expected: Vec<&str> = drawn.iter().map(String::as_str).collect();
     printed.sort_unstable();
     expected.sort_unstable();
-    assert_eq!(printed, expected, "every plot is on paper");
+    assert_eq!(printed, expected, "every plot is printed on paper");
     assert!(seen["tables"].as_u64() >= Some(6), "{seen}");
     assert_eq!(seen["cut"], json!([]));
     assert_eq!(seen["alone"], json!([]));

@@ -121,7 +121,7 @@ fn ends_that_are_killed_at_any_moment_go_on_from_there() {
     assert_eq!(sent.code, Some(0), "{}", sent.stderr);
     assert_eq!(receiver.end().code, Some(0));
     assert!(fs::read(directory.join("file")).expect("a file") == contents);
-    eprintln!("{killed} kills, {} transfers arrived", whole + 1);
+    eprintln!("{killed} kills, {} finished transfers", whole + 1);
 }
 
 #[test]

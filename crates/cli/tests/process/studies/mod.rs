@@ -145,7 +145,7 @@ fn a_case_of_another_process_is_skipped_until_that_is_silent_for_a_minute() {
     assert_eq!((&status["done"], &status["stale"]), (&2.into(), &1.into()));
     assert_eq!(status["cases"][4]["host"], "elsewhere");
     done(&test_dir, &["case", "grid", "4"]);
-    assert!(!path.exists(), "the lock was taken over, and given back");
+    assert!(!path.exists(), "the lock was taken over and then released");
     let status = done(&test_dir, &["study", "status", "grid", "--json"]).json();
     assert_eq!(
         (&status["done"], &status["waiting"]),

@@ -355,7 +355,7 @@ fn other_traffic_goes_around_the_pacer() {
         .position(|delivery| delivery.packet.size < 1_000);
     assert!(
         place < Some(5),
-        "it must arrive before the last paced frame: {place:?}"
+        "the frame must arrive before the last paced frame: {place:?}"
     );
 }
 
