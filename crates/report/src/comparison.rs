@@ -30,8 +30,8 @@ pub struct ComparisonRow {
     pub ours_ci: Option<(f64, f64)>,
     /// Number of seeds for which runs exist.
     pub seeds: u64,
-    /// Number of flows, requests or sessions, over all seeds, in our quantile or mean; `None` if each run gives one
-    /// figure.
+    /// Number of flows, requests or sessions, over all seeds, in our quantile or mean;
+    /// `None` if each run gives one figure.
     #[serde(default)]
     pub flows: Option<u64>,
     /// Published figure; `None` if the paper gives only a direction.
@@ -134,9 +134,9 @@ fn decides((low, high): (f64, f64), (from, to): (f64, f64)) -> bool {
     }
 }
 
-/// Returns the approximate number of seeds for which the interval of `ours` would be narrow enough for its band. `ours`
-/// has `seeds` seeds, and the width of an interval falls with the square root of the number of seeds. Returns `None` if
-/// the number is above 10,000.
+/// Returns the approximate number of seeds for which the interval of `ours` would be narrow enough for its band.
+/// `ours` has `seeds` seeds, and the width of an interval falls with the square root of the number of seeds.
+/// Returns `None` if the number is above 10,000.
 pub fn seeds_needed(
     ours: f64,
     (low, high): (f64, f64),

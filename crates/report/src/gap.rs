@@ -1,5 +1,6 @@
-//! Gaps of a distribution, such as the gap just before a retransmission timeout. A gap is a range of values that almost
-//! no flow has. If a quantile lies on a gap, chance decides on which side of the gap it falls.
+//! Gaps of a distribution, such as the gap just before a retransmission timeout.
+//! A gap is a range of values that almost no flow has.
+//! If a quantile lies on a gap, chance decides on which side of the gap it falls.
 
 use crate::sample::Sample;
 use serde::Serialize;

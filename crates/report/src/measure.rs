@@ -85,8 +85,8 @@ pub(crate) fn load_only_sentence(study: &Study, setting: usize) -> Option<String
     })
 }
 
-/// Returns a cell with the measured share of a design's flows in a setting. The cell is empty if all flows are
-/// measured.
+/// Returns a cell with the measured share of a design's flows in a setting.
+/// The cell is empty if all flows are measured.
 pub(crate) fn cell(study: &Study, setting: usize, design: &str) -> Cell {
     let cells = study.cells();
     let here = cells.get(setting);

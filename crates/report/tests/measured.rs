@@ -190,8 +190,8 @@ fn the_answer_counts_later_flows_that_only_carry_load() {
     assert!(text.contains(sentence), "{text}");
 }
 
-/// Returns the answer for two designs with flows that only carry load. `packets` is the number of additional packets
-/// that the second design sends.
+/// Returns the answer for two designs with flows that only carry load.
+/// `packets` is the number of additional packets that the second design sends.
 fn answer_with_later_flows(packets: u64) -> String {
     let repflow = Behaviour {
         name: "repflow",

@@ -136,9 +136,8 @@ impl Plot {
             .collect()
     }
 
-    /// Returns the ticks of an axis for a zoomed plot: positions and labels. They are closer together than in the whole
-    /// plot.
-    /// The list is empty for an axis of names.
+    /// Returns the ticks of an axis for a zoomed plot: positions and labels.
+    /// They are closer together than in the whole plot. The list is empty for an axis of names.
     pub(crate) fn fine_ticks(&self, side: Side) -> Vec<(u32, String)> {
         let ticks = ScaledAxis::new(self, side).fine_ticks().into_iter();
         ticks
