@@ -167,8 +167,8 @@ pub fn reset(socket: OwnedFd) {
 }
 
 impl Sender {
-    /// Opens the connection of a flow from the network namespace of the calling thread. Returns the sender and its
-    /// local port.
+    /// Opens the connection of a flow from the network namespace of the calling thread.
+    /// Returns the sender and its local port.
     ///
     /// # Errors
     /// The kernel rejects a call.
