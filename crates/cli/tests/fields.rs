@@ -35,8 +35,8 @@ fn structs(text: &str) -> Vec<(String, usize)> {
     found.collect()
 }
 
-/// Returns the text of a struct's fields: between its braces, or up to the semicolon. `text` starts after the struct's
-/// name.
+/// Returns the text of a struct's fields: between its braces, or up to the semicolon.
+/// `text` starts after the struct's name.
 fn fields(text: &str) -> &str {
     let mut depth = 0;
     let mut begins = 0;

@@ -1,5 +1,5 @@
-//! Tests of NIC functions of designs: packet tags and pacing. The tests need DCTCP, either in the kernel, or loaded by
-//! tailcut, which needs Linux 6.4 and root.
+//! Tests of NIC functions of designs: packet tags and pacing.
+//! The tests need DCTCP, either in the kernel, or loaded by tailcut, which needs Linux 6.4 and root.
 
 use crate::harness::{Lab, books_hold, summaries, text, wait_until};
 

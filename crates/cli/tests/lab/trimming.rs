@@ -12,9 +12,9 @@ const NETWORK: &[&str] = &[
     "35",
 ];
 
-/// Program that receives 240 datagrams at port 7000. For each sender, the program prints the number of complete
-/// datagrams, the number of trimmed datagrams, and the number of wrong payload bytes. A datagram counts only if its
-/// trim flag and its DSCP are right.
+/// Program that receives 240 datagrams at port 7000.
+/// For each sender, the program prints the number of complete datagrams, the number of trimmed datagrams,
+/// and the number of wrong payload bytes. A datagram counts only if its trim flag and its DSCP are right.
 const SINK: &str = r#"
 import socket
 s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
@@ -62,8 +62,8 @@ for number in range(120):
 #[test]
 fn a_symbol_that_finds_no_room_reaches_the_socket_as_its_header() {
     let lab = Lab::up(NETWORK);
-    // Each sender alone offers twice the rate of h0's link, because on a busy machine the two senders may not send at
-    // the same time.
+    // Each sender alone offers twice the rate of h0's link,
+    // because on a busy machine the two senders may not send at the same time.
     let slow = ["h0-s0", "--rate", "5Mbps"];
     let changed = lab.command("link").args(slow).output().expect("it runs");
     assert!(changed.status.success(), "{}", text(&changed.stderr));
