@@ -1,5 +1,5 @@
-//! First motivation of RepNet (RepNet paper, section II-A and figure 1): a path is congested only for a short time, and
-//! different paths are congested independently of each other.
+//! First motivation of RepNet (RepNet paper, section II-A and figure 1): a path is congested only for a short time,
+//! and different paths are congested independently of each other.
 
 use crate::band;
 use crate::measure::mean;
@@ -9,9 +9,9 @@ use tailcut_report::{ComparisonRow, Verdict};
 use tailcut_scenario::record::RunRecord;
 use tailcut_scenario::sim::workload::Class;
 
-/// Delay of a probe in microseconds above which its path counts as congested. It is a tenth of the time in which a full
-/// queue of 100 packets drains at 50 Mb/s (24.6 ms). The delay of a probe is its time minus the time of the fastest
-/// probe on the same path.
+/// Delay of a probe in microseconds above which its path counts as congested.
+/// It is a tenth of the time in which a full queue of 100 packets drains at 50 Mb/s (24.6 ms).
+/// The delay of a probe is its time minus the time of the fastest probe on the same path.
 const CONGESTED_US: f64 = 2_460.0;
 
 /// Numbers of the hosts that send probes, one host for each path.
@@ -98,8 +98,8 @@ fn rows_of(results: &Results, part: &str, what: &str) -> Vec<ComparisonRow> {
             ),
             &by_seed(5.0 * CONGESTED_US, Paths::correlation),
             Some(0.0),
-            // Congestion lasts for seconds, so 200 s contain about a hundred independent samples. A correlation is
-            // therefore accurate to 0.1. The limit is twice this value.
+            // Congestion lasts for seconds, so 200 s contain about a hundred independent samples.
+            // A correlation is therefore accurate to 0.1. The limit is twice this value.
             (-0.2, 0.2),
             common,
         ),

@@ -1,5 +1,5 @@
-//! Sensitivity of Expeditus' results. Both forms run with web search at load 0.6. Each study sets one parameter to
-//! another value that the sources permit.
+//! Sensitivity of Expeditus' results. Both forms run with web search at load 0.6.
+//! Each study sets one parameter to another value that the sources permit.
 
 use super::figures::{DECK, DECK_FORM, ECMP, FINAL, FINAL_FORM, Measure};
 use crate::band;

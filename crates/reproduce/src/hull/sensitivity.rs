@@ -1,5 +1,5 @@
-//! Sensitivity of the table of dynamic flows. Each variant runs the four rows with one parameter set to another value
-//! that the sources permit.
+//! Sensitivity of the table of dynamic flows.
+//! Each variant runs the four rows with one parameter set to another value that the sources permit.
 
 use super::figures::{COLUMNS, TABLE, farthest_ratio};
 use crate::band;

@@ -65,8 +65,8 @@ fn parts() -> Vec<Part> {
     parts.collect()
 }
 
-/// Returns the parts in credit mode, with switches that do not trim. In paper mode over UDP, SCDP supports only one
-/// sender, so it cannot read from all replicas.
+/// Returns the parts in credit mode, with switches that do not trim.
+/// In paper mode over UDP, SCDP supports only one sender, so it cannot read from all replicas.
 fn parts_on_real_hosts() -> Vec<Part> {
     let blocks_of_1_mb = LOADS.iter().take(ON_REAL_HOSTS);
     let parts = blocks_of_1_mb.map(|load| load.part_on_real_hosts(READS_ONLY, "scdp-plain"));
