@@ -151,8 +151,8 @@ impl Study {
         })
     }
 
-    /// Writes the study into a directory, as the command does. Runs that exist there are kept. `build` is the path of
-    /// this module's file. `fresh` is a text that no other study has.
+    /// Writes the study into a directory, as the command does. Runs that exist there are kept.
+    /// `build` is the path of this module's file. `fresh` is a text that no other study has.
     fn save(
         &self,
         py: Python<'_>,
