@@ -6,8 +6,8 @@ use tailcut_scenario::{
     Location, Outcome, Scenario, ScenarioError, replace_topology, replace_workload, shortened,
 };
 
-/// Overrides values of the scenario with flags. `--topology` and `--workload` replace whole sections, so these flags
-/// are applied first. `--set` overrides all other flags, so it is applied last.
+/// Overrides values of the scenario with flags. The flags `--topology` and `--workload` replace whole sections.
+/// They are applied first. The flag `--set` overrides all other flags, so it is applied last.
 ///
 /// # Errors
 /// The value of a flag is not allowed.

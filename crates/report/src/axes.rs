@@ -36,8 +36,8 @@ const MOST_TICKS: usize = 12;
 const EVEN: f64 = 1.1;
 
 impl Axis {
-    /// Returns the axes of settings with the same topology and workload: the load, then the keys in the order of the
-    /// sweep. A key with only one value has no axis.
+    /// Returns the axes of settings with the same topology and workload. The load is first.
+    /// The swept keys follow in the order of the sweep. A key with only one value has no axis.
     pub fn of(settings: &[&Setting]) -> Vec<Self> {
         let mut axes = Vec::new();
         let loads = settings.iter().filter_map(|setting| setting.load);

@@ -89,10 +89,13 @@ pub enum Verdict {
 impl Verdict {
     /// Returns the verdict on the figure `ours` with its interval. Both ends belong to the band.
     ///
-    /// A decision needs a narrow interval. For a band with two finite ends, the interval must not be wider than the
-    /// band. A band with an open end has infinite width, so any interval would fit. For such a band, the whole interval
-    /// must be on one side of the finite end. In all other cases, the verdict is "too few". A figure that is infinite
-    /// because a flow never finishes has no interval, and it is outside every band with a finite upper end.
+    /// A decision needs a narrow interval.
+    /// For a band with two finite ends, the interval must not be wider than the band.
+    /// A band with an open end has infinite width, so any interval would fit.
+    /// For such a band, the whole interval must be on one side of the finite end.
+    /// In all other cases, the verdict is "too few".
+    /// A figure that is infinite because a flow never finishes has no interval.
+    /// Such a figure is outside every band with a finite upper end.
     pub fn of(ours: Option<f64>, interval: Option<(f64, f64)>, band: Option<(f64, f64)>) -> Self {
         let Some(ours) = ours.filter(|ours| !ours.is_nan()) else {
             return Self::Unknown;

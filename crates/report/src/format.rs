@@ -127,8 +127,8 @@ pub(crate) fn estimate(outcome: Option<Result<Estimate, TooFew>>, quantity: Quan
 /// Mark of quantiles that lie on a gap.
 pub(crate) const ON_A_GAP: char = '‡';
 
-/// Returns the share of the flows of `design` beyond a gap, as text: `0.9 % with repflow (−0.4 points,
-/// 95 % CI −0.6 to −0.2)`.
+/// Returns the share of the flows of `design` beyond a gap, as text.
+/// An example is `0.9 % with repflow (−0.4 points, 95 % CI −0.6 to −0.2)`.
 pub(crate) fn beyond_gap(beyond: &BeyondGap, design: &str) -> String {
     let points = |share: f64| signed_percent(share * 100.0);
     let interval = beyond

@@ -104,8 +104,9 @@ pub(crate) fn sentences(study: &Study, setting: usize) -> Vec<String> {
 }
 
 /// Returns the offered load of the run whose most loaded tier has the largest load.
-/// Offered loads differ between designs if a write is one flow to each replica with some designs and one multicast with
-/// others. They differ between seeds if a permutation is random.
+/// The offered loads of designs differ if a write is one flow to each replica with one design, but multicast with
+/// another.
+/// The offered loads of seeds differ if a permutation is random.
 fn highest<'a>(cell: &StudyCell<'a>) -> Option<&'a OfferedLoad> {
     let runs = cell.designs.iter().flat_map(|(_, runs)| runs);
     let offered = runs.filter_map(|run| run.summary.offered.as_ref());
@@ -169,8 +170,8 @@ fn exempt_sentence(offered: &OfferedLoad) -> Option<String> {
     (!kinds.is_empty()).then(|| format!("No offered load is known for {}.", list(&kinds)))
 }
 
-/// Returns the growth of unfinished bytes from the middle third to the last third of the arrivals, over all seeds of a
-/// design. Returns `None` if the load does not continue during all arrivals.
+/// Returns the growth of unfinished bytes from the middle third to the last third of the arrivals.
+/// The growth is computed over all seeds of a design. Returns `None` if the load does not continue during all arrivals.
 pub(crate) fn growth(cell: &StudyCell<'_>, design: &str) -> Option<f64> {
     let (mut middle, mut last) = (0.0, 0.0);
     for run in cell.runs(design) {

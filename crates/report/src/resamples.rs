@@ -5,11 +5,12 @@
 //! The middle 95 % of the resampled figures form an interval. With few seeds, this interval is too narrow.
 //! Its ends are therefore moved outward by two factors: the ratio of Student's t to the normal distribution,
 //! and the ratio of the standard deviation with divisor n - 1 to the standard deviation with divisor n.
-//! The result is the expanded percentile interval (T. Hesterberg,
-//! What Teachers Should Know About the Bootstrap, 2015, section 5.3).
+//! The result is the expanded percentile interval.
+//! Source: T. Hesterberg, What Teachers Should Know About the Bootstrap, 2015, section 5.3.
 //!
-//! Difference from the source: the ends are farther out by an additional factor of sqrt(n / (n - 1)). Without this
-//! factor, only 91.8 % of the intervals of a p99 over six seeds contained the true value (docs/validation.md).
+//! Difference from the source: the ends are farther out by an additional factor of sqrt(n / (n - 1)).
+//! Without this factor, only 91.8 % of the intervals of a p99 over six seeds contained the true value
+//! (docs/validation.md).
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -89,8 +89,8 @@ impl Run {
         Some(end.div_ceil(sampling.every_ns.max(1)).max(1))
     }
 
-    /// Returns the unfinished bytes during the arrivals. Returns `None` if the load does not continue during all
-    /// arrivals, because the bytes of a burst always grow while the burst starts.
+    /// Returns the unfinished bytes during the arrivals; `None` if the load does not continue during all arrivals.
+    /// The unfinished bytes of a burst always grow while the burst starts.
     pub(crate) fn unfinished_bytes(&self) -> Option<UnfinishedBytes> {
         let offered = self.summary.offered.as_ref()?;
         self.summary

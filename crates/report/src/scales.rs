@@ -6,8 +6,8 @@ use crate::plot::{Point, Scale, Series};
 /// Ratio of the largest to the smallest completion time from which an axis is logarithmic.
 pub(crate) const LOG_FROM: f64 = 10.0;
 
-/// Ratio of the largest to the smallest figure of the designs from which an axis is logarithmic. The limit is higher
-/// than for completion times, because the distance from zero is meaningful as long as it is visible.
+/// Ratio of the largest to the smallest figure of the designs from which an axis is logarithmic.
+/// The limit is higher than for completion times: the distance from zero is meaningful as long as it is visible.
 pub(crate) const FAR_APART: f64 = 50.0;
 
 /// Ratio of the largest to the smallest value from which an axis of ratios is logarithmic.

@@ -99,8 +99,8 @@ impl SideEffects {
         contrast(verb("cuts", &self.cuts), &self.faster)
     }
 
-    /// Returns all side effects as text, for an answer whose figure does not change, such as `;
-    /// it cuts their mean by 12 %`.
+    /// Returns all side effects as text, for an answer whose figure does not change.
+    /// An example is `; it cuts their mean by 12 %`.
     pub fn alone(&self) -> String {
         let verbs = [
             verb("cuts", &self.cuts),

@@ -36,8 +36,8 @@ pub(crate) struct WarmUp {
     pub is_steady: bool,
 }
 
-/// Restricts the runs of each setting to their measured part, according to the section `measure` of a study's
-/// configuration. Returns the measured parts of those settings in which some flows are not measured.
+/// Restricts the runs of each setting to their measured part, which the section `measure` of a study defines.
+/// Returns the measured parts of those settings in which some flows are not measured.
 pub(crate) fn restrict(
     config: &serde_json::Value,
     runs: &mut [Run],
@@ -141,8 +141,8 @@ fn warm_up<'a>(runs: impl Iterator<Item = &'a [Flow]>) -> Option<WarmUp> {
     })
 }
 
-/// Returns the first time, in microseconds, at which the number of unfinished flows is at least its mean over the
-/// arrivals. Returns `None` if there are no flows.
+/// Returns the first time, in microseconds, at which the number of unfinished flows reaches its mean over the arrivals.
+/// Returns `None` if there are no flows.
 fn reaches_mean(flows: &[Flow]) -> Option<f64> {
     let (first, last) = (flows.first()?.start_us, flows.last()?.start_us);
     let end_of = |flow: &Flow| flow.start_us + flow.fct_us;

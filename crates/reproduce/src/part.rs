@@ -1,5 +1,5 @@
-//! Reproductions. Each reproduction consists of studies, which are scenarios with changed keys, and of a function that
-//! computes the rows of a table from the records of these studies.
+//! Reproductions. A reproduction consists of studies and of a function. A study is a scenario with changed keys.
+//! The function computes the rows of a table from the records of the studies.
 
 use tailcut_report::{ComparisonRow, Measured, Sample};
 use tailcut_scenario::record::RunRecord;

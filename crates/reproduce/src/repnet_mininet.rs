@@ -63,8 +63,8 @@ fn parts() -> Vec<Part> {
     ]
 }
 
-/// Returns only the study at the paper's rate. 54 hosts are many for one machine, so the network is four times slower,
-/// and the kernel's initial timeout of 1 s corresponds to 250 ms.
+/// Returns only the study at the paper's rate. 54 hosts are many for one machine, so the network is four times slower.
+/// The kernel's initial timeout of 1 s then corresponds to 250 ms.
 fn parts_on_real_hosts() -> Vec<Part> {
     vec![Part {
         name: PART,

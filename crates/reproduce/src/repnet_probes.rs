@@ -87,8 +87,8 @@ fn rows_of(results: &Results, part: &str, what: &str) -> Vec<ComparisonRow> {
             format!("{what}: share of instants with all paths delayed by half a queue, %"),
             &by_seed(5.0 * CONGESTED_US, Paths::all_congested),
             None,
-            // The paper says "rare". If each of three independent paths is congested half of the time, all three are
-            // congested an eighth of the time. The limit is half of that.
+            // The paper says "rare". Three independent paths that are congested half of the time are all congested
+            // an eighth of the time. The limit is half of this share.
             (0.0, 6.25),
             chart,
         ),
@@ -166,8 +166,9 @@ impl Paths {
         100.0 * self.share(|paths| paths.iter().all(|&congested| congested))
     }
 
-    /// Calls `figure` for each pair of paths: with the share of time in which the first path is congested, the same
-    /// share of the second path, and the share of time in which both are congested. Returns the mean of the results.
+    /// Calls `figure` for each pair of paths, and returns the mean of the results. The arguments are three shares of
+    /// time:
+    /// the first path is congested, the second path is congested, and both are congested.
     fn over_pairs(&self, figure: impl Fn(f64, f64, f64) -> f64) -> f64 {
         mean(&[(0, 1), (0, 2), (1, 2)].map(|(a, b)| {
             let both = self.share(|paths| paths[a] && paths[b]);

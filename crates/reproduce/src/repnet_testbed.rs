@@ -1,5 +1,5 @@
-//! Testbed of RepNet (RepNet paper, sections IV-B1 and IV-B3): web search traffic between two racks, with and without
-//! oversubscription. The rows show all mice, groups of mice by size, and the effect on elephants.
+//! Testbed of RepNet (RepNet paper, sections IV-B1 and IV-B3): web search traffic between two racks.
+//! The network is oversubscribed or not. The rows show all mice, groups of mice by size, and elephants.
 
 use crate::band::{self, Band};
 use crate::measure::{Figure, MICE, Selection, fcts, mice};
@@ -204,8 +204,9 @@ fn by_size(results: &Results) -> Vec<ComparisonRow> {
     rows
 }
 
-/// Returns the spread of values: the largest value minus the smallest value. The interval of the spread extends from
-/// the gap between the intervals of the values to the distance between their outer ends.
+/// Returns the spread of values: the largest value minus the smallest value.
+/// The lower end of its interval is the gap between the intervals of the values.
+/// The upper end is the distance between their outer ends.
 fn spread(figures: &[MeasuredValue]) -> MeasuredValue {
     let least = |ends: &[f64]| ends.iter().copied().fold(f64::NAN, f64::min);
     let most = |ends: &[f64]| ends.iter().copied().fold(f64::NAN, f64::max);

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! With a protocol and a case (`client_cost 1 1000 http2 off`) the program runs only this case.
-//! This mode is for counting instructions: run `valgrind --tool=callgrind bench/rans/target/release/client_cost 1 1000
-//! http2 off` once with 1000 and once with 2000 requests.
+//! This mode is for counting instructions with `valgrind --tool=callgrind`.
+//! Run `bench/rans/target/release/client_cost 1 1000 http2 off` once with 1000 and once with 2000 requests.
 //! The difference is the number of instructions for 1000 requests.
 
 use bytes::Bytes;

@@ -21,8 +21,9 @@ impl Nobody {
     pub fn new(program: &str) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).expect("ours");
-        // The copy is made by another process. If this process wrote the file, a child that another test forks at the
-        // same time would keep the file open for writing. The kernel would then not execute it ("Text file busy").
+        // Another process makes the copy. If this process wrote the file, a child of another test could keep the file
+        // open.
+        // The kernel does not execute a file that is open for writing ("Text file busy").
         let copied = Command::new("cp")
             .arg(program)
             .arg(directory.path())

@@ -259,8 +259,8 @@ impl Map {
             value: value.as_ptr().addr() as u64,
             ..Element::default()
         };
-        // SAFETY: the kernel reads a key of the map, which is a `u32`, and a value of the length of `value` (checked
-        // above). Both live through the call.
+        // SAFETY: the kernel reads a `u32` (a key of the map) and `value`, whose length was checked above.
+        // Both live through the call.
         unsafe { bpf_call(Command::Update, &attributes).map(drop) }
     }
 

@@ -47,11 +47,11 @@ pub struct LabPlan {
     /// Factor by which the network's clock is slower than the wall clock.
     /// All times, rates, delays and latenesses of the network refer to the network's clock.
     pub slowdown: u32,
-    /// Whether a reset of a TCP connection removes the connection's queued segments from each switch that the reset
-    /// passes.
+    /// Whether a reset of a TCP connection removes queued segments of the connection.
+    /// Each switch that the reset passes then removes them.
     pub purges_by_reset: bool,
-    /// Maximum number of ICMP replies per second of each switch as a router; `None`: switches are not routers,
-    /// and do not change the TTL.
+    /// Maximum number of ICMP replies per second of each switch as a router.
+    /// `None`: switches are not routers, and do not change the TTL.
     pub routed: Option<NonZeroU32>,
     /// DSCPs that hosts and switches use for trimming.
     pub codes: TrimCodes,

@@ -1,10 +1,12 @@
 //! Tracker of the flows that any program sends over TCP. It reads the headers of the programs' segments.
 //!
-//! A TCP connection has up to two flows: the data from the side that opens the connection (the opener), and the data in
-//! the other direction. The length of a flow is the number of bytes of its stream, without retransmissions. The
-//! opener's flow starts with the first SYN. The other flow starts with its first byte of payload. A flow is complete
-//! when its receiver acknowledges the FIN. The tracker uses the times at which packets enter the network. A completion
-//! time therefore includes the delay in the receiver, but not the time that the last ACK spends in the network.
+//! A TCP connection has up to two flows. One flow is the data from the side that opens the connection (the opener).
+//! The other flow is the data in the other direction.
+//! The length of a flow is the number of bytes of its stream, without retransmissions.
+//! The opener's flow starts with the first SYN. The other flow starts with its first byte of payload.
+//! A flow is complete when its receiver acknowledges the FIN.
+//! The tracker uses the times at which packets enter the network. A completion time includes the delay in the receiver.
+//! It does not include the time that the last ACK spends in the network.
 //!
 //! The flows of a reset or open connection have no completion time.
 //! Data that TCP sends with the SYN (Fast Open) is counted in the length only if later data of the flow follows.

@@ -1,5 +1,5 @@
-//! Compares the answers of this machine's kernel with the expected answers of each case, which were measured on a
-//! kernel. The test can also measure the answers for new cases.
+//! Compares the answers of this machine's kernel with the expected answers of each case.
+//! The expected answers were measured on a kernel. The test can also measure the answers for new cases.
 //!
 //! A TUN device connects the kernel with the peer that a case plays.
 //! Each thread has its own device and network namespace.

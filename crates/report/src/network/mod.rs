@@ -42,8 +42,8 @@ pub(crate) struct Network {
     failures: Vec<EdgeFailure>,
 }
 
-/// Returns two kinds of tables for `setting`: the links that failed or were impaired, and the links with the longest
-/// queues. The list is empty if links were not sampled.
+/// Returns two kinds of tables for `setting`: the links that failed or were impaired, and the longest queues.
+/// The list is empty if links were not sampled.
 pub(crate) fn tables(study: &Study, setting: usize) -> Vec<Table> {
     let runs = sampled_runs(study, setting);
     let Some((_, first)) = runs.first() else {

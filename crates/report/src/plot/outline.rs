@@ -86,8 +86,8 @@ pub(super) fn path(outline: &[Corner]) -> String {
     path
 }
 
-/// Returns the corners without those that are at most [`TOLERANCE`] away from the line through the others (Ramer,
-/// Douglas and Peucker).
+/// Returns the corners that are needed for the outline (algorithm of Ramer, Douglas and Peucker).
+/// Corners that are at most [`TOLERANCE`] away from the line through the others are left out.
 fn simplified(corners: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let Some(last) = corners.len().checked_sub(1) else {
         return Vec::new();

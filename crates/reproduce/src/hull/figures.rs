@@ -7,8 +7,8 @@ use crate::part::Results;
 use tailcut_report::Statistic;
 use tailcut_scenario::record::{RunRecord, WaitStats};
 
-/// Largest permitted factor between our value and the published value, in either direction. The values may differ
-/// because some parameters of the testbed are not published: round-trip time, buffer, and the unit of the pacer.
+/// Maximum factor between our value and the published value, in either direction. Some parameters of the testbed
+/// are not published: the round-trip time, the buffer, and the unit of the pacer.
 pub const FACTOR: f64 = 1.5;
 
 /// Returns the band of values that differ from a published value by at most [`FACTOR`].

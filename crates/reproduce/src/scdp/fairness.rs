@@ -49,8 +49,8 @@ fn jains(run: &RunRecord) -> Vec<f64> {
     shares.iter().map(|shares| jain(shares)).collect()
 }
 
-/// Returns the time from the start of the fifth flow until all five flows are within a fifth of their fair share, in
-/// ms.
+/// Returns the time in ms from the start of the fifth flow until all flows are near their fair share.
+/// Near means that a flow's rate is within a fifth of its fair share.
 fn convergence(run: &RunRecord) -> f64 {
     let fair = |shares: &[f64; 5]| shares.iter().all(|share| (share - 0.2).abs() <= 0.04);
     let first = shares(run, 8.0, 18.0).iter().position(fair);

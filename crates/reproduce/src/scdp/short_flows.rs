@@ -16,8 +16,8 @@ use tailcut_scenario::units::{Duration, Time};
 pub(super) const SCENARIO: &str = include_str!("../../scenarios/reproduce/scdp-short-flows.toml");
 
 const WEB_SEARCH: Case = case("web-search", "web search", "");
-/// Data mining. The number of sessions per second is the same as with web search, but the mean size of a session is
-/// 7.47 MB instead of 1.67 MB.
+/// Data mining. The number of sessions per second is the same as with web search.
+/// The mean size of a session is 7.47 MB instead of 1.67 MB.
 const DATA_MINING: Case = case(
     "data-mining",
     "data mining",

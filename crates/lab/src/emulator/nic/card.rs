@@ -103,8 +103,8 @@ impl Card {
         })
     }
 
-    /// Queues a frame of the host. `tcp` is the TCP segment in the frame, if there is one. If the card sets classes, it
-    /// writes the segment's class into the packet and the DSCP of the class into the frame.
+    /// Queues a frame of the host. `tcp` is the TCP segment in the frame, if there is one.
+    /// If the card sets classes, it writes the class of the segment into the packet, and the DSCP into the frame.
     ///
     /// # Errors
     /// The queue is full. Returns the frame.

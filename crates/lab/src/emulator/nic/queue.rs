@@ -38,8 +38,10 @@ pub struct FrameQueue {
 }
 
 impl FrameQueue {
-    /// Creates a queue with `length` slots. If `in_order` is true, the queue serves classes by strict priority, and
-    /// frames of the same class in order of arrival. Otherwise, it serves all frames in order of arrival.
+    /// Creates a queue with `length` slots.
+    /// If `in_order` is true, the queue serves classes by strict priority, and the frames of a class in order of
+    /// arrival.
+    /// Otherwise, it serves all frames in order of arrival.
     pub const fn new(length: NonZeroU32, in_order: bool) -> Self {
         Self {
             slots: Vec::new(),

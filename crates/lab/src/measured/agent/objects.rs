@@ -149,8 +149,8 @@ impl Objects {
         Ok(())
     }
 
-    /// Prepares a flow before its start. The flow's receivers join the multicast group, so that the network already has
-    /// routes to them when the flow starts.
+    /// Prepares a flow before its start. The receivers of the flow join the multicast group.
+    /// The network then already has routes to the receivers when the flow starts.
     ///
     /// # Errors
     /// The kernel rejects a call, or a host does not exist.
