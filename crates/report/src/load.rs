@@ -104,8 +104,7 @@ pub(crate) fn sentences(study: &Study, setting: usize) -> Vec<String> {
 }
 
 /// Returns the offered load of the run whose most loaded tier has the largest load.
-/// The offered loads of designs differ if a write is one flow to each replica with one design, but multicast with
-/// another.
+/// The offered loads of designs differ if a write is one flow to each replica with one design but not with another.
 /// The offered loads of seeds differ if a permutation is random.
 fn highest<'a>(cell: &StudyCell<'a>) -> Option<&'a OfferedLoad> {
     let runs = cell.designs.iter().flat_map(|(_, runs)| runs);

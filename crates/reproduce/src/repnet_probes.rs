@@ -166,9 +166,8 @@ impl Paths {
         100.0 * self.share(|paths| paths.iter().all(|&congested| congested))
     }
 
-    /// Calls `figure` for each pair of paths, and returns the mean of the results. The arguments are three shares of
-    /// time:
-    /// the first path is congested, the second path is congested, and both are congested.
+    /// Calls `figure` for each pair of paths, and returns the mean of the results. The arguments are shares of time.
+    /// In these times, the first path, the second path, or both are congested.
     fn over_pairs(&self, figure: impl Fn(f64, f64, f64) -> f64) -> f64 {
         mean(&[(0, 1), (0, 2), (1, 2)].map(|(a, b)| {
             let both = self.share(|paths| paths[a] && paths[b]);

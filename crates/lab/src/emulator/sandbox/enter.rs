@@ -13,8 +13,8 @@ use std::io::{self, IsTerminal};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
 
-/// Runs a program on a host, and returns its exit code. If a signal ended the program, the code is 128 plus the
-/// signal's number.
+/// Runs a program on a host, and returns its exit code.
+/// If a signal ended the program, the code is 128 plus the signal's number.
 /// The code is 127 if the program does not exist, and 126 if it cannot run.
 ///
 /// This process must have only one thread. The process stays on the host afterwards.

@@ -224,8 +224,8 @@ pub(super) fn incast() -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// Measures the cost of multicast: one sender sends an object to 8 receivers. Each receiver loses packets
-/// independently.
+/// Measures the cost of multicast: one sender sends an object to 8 receivers.
+/// Each receiver loses packets independently.
 /// The result is the number of symbols sent, divided by the number of symbols of the object.
 pub(super) fn group() -> Result<Vec<Figure>> {
     const RECEIVERS: u32 = 8;
