@@ -27,9 +27,9 @@ type Tally = (usize, Vec<usize>, Vec<usize>, Vec<usize>);
 
 #[pymethods]
 impl Cases {
-    /// Plans a scenario in a directory. Finished cases are kept, and failed cases wait again. `build` is the path of
-    /// this module's file. `code` identifies the code of parts in Python. With `expect`, the plan contains the expected
-    /// time of each case.
+    /// Plans a scenario in a directory. Finished cases are kept, and failed cases wait again.
+    /// `build` is the path of this module's file. `code` identifies the code of parts in Python.
+    /// With `expect`, the plan contains the expected time of each case.
     #[staticmethod]
     fn plan(
         py: Python<'_>,
@@ -95,9 +95,9 @@ impl Cases {
         Ok(Self { dir, by })
     }
 
-    /// Runs cases by their indices. Cases that are finished, have failed or run in another process are skipped. `tick`
-    /// is called regularly with the number of finished cases, as a fraction. An exception in `tick` stops the running
-    /// cases, which then wait again.
+    /// Runs cases by their indices. Cases that are finished, have failed or run in another process are skipped.
+    /// `tick` is called regularly with the number of finished cases, as a fraction.
+    /// An exception in `tick` stops the running cases, which then wait again.
     #[pyo3(signature = (places, threads=None, tick=None))]
     fn run(
         &self,
@@ -158,8 +158,8 @@ impl Cases {
 }
 
 impl Cases {
-    /// Runs cases without parts in Python first, on all threads. Cases with parts in Python come last, because only one
-    /// thread at a time can run Python code.
+    /// Runs cases without parts in Python first, on all threads.
+    /// Cases with parts in Python come last, because only one thread at a time can run Python code.
     fn walk(&self, places: &[usize], threads: NonZeroUsize, watch: &Watch) -> Result<(), Error> {
         let runner = self.dir.runner(self.by.clone())?;
         let is_in_python = |place: usize| {

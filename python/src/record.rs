@@ -3,8 +3,8 @@
 use tailcut_report::Run;
 use tailcut_scenario::record::{Row, RunRecord, RunSummary};
 
-/// Record of a finished run, with its summary. A summary that was read from a directory is more exact than its record,
-/// whose times are whole nanoseconds.
+/// Record of a finished run, with its summary.
+/// A summary that was read from a directory is more exact than its record, whose times are whole nanoseconds.
 pub struct Finished {
     pub record: RunRecord,
     pub summary: RunSummary,
@@ -20,8 +20,8 @@ impl From<RunRecord> for Finished {
 }
 
 impl Finished {
-    /// Returns the run in the form that reports read from files, with times in whole nanoseconds. So a report from
-    /// Python is equal to the command's report in every digit.
+    /// Returns the run in the form that reports read from files, with times in whole nanoseconds.
+    /// So a report from Python is equal to the command's report in every digit.
     pub fn for_report(&self) -> Run {
         let mut record = self.record.clone();
         round(&mut record.flows);

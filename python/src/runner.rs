@@ -136,12 +136,12 @@ pub fn run(
     outcome.map_err(|failed| error::run(py, &failed))
 }
 
-/// Runs `work` in another thread, which reports its progress to `watch`. Meanwhile this thread lets Python handle
-/// signals, and calls `tick`.
+/// Runs `work` in another thread, which reports its progress to `watch`.
+/// Meanwhile this thread lets Python handle signals, and calls `tick`.
 ///
 /// # Errors
-/// The exception of a part in Python, of `tick` or of a signal, or a panic. The work is then stopped, and the function
-/// waits for its end.
+/// The exception of a part in Python, of `tick` or of a signal, or a panic.
+/// The work is then stopped, and the function waits for its end.
 pub fn run_interruptibly<T: Send>(
     py: Python<'_>,
     watch: &Watch,
@@ -166,8 +166,8 @@ pub fn run_interruptibly<T: Send>(
                     None => Ok(()),
                 });
                 if let Err(error) = checked {
-                    // A run checks only at intervals whether it must stop. Until then, calls of Python parts return at
-                    // once.
+                    // A run checks only at intervals whether it must stop.
+                    // Until then, calls of Python parts return at once.
                     watch.failure.halt();
                     raised = Some(error);
                 }
@@ -187,8 +187,8 @@ pub fn run_interruptibly<T: Send>(
     })
 }
 
-/// Executes runs without parts in Python first, on all threads. Runs with parts in Python come last, because only one
-/// thread at a time can run Python code.
+/// Executes runs without parts in Python first, on all threads.
+/// Runs with parts in Python come last, because only one thread at a time can run Python code.
 fn all(runs: &[RunConfig], wanted: &[usize], threads: NonZeroUsize, watch: &Watch) -> Outcome {
     let (in_python, in_rust): (Vec<usize>, Vec<usize>) =
         (0..wanted.len()).partition(|&place| custom::is_in_python(&runs[wanted[place]].stack));

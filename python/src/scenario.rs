@@ -34,8 +34,8 @@ pub fn or_raise<T>(py: Python<'_>, outcome: Outcome<T>) -> PyResult<T> {
 
 #[pymethods]
 impl Scenario {
-    /// Reads a scenario from the contents of a file. Errors use `file` as its name. Relative paths start in
-    /// `directory`.
+    /// Reads a scenario from the contents of a file. Errors use `file` as its name.
+    /// Relative paths start in `directory`.
     #[staticmethod]
     fn parse(py: Python<'_>, bytes: Vec<u8>, file: &str, directory: PathBuf) -> PyResult<Self> {
         let inner = tailcut_scenario::Scenario::parse_bytes(file, directory, bytes);
@@ -58,8 +58,9 @@ impl Scenario {
         Self { inner }
     }
 
-    /// Returns the scenario with other values, by the paths of their keys. `topology` and `workload` replace whole
-    /// sections. They have the short form of the command line, and must come first.
+    /// Returns the scenario with other values, by the paths of their keys.
+    /// `topology` and `workload` replace whole sections.
+    /// They have the short form of the command line, and must come first.
     fn with_values(&self, py: Python<'_>, values: &Bound<'_, PyDict>) -> PyResult<Self> {
         let mut inner = self.inner.clone();
         for (path, value) in values {

@@ -151,8 +151,8 @@ impl Study {
         })
     }
 
-    /// Writes the study into a directory, as the command does. Runs that exist there are kept. `build` is the path of
-    /// this module's file. `fresh` is a text that no other study has.
+    /// Writes the study into a directory, as the command does. Runs that exist there are kept.
+    /// `build` is the path of this module's file. `fresh` is a text that no other study has.
     fn save(
         &self,
         py: Python<'_>,
@@ -165,8 +165,8 @@ impl Study {
         let plan = &self.data.plan;
         let origin = |(config, in_python): (&String, &bool)| Origin {
             config: config.clone(),
-            // The configuration does not contain the Python code of a part, so equal configurations can have different
-            // results. The fresh text makes sure that such a run never counts as equal to another run.
+            // The configuration does not contain the Python code of a part. Equal configurations can therefore have
+            // different results. With the fresh text, such a run never counts as equal to another run.
             build: if *in_python {
                 format!("{build} {fresh}")
             } else {

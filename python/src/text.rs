@@ -22,8 +22,8 @@ pub fn resolved(scenario: &Scenario) -> Outcome<String> {
         return Err(ScenarioError::new(&scenario.start, "", found, allowed));
     }
     let mut lines = lines(scenario, &study);
-    // A starting scenario may contain keys that no design reads. In this text such a key is an error, so its line is
-    // removed.
+    // A starting scenario may contain keys that no design reads.
+    // In this text such a key is an error, so its line is removed.
     loop {
         let text = joined(&lines);
         let read = Scenario::parse(FILE, &scenario.directory, &text)?;

@@ -114,7 +114,7 @@ class Scenario:
 
     @property
     def files(self) -> dict[str, bytes]:
-        """Contents of the files that it names, such as traces and tables of sizes."""
+        """Contents of the files that the scenario names, such as traces and tables of sizes."""
         return self._native.files()
 
     @property

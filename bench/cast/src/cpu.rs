@@ -19,8 +19,8 @@ pub struct Ended {
     is_well: bool,
 }
 
-/// Starts a program in a namespace, and discards its output. If the variable BENCH_SHOWS is set, standard error is
-/// shown.
+/// Starts a program in a namespace, and discards its output.
+/// If the variable BENCH_SHOWS is set, standard error is shown.
 pub fn start(space: &str, command: &[OsString]) -> io::Result<Running> {
     let child = Command::new("ip")
         .args(["netns", "exec", space])
@@ -45,8 +45,8 @@ impl Running {
     /// Waits until the program ends.
     pub fn wait(self) -> io::Result<Ended> {
         let (mut status, mut usage) = (0, unsafe { std::mem::zeroed::<libc::rusage>() });
-        // SAFETY: the kernel writes to both variables, and they live until the call returns. `std::process::Child`
-        // cannot return the CPU time of the process.
+        // SAFETY: the kernel writes to both variables, and they live until the call returns.
+        // `std::process::Child` cannot return the CPU time of the process.
         let waited = unsafe { libc::wait4(self.pid, &mut status, 0, &mut usage) };
         if waited != self.pid {
             return Err(io::Error::last_os_error());

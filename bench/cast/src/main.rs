@@ -199,8 +199,8 @@ fn rounds(run: &Run, home: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Creates the source, and returns its path and its size in bytes. The bytes are random, so that no program can
-/// compress them.
+/// Creates the source, and returns its path and its size in bytes.
+/// The bytes are random, so that no program can compress them.
 fn make_source(run: &Run, home: &Path) -> io::Result<(PathBuf, u64)> {
     let mut random = blake3::Hasher::new().update(b"cast bench").finalize_xof();
     let source = home.join("source");

@@ -1,5 +1,5 @@
-//! Small program that transfers a file over quinn in one stream. Both ends hash the file. TLS 1.3 uses AES-128-GCM,
-//! which is also the default cipher of `tailcut cast` with a key.
+//! Small program that transfers a file over quinn in one stream. Both ends hash the file.
+//! TLS 1.3 uses AES-128-GCM, which is also the default cipher of `tailcut cast` with a key.
 
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn::{ClientConfig, Endpoint, ServerConfig, TransportConfig, VarInt};
@@ -59,8 +59,8 @@ pub fn receive(listen: SocketAddr, is_bare: bool) -> io::Result<()> {
         let connection = incoming.await.map_err(other)?;
         let (mut answer, mut stream) = connection.accept_bi().await.map_err(other)?;
         let mut hasher = blake3::Hasher::new();
-        // The chunks of the stream are too short for fast hashing with vector instructions, so they are joined into
-        // larger pieces.
+        // The chunks of the stream are joined into larger pieces.
+        // Single chunks are too short for fast hashing with vector instructions.
         let mut piece = Vec::with_capacity(STEP);
         while let Some(chunk) = stream.read_chunk(1 << 18, true).await.map_err(other)? {
             if is_bare {

@@ -6,8 +6,8 @@ use tailcut_scenario::{
     Location, Outcome, Scenario, ScenarioError, replace_topology, replace_workload, shortened,
 };
 
-/// Overrides values of the scenario with flags. `--topology` and `--workload` replace whole sections, so these flags
-/// are applied first. `--set` overrides all other flags, so it is applied last.
+/// Overrides values of the scenario with flags. The flags `--topology` and `--workload` replace whole sections.
+/// They are applied first. The flag `--set` overrides all other flags, so it is applied last.
 ///
 /// # Errors
 /// The value of a flag is not allowed.
@@ -63,8 +63,8 @@ pub fn apply(scenario: &mut Scenario, changes: &Changes, seeds: &Seeds) -> Outco
     sweep(scenario, changes, &given)
 }
 
-/// Adds the sweeps of the command line to the scenario. They replace the scenario's sweeps of the same keys. A key in
-/// `set` must not also be swept.
+/// Adds the sweeps of the command line to the scenario. They replace the scenario's sweeps of the same keys.
+/// A key in `set` must not also be swept.
 fn sweep(scenario: &mut Scenario, changes: &Changes, set: &[&str]) -> Outcome<()> {
     let flag = Location::flag("--sweep");
     let mut given: Vec<&str> = Vec::new();

@@ -44,8 +44,8 @@ impl StudyResult {
     }
 }
 
-/// Executes the runs that are missing in `dir`, and writes each run when it finishes. Runs that `capture` includes are
-/// executed even if they already exist.
+/// Executes the runs that are missing in `dir`, and writes each run when it finishes.
+/// Runs that `capture` includes are executed even if they already exist.
 ///
 /// # Errors
 /// A run cannot be executed or written. Runs that have already finished are kept.
@@ -156,8 +156,8 @@ fn report_existing_runs(found: &Found, dir: &Path) {
 /// Executes a study, prints its answer and writes its report. Optionally repeats it with other timers and buffers.
 ///
 /// # Errors
-/// The errors of [`execute_study`]. After an interruption, the finished runs are reported. The error is then
-/// [`Failure::Interrupted`].
+/// The errors of [`execute_study`]. After an interruption, the finished runs are reported.
+/// The error is then [`Failure::Interrupted`].
 pub fn execute_and_report(
     study: &Study,
     shared: &Shared,
@@ -237,8 +237,8 @@ pub fn report(dir: &Path, finished: &[&RunSummary], is_json: bool) -> Result<(),
     }
 }
 
-/// Removes an earlier report. Otherwise the directory of an interrupted study would contain the report of another
-/// study.
+/// Removes an earlier report.
+/// Otherwise the directory of an interrupted study would contain the report of another study.
 ///
 /// # Errors
 /// The operating system reports an error.

@@ -1,5 +1,5 @@
-//! Short and long help. The short help (`-h`) has one sentence for each flag and no examples. The long help (`--help`)
-//! has the whole text.
+//! Short and long help. The short help (`-h`) has one sentence for each flag and no examples.
+//! The long help (`--help`) has the whole text.
 
 use clap::builder::StyledStr;
 use clap::{Arg, Command};

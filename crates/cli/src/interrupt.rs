@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tailcut_scenario::sim::RunControl;
 
-/// Installs a handler for interruption and, on Unix, for termination. The returned flag becomes true at the first
-/// signal.
+/// Installs a handler for interruption and, on Unix, for termination.
+/// The returned flag becomes true at the first signal.
 ///
 /// # Errors
 /// The operating system does not accept the handler.

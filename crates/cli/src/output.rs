@@ -58,8 +58,8 @@ fn screen_of_notes() -> Screen {
     screen_of(err.is_terminal(), terminal_size_of(&err))
 }
 
-/// Returns the width and the colours of a stream. The variable `COLUMNS` sets the width of pipes and files. The
-/// variable `NO_COLOR` (https://no-color.org) disables the colours of terminals.
+/// Returns the width and the colours of a stream. The variable `COLUMNS` sets the width of pipes and files.
+/// The variable `NO_COLOR` (https://no-color.org) disables the colours of terminals.
 fn screen_of(is_terminal: bool, size: Option<(Width, Height)>) -> Screen {
     /// Minimum width in columns. A narrower output has no space for a word and its indent.
     const LEAST: u16 = 20;
@@ -97,8 +97,8 @@ pub fn print_json_line(value: &impl Serialize) -> Result<(), Failure> {
     print_exactly(&text)
 }
 
-/// Writes a line to standard error, unless `--quiet` is set. A write error is ignored, because there is no other place
-/// to report it.
+/// Writes a line to standard error, unless `--quiet` is set.
+/// A write error is ignored, because there is no other place to report it.
 pub fn note(text: &str) {
     if !is_quiet() {
         warn(text);

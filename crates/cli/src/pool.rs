@@ -47,9 +47,9 @@ impl<'a> Pool<'a> {
         })
     }
 
-    /// Executes the runs that are not in `done`. `watch` creates the observer of each run. `keep` receives the number,
-    /// the record and the observer of each finished run. Returns the summaries of all runs in order, with `None` for
-    /// interrupted runs.
+    /// Executes the runs that are not in `done`. `watch` creates the observer of each run.
+    /// `keep` receives the number, the record and the observer of each finished run.
+    /// Returns the summaries of all runs in order, with `None` for interrupted runs.
     ///
     /// # Errors
     /// The first error of a run, of `watch` or of `keep`. The first error stops all other runs.

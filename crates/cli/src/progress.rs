@@ -1,5 +1,5 @@
-//! Progress of a study on standard error. A terminal shows a progress bar. Without a terminal, one line is printed for
-//! each finished run, and from time to time during a run.
+//! Progress of a study on standard error. A terminal shows a progress bar.
+//! Without a terminal, one line is printed for each finished run, and from time to time during a run.
 
 use crate::output::{is_quiet, note};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -25,8 +25,8 @@ pub struct StudyProgress<'a> {
 }
 
 impl<'a> StudyProgress<'a> {
-    /// Creates the progress of `runs` on `threads` threads. The runs in `done` already have results. `plain` disables
-    /// the progress bar. The runs stop when `stop` becomes true.
+    /// Creates the progress of `runs` on `threads` threads. The runs in `done` already have results.
+    /// `plain` disables the progress bar. The runs stop when `stop` becomes true.
     pub fn new(
         runs: &[RunKey],
         done: &[Option<RunSummary>],

@@ -14,8 +14,8 @@ pub fn hosts() -> Option<&'static dyn RealHosts> {
     return None;
 }
 
-/// Replaces settings of the scenario with values that the kernels of real hosts use, and prints the changes. Does
-/// nothing if no run uses real hosts.
+/// Replaces settings of the scenario with values that the kernels of real hosts use, and prints the changes.
+/// Does nothing if no run uses real hosts.
 ///
 /// # Errors
 /// The user has set a key whose value is fixed in the kernel.

@@ -21,8 +21,8 @@ pub fn of_designs(
     changes: &Changes,
     seeds: &Seeds,
 ) -> Result<Scenario, Failure> {
-    // On the wall clock, another scenario is used, because real hosts on one machine cannot emulate the default rates
-    // in time.
+    // On the wall clock, another scenario is used,
+    // because real hosts on one machine cannot emulate the default rates in time.
     let start = match changes.clock.as_deref() {
         Some("wall" | "both") => BuiltIn::named(ON_HOSTS).unwrap_or(&SCENARIOS[0]),
         _ => &SCENARIOS[0],
@@ -30,8 +30,8 @@ pub fn of_designs(
     let mut scenario = start.parse()?;
     scenario.mark_as_starting_values();
     changes::apply(&mut scenario, changes, seeds)?;
-    // Without settings, commas in an argument separate designs. With settings, they separate the settings of one
-    // design.
+    // Without settings, commas in an argument separate designs.
+    // With settings, they separate the settings of one design.
     let names = designs.iter().flat_map(|name| match name.contains(':') {
         true => vec![name.as_str()],
         false => name.split(',').collect(),

@@ -1,5 +1,5 @@
-//! `--sensitivity`: repeats all runs with halved and doubled timers and buffers, one change at a time. The module
-//! records whether the order of the designs stays the same.
+//! `--sensitivity`: repeats all runs with halved and doubled timers and buffers, one change at a time.
+//! The module records whether the order of the designs stays the same.
 
 use crate::execution::execute_study;
 use crate::failure::Failure;
@@ -11,8 +11,8 @@ use tailcut_scenario::Study;
 use tailcut_scenario::record::Earlier;
 use tailcut_study::VARIATIONS;
 
-/// Repeats a finished study with each change, in subdirectories of its directory. Writes the orders of the designs that
-/// result to the study's directory.
+/// Repeats a finished study with each change, in subdirectories of its directory.
+/// Writes the orders of the designs that result to the study's directory.
 ///
 /// # Errors
 /// The errors of [`execute_study`]. After an interruption, the error is [`Failure::Interrupted`].

@@ -11,8 +11,8 @@ struct Rule {
     name: &'static str,
     /// Allowed dependencies, in addition to `units`.
     on: &'static [&'static str],
-    /// Additional dependencies whose types the allowed dependencies re-export. For example, the configuration of a run
-    /// contains types of the fabric.
+    /// Additional dependencies whose types the allowed dependencies re-export.
+    /// For example, the configuration of a run contains types of the fabric.
     handed_on: &'static [&'static str],
 }
 
@@ -34,8 +34,8 @@ impl Rule {
     }
 }
 
-/// Allowed dependencies between the project's crates, from the lowest crate to the highest. Dependencies of tests are
-/// not included.
+/// Allowed dependencies between the project's crates, from the lowest crate to the highest.
+/// Dependencies of tests are not included.
 const RULES: [Rule; 22] = [
     rule("tailcut-units", &[]),
     rule("tailcut-requests", &[]),
@@ -326,8 +326,8 @@ fn rust_files(folder: PathBuf) -> Vec<PathBuf> {
 
 #[test]
 fn sans_io_crates_build_for_a_machine_without_an_operating_system() {
-    // The test needs `core` and `alloc` of this target: `rustup target add thumbv7em-none-eabi`. `make test` installs
-    // them.
+    // The test needs `core` and `alloc` of this target: `rustup target add thumbv7em-none-eabi`.
+    // `make test` installs them.
     const TARGET: &str = "thumbv7em-none-eabi";
     let target_is_there = Command::new("rustc")
         .args(["--print", "target-libdir", "--target", TARGET])

@@ -247,8 +247,8 @@ fn scalars(program: &str) -> Vec<(&'static str, &'static str)> {
     all
 }
 
-/// Returns all keys of a program, and the keys that [`scalars`] does not contain: lists, tables, paths of files, and
-/// keys that require another key.
+/// Returns all keys of a program, and the keys that [`scalars`] does not contain: lists, tables, paths of files,
+/// and keys that require another key.
 fn all_keys(program: &str) -> (Vec<String>, Vec<&'static str>) {
     fn of<T: serde::de::DeserializeOwned>(table: &str) -> Vec<String> {
         let keys = keys::<T>().into_iter();
@@ -388,8 +388,8 @@ fn a_key_of_the_command_line_names_its_route_where_there_are_several() {
     assert_eq!(config.drain.as_secs(), 1);
 }
 
-/// Returns the three configurations with TLS keys in a folder: two listeners with a key, and a gateway with a client's
-/// key.
+/// Returns the three configurations with TLS keys in a folder: two listeners with a key,
+/// and a gateway with a client's key.
 fn with_tls() -> [(Read, String, &'static str); 4] {
     let tls = "tls = { certificate = \"cert.pem\", key = \"key.pem\" }\n";
     let replica = GATEWAY.replace("[2]", "[\"https://a\"]");
@@ -420,7 +420,7 @@ fn a_private_key_that_other_users_can_use_is_refused() {
             fs::set_permissions(&key, fs::Permissions::from_mode(mode)).expect("our file");
             program(&Draft::of_text("f", folder.path(), &text).expect("TOML"))
         };
-        // The group of the key may read it.
+        // The group of the key's file may read the key.
         for mode in [0o400, 0o600, 0o440, 0o640] {
             read(mode).unwrap_or_else(|error| panic!("{mode:o}: {error}"));
         }

@@ -1,5 +1,5 @@
-//! Test of the report's intervals on stored runs of the demo: 40 sets of 20 seeds. The intervals must contain the true
-//! value often enough. `make coverage` measures many more sets.
+//! Test of the report's intervals on stored runs of the demo: 40 sets of 20 seeds.
+//! The intervals must contain the true value often enough. `make coverage` measures many more sets.
 
 // The example uses all functions of this module, but this test uses only some.
 #[allow(dead_code)]

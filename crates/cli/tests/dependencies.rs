@@ -21,7 +21,7 @@ fn cargo(arguments: &[&str]) -> String {
 
 const LINUX: &str = "x86_64-unknown-linux-gnu";
 
-/// Returns the names of the foreign crates in the command, each with the folder of its sources.
+/// Returns the names of the crates of other projects in the command, each with the folder of its sources.
 fn foreign() -> Vec<(String, PathBuf)> {
     let tree = [
         "tree", "-p", "tailcut", "-e", "normal", "--prefix", "none", "--target", LINUX,
@@ -55,7 +55,7 @@ fn foreign() -> Vec<(String, PathBuf)> {
     foreign.collect()
 }
 
-/// Whether a source text contains unsafe code, apart from comments.
+/// Returns whether a source text contains unsafe code outside of comments.
 fn is_unsafe(text: &str) -> bool {
     let code = text.lines().filter_map(|line| line.split("//").next());
     let text = code.collect::<Vec<_>>().join("\n");

@@ -1,8 +1,8 @@
 //! Test that at most two files of a crate import each other in a circle.
 //!
-//! An import is a path in a `use` or in the code that starts with `crate::`, `super::`, `self::` or a submodule of the
-//! file. Imports in tests are not counted. If a file re-exports a name (`pub use`), an import of this name counts as an
-//! import of the file that defines it.
+//! An import is a path in a `use` or in the code that starts with `crate::`, `super::`,
+//! `self::` or a submodule of the file. Imports in tests are not counted.
+//! If a file re-exports a name (`pub use`), an import of this name counts as an import of the file that defines it.
 
 mod sources;
 
@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// Known circles of imports, by crate: the number of files in each circle. The numbers may only decrease. If a circle
-/// becomes smaller, enter its new size.
+/// Known circles of imports, by crate: the number of files in each circle. The numbers may only decrease.
+/// If a circle becomes smaller, enter its new size.
 const KNOWN: &[(&str, &[usize])] = &[];
 
 /// Path from the crate's root: modules, possibly with a name at the end.
@@ -87,8 +87,8 @@ fn tree<'t>(text: &'t str, before: &[String], found: &mut Vec<(String, Segments)
     }
 }
 
-/// Returns `before`, continued by the path at the start of `text`. The path ends at the first name that is not followed
-/// by `::`.
+/// Returns `before`, continued by the path at the start of `text`.
+/// The path ends at the first name that is not followed by `::`.
 fn inline(text: &str, before: &[String]) -> Segments {
     let mut path = before.to_vec();
     let mut rest = text;
@@ -135,8 +135,8 @@ impl Modules {
         Self { files }
     }
 
-    /// Returns the file to which a path leads: the file of the last module, or the file that defines the name after
-    /// this module.
+    /// Returns the file to which a path leads: the file of the last module,
+    /// or the file that defines the name after this module.
     fn file_of(&self, path: &[String], hops: usize) -> Option<&Segments> {
         let depth = (0..=path.len())
             .rev()

@@ -39,7 +39,7 @@ const OUTSIDE: [&str; 8] = [
 /// Traits whose implementations are parsers.
 const TRAITS: [&str; 3] = ["FromStr for ", "TryFrom<&[u8]> for ", "TryFrom<&str> for "];
 
-/// Whether a name is a verb, or begins with a verb and an underscore.
+/// Returns whether a name is one of [`VERBS`], or begins with one of them and an underscore.
 fn is_parser(name: &str) -> bool {
     let mut rests = VERBS.iter().filter_map(|verb| name.strip_prefix(verb));
     rests.any(|rest| rest.is_empty() || rest.starts_with('_'))

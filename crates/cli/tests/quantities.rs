@@ -1,5 +1,6 @@
-//! Test over a table of spellings of quantities. All readers of the same kind of quantity must return the same value,
-//! or must all reject the text. Python has a test over the same table.
+//! Test over a table of spellings of quantities.
+//! All readers of the same kind of quantity must return the same value, or must all reject the text.
+//! Python has a test over the same table.
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeMap;

@@ -1,9 +1,9 @@
-//! Regression test of all scenarios in `scenarios/`. A short run of each design must give the same tables as before,
-//! value by value.
+//! Regression test of all scenarios in `scenarios/`.
+//! A short run of each design must give the same tables as before, value by value.
 //!
-//! `scenarios/settings.txt` shortens each scenario, and `scenarios/hashes.txt` contains the hashes of all tables. A
-//! change of behaviour changes hashes. The test then writes the new hashes and prints their path. Commit them with the
-//! change, and give the reason in the commit message.
+//! `scenarios/settings.txt` shortens each scenario, and `scenarios/hashes.txt` contains the hashes of all tables.
+//! A change of behaviour changes hashes. The test then writes the new hashes and prints their path.
+//! Commit them with the change, and give the reason in the commit message.
 
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -63,14 +63,14 @@ fn hash(text: &str) -> String {
     hash.digits()[..DIGITS].to_owned()
 }
 
-/// Returns whether a column is part of the key of the run. The key is the same in all rows. Names of swept keys contain
-/// a dot.
+/// Returns whether a column is part of the key of the run. The key is the same in all rows.
+/// Names of swept keys contain a dot.
 fn tells_the_run(column: &str) -> bool {
     ["design", "load", "seed"].contains(&column) || column.contains('.')
 }
 
-/// Returns the hash of a table's values. Names of columns and the columns of the run's key are left out. Returns "-" if
-/// the table is missing.
+/// Returns the hash of a table's values. Names of columns and the columns of the run's key are left out.
+/// Returns "-" if the table is missing.
 fn table(file: &Path) -> String {
     let text = fs::read_to_string(file).unwrap_or_default();
     let Some((header, rows)) = text.split_once('\n').filter(|(_, rows)| !rows.is_empty()) else {

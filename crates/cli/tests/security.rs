@@ -1,5 +1,5 @@
-//! SECURITY.md: every promise names tests that exist, the ports are the defaults of the commands, and two promises about
-//! commands.
+//! Checks of SECURITY.md: every promise names tests that exist, and the ports are the defaults of the commands.
+//! Further checks cover two promises about commands.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,8 +17,8 @@ fn page() -> String {
 /// Section of the page that lists properties without tests.
 const NOT_PROMISED: &str = "Not promised";
 
-/// Returns the promises of the page: the list items of all sections except [`NOT_PROMISED`]. The text before the first
-/// section makes no promises.
+/// Returns the promises of the page: the list items of all sections except [`NOT_PROMISED`].
+/// The text before the first section makes no promises.
 fn promises(page: &str) -> Vec<String> {
     let sections = page.split("\n## ").skip(1);
     let promising = sections.filter(|section| !section.starts_with(NOT_PROMISED));
@@ -28,7 +28,7 @@ fn promises(page: &str) -> Vec<String> {
     items.collect()
 }
 
-/// Returns the tests that a text names, as links of this form: [`NAME`](PATH).
+/// Returns the tests to which a text links. A link has the form [`NAME`](PATH).
 fn named_tests(text: &str) -> Vec<(&str, &str)> {
     let links = text.split("[`").skip(1).filter_map(|link| {
         let (name, link) = link.split_once("`](")?;
@@ -38,7 +38,7 @@ fn named_tests(text: &str) -> Vec<(&str, &str)> {
     links.collect()
 }
 
-/// Whether a source file contains a test of this name.
+/// Returns whether a source file contains a test with this name.
 fn has_test(source: &str, path: &str, name: &str) -> bool {
     if path.ends_with(".ts") {
         return ["'", "\"", "`"]
@@ -73,7 +73,7 @@ fn every_promise_names_tests_that_exist() {
         }
     }
     assert!(missing.is_empty(), "{missing:#?}");
-    // Tests are named in promises only.
+    // Only promises name tests.
     let all: usize = promises
         .iter()
         .map(|promise| named_tests(promise).len())

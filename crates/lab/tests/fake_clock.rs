@@ -1,6 +1,6 @@
-//! Tests of the lab's driver with a fake clock and simulated hosts. If the clock wakes the driver at exact times, the
-//! records equal the records of the simulator. If the clock wakes the driver late, early or rarely, no packet is lost
-//! or duplicated.
+//! Tests of the lab's driver with a fake clock and simulated hosts.
+//! If the clock wakes the driver at exact times, the records equal the records of the simulator.
+//! If the clock wakes the driver late, early or rarely, no packet is lost or duplicated.
 
 use tailcut_fabric::{Delivery, Dropped, Fabric, LinkError};
 use tailcut_lab::driver::{World, drive};
@@ -96,8 +96,8 @@ fn driven(config: &RunConfig, clock: Clock) -> RunRecord {
     world.hosts.parts.record(end, world.hosts.events)
 }
 
-/// Returns one run for each tested design. The lab's driver also runs designs that real hosts do not support. One link
-/// fails and recovers during each run.
+/// Returns one run for each tested design. The lab's driver also runs designs that real hosts do not support.
+/// One link fails and recovers during each run.
 fn runs() -> Vec<RunConfig> {
     let text = r#"
         designs = ["tcp", "cubic", "dctcp", "hull", "pias", "dctcp@spray", "dctcp@letflow",

@@ -41,8 +41,8 @@ struct Figures {
     estimates: [Option<Result<Estimate, TooFew>>; 4],
     /// Ratios to the study's baseline.
     ratios: [Option<Ratio>; 4],
-    /// Ratios to the transport of the design without its replication. `None` if this transport is not in the study, or
-    /// if it is the study's baseline.
+    /// Ratios to the transport of the design without its replication.
+    /// `None` if this transport is not in the study, or if it is the study's baseline.
     own: [Option<Ratio>; 4],
 }
 
@@ -95,8 +95,8 @@ impl Analysis {
         self.headlines.first().copied()
     }
 
-    /// Returns the headline of each combination of topology and workload. The report shows the figures of these
-    /// settings.
+    /// Returns the headline of each combination of topology and workload.
+    /// The report shows the figures of these settings.
     pub fn headlines(&self) -> Vec<usize> {
         self.headlines.clone()
     }
@@ -126,8 +126,8 @@ impl Analysis {
         first.is_some_and(|first| self.settings.iter().any(|s| !s.is_beside(first)))
     }
 
-    /// Returns the suffix of the ids of plots and tables for the topology and workload of a headline. It is empty for
-    /// the first headline.
+    /// Returns the suffix of the ids of plots and tables for the topology and workload of a headline.
+    /// It is empty for the first headline.
     pub fn suffix(&self, headline: usize) -> String {
         match self.headline() == Some(headline) {
             true => String::new(),
@@ -141,8 +141,8 @@ impl Analysis {
     }
 }
 
-/// Maximum number of swept settings for which all distributions are drawn. Above this number, only the distributions of
-/// the headline are drawn.
+/// Maximum number of swept settings for which all distributions are drawn.
+/// Above this number, only the distributions of the headline are drawn.
 const MOST_DISTRIBUTIONS: usize = 6;
 
 /// Returns, for each combination of topology and workload, the setting in the middle of the sweep.
@@ -202,8 +202,8 @@ impl Row {
     }
 }
 
-/// Returns the name of a design without its replication: `dctcp@spray` for `repflow+dctcp@spray`. Returns `None` if the
-/// name has no replication.
+/// Returns the name of a design without its replication: `dctcp@spray` for `repflow+dctcp@spray`.
+/// Returns `None` if the name has no replication.
 pub(crate) fn own_transport(design: &str) -> Option<&str> {
     design.split_once('+').map(|(_, transport)| transport)
 }
@@ -219,8 +219,8 @@ fn cell_rows(setting: usize, cell: &Cell<'_>, baseline: &str) -> Vec<Row> {
     rows
 }
 
-/// Returns the groups of a cell: requests and sessions, all flows, the main groups, and the finer groups. If the
-/// workload has several parts, each part is also a group.
+/// Returns the groups of a cell: requests and sessions, all flows, the main groups, and the finer groups.
+/// If the workload has several parts, each part is also a group.
 fn groups(cell: &Cell<'_>) -> Vec<Group> {
     let mut groups = Group::of_applications().to_vec();
     groups.push(Group::all());

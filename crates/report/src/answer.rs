@@ -20,15 +20,15 @@ use crate::{
 /// Minimum number of flows for a p99. Of 1,000 flows, ten are beyond the p99.
 const FLOWS_FOR_P99: usize = 1_000;
 
-/// Returns the answer as one sentence. The sentence names the design that reduces the 99th percentile of mice, the
-/// reduction, and its price. If no design reduces this percentile, the sentence says so. In a study without mice, the
-/// answer describes all flows.
+/// Returns the answer as one sentence.
+/// The sentence names the design that reduces the 99th percentile of mice, the reduction, and its price.
+/// If no design reduces this percentile, the sentence says so. In a study without mice, the answer describes all flows.
 pub fn answer(study: &Study) -> String {
     sentences(study).join(" ")
 }
 
-/// Returns the answer for a terminal. The first line is the answer, and each further line is a sentence that qualifies
-/// it.
+/// Returns the answer for a terminal.
+/// The first line is the answer, and each further line is a sentence that qualifies it.
 pub fn text_answer(study: &Study) -> String {
     text_answer_on(study, Screen::default())
 }

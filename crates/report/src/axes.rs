@@ -25,8 +25,8 @@ pub(crate) struct Value {
     pub number: Option<f64>,
 }
 
-/// Ratio of the largest to the smallest value from which an axis is logarithmic, even if the values have no even
-/// ratios.
+/// Ratio of the largest to the smallest value from which an axis is logarithmic,
+/// even if the values have no even ratios.
 const WIDE: f64 = 20.0;
 
 /// Maximum number of values of an axis for which each value gets a tick.
@@ -36,8 +36,8 @@ const MOST_TICKS: usize = 12;
 const EVEN: f64 = 1.1;
 
 impl Axis {
-    /// Returns the axes of settings with the same topology and workload: the load, then the keys in the order of the
-    /// sweep. A key with only one value has no axis.
+    /// Returns the axes of settings with the same topology and workload. The load is first.
+    /// The swept keys follow in the order of the sweep. A key with only one value has no axis.
     pub fn of(settings: &[&Setting]) -> Vec<Self> {
         let mut axes = Vec::new();
         let loads = settings.iter().filter_map(|setting| setting.load);
@@ -141,8 +141,8 @@ impl Axis {
         format!("{} {}", self.name(), self.values[place].text)
     }
 
-    /// Returns the axis for a plot. If all values are numbers, the ticks are at these numbers. Otherwise each value is
-    /// a name.
+    /// Returns the axis for a plot. If all values are numbers, the ticks are at these numbers.
+    /// Otherwise each value is a name.
     pub fn plotted(&self) -> plot::Axis {
         if !self.is_numeric() {
             return self.named();
@@ -215,8 +215,8 @@ fn number(parameter: &Parameter) -> Option<f64> {
     })
 }
 
-/// Returns the keys of the settings in groups. Keys that change together are in one group. Two keys change together if
-/// the number of different pairs of their values equals the number of values of each key.
+/// Returns the keys of the settings in groups. Keys that change together are in one group.
+/// Two keys change together if the number of different pairs of their values equals the number of values of each key.
 fn groups(settings: &[&Setting]) -> Vec<Vec<String>> {
     let shown = |setting: &Setting, key: &str| setting.parameter(key).map(Parameter::shown);
     let count = |keys: &[&str]| {
@@ -250,8 +250,9 @@ pub(crate) fn keys<'a>(settings: impl Iterator<Item = &'a Setting>) -> Vec<Strin
     keys
 }
 
-/// Returns the index of the setting nearest to the middle. The first criterion is the load (nearest to 0.5; of two
-/// loads, the higher one). The second criterion is the middle value of each key.
+/// Returns the index of the setting nearest to the middle.
+/// The first criterion is the load (nearest to 0.5; of two loads, the higher one).
+/// The second criterion is the middle value of each key.
 pub(crate) fn middle(settings: &[&Setting]) -> Option<usize> {
     let axes = Axis::of(settings);
     let of_keys = || axes.iter().filter(|axis| !axis.is_load());

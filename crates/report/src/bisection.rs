@@ -1,7 +1,7 @@
 //! Bisection that finds the point at which a figure passes a value. Some points may remain undecided.
 //!
-//! The search has no state: its next point follows from the earlier points. A figure may rise or fall over the key, but
-//! the search assumes that it passes the value only once.
+//! The search has no state: its next point follows from the earlier points.
+//! A figure may rise or fall over the key, but the search assumes that it passes the value only once.
 
 use crate::threshold::Side;
 
@@ -110,8 +110,8 @@ impl SearchRange {
                 None => SearchNext::Done(SearchOutcome::Passes { from, to, rises }),
             };
         };
-        // An undecided point stays undecided. Only the parts of the bracket on both sides of the undecided points
-        // become narrower.
+        // An undecided point stays undecided.
+        // Only the parts of the bracket on both sides of the undecided points become narrower.
         let beside = self
             .middle(from, left, NARROW_BESIDE_OPEN)
             .or_else(|| self.middle(right, to, NARROW_BESIDE_OPEN));
@@ -125,8 +125,8 @@ impl SearchRange {
         }
     }
 
-    /// Returns a point between two others, with as few digits as possible. Returns `None` if the two points are close
-    /// together.
+    /// Returns a point between two others, with as few digits as possible.
+    /// Returns `None` if the two points are close together.
     fn middle(&self, from: f64, to: f64, narrow: f64) -> Option<f64> {
         if to - from <= narrow * to || (self.is_whole && to - from <= 1.0) {
             return None;

@@ -30,8 +30,8 @@ pub struct ComparisonRow {
     pub ours_ci: Option<(f64, f64)>,
     /// Number of seeds for which runs exist.
     pub seeds: u64,
-    /// Number of flows, requests or sessions, over all seeds, in our quantile or mean; `None` if each run gives one
-    /// figure.
+    /// Number of flows, requests or sessions, over all seeds, in our quantile or mean;
+    /// `None` if each run gives one figure.
     #[serde(default)]
     pub flows: Option<u64>,
     /// Published figure; `None` if the paper gives only a direction.
@@ -39,7 +39,7 @@ pub struct ComparisonRow {
     /// Range in which our figure should be. An open end is infinite. `None` if no published figure is comparable.
     #[serde(with = "ends")]
     pub band: Option<(f64, f64)>,
-    /// Whether our figure is in the band.
+    /// Result of the check whether our figure is within its band.
     pub verdict: Verdict,
     /// Number of seeds that would be sufficient; `None` if the verdict is not "too few" or the number is unknown.
     #[serde(default)]
@@ -89,10 +89,13 @@ pub enum Verdict {
 impl Verdict {
     /// Returns the verdict on the figure `ours` with its interval. Both ends belong to the band.
     ///
-    /// A decision needs a narrow interval. For a band with two finite ends, the interval must not be wider than the
-    /// band. A band with an open end has infinite width, so any interval would fit. For such a band, the whole interval
-    /// must be on one side of the finite end. In all other cases, the verdict is "too few". A figure that is infinite
-    /// because a flow never finishes has no interval, and it is outside every band with a finite upper end.
+    /// A decision needs a narrow interval.
+    /// For a band with two finite ends, the interval must not be wider than the band.
+    /// A band with an open end has infinite width, so any interval would fit.
+    /// For such a band, the whole interval must be on one side of the finite end.
+    /// In all other cases, the verdict is "too few".
+    /// A figure that is infinite because a flow never finishes has no interval.
+    /// Such a figure is outside every band with a finite upper end.
     pub fn of(ours: Option<f64>, interval: Option<(f64, f64)>, band: Option<(f64, f64)>) -> Self {
         let Some(ours) = ours.filter(|ours| !ours.is_nan()) else {
             return Self::Unknown;
@@ -134,9 +137,9 @@ fn decides((low, high): (f64, f64), (from, to): (f64, f64)) -> bool {
     }
 }
 
-/// Returns the approximate number of seeds for which the interval of `ours` would be narrow enough for its band. `ours`
-/// has `seeds` seeds, and the width of an interval falls with the square root of the number of seeds. Returns `None` if
-/// the number is above 10,000.
+/// Returns the approximate number of seeds for which the interval of `ours` would be narrow enough for its band.
+/// `ours` has `seeds` seeds, and the width of an interval falls with the square root of the number of seeds.
+/// Returns `None` if the number is above 10,000.
 pub fn seeds_needed(
     ours: f64,
     (low, high): (f64, f64),

@@ -5,8 +5,8 @@ use crate::plot::{Mark, Point, RowKey, Series, SeriesRun};
 use crate::run::{Flow, Run};
 use crate::study::Study;
 
-/// Points of one distribution function, minus one. Two neighbours are at most one dot apart in a file at 300 dots per
-/// inch, measured along the axis of the share.
+/// Number of points of a distribution function, minus one.
+/// In a file with 300 dots per inch, two neighbours are at most one dot apart, measured along the axis of the share.
 const DISTRIBUTION_POINTS: usize = 1_260;
 
 /// Designs of a study. Each one has its own colour.
@@ -94,14 +94,14 @@ impl<'a> Ranked<'a> {
         points
     }
 
-    /// Returns for each value the share of values that are as large or larger. Only values above zero are shown. The
-    /// ranks are spaced by the logarithm of the share above them.
+    /// Returns for each value the share of values that are as large or larger. Only values above zero are shown.
+    /// The ranks are spaced by the logarithm of the share above them.
     pub fn ccdf(&self) -> Vec<Point> {
         let n = self.len() as f64;
         let ranks = (0..=DISTRIBUTION_POINTS).map(|i| {
             let above = n.powf(1.0 - i as f64 / DISTRIBUTION_POINTS as f64);
             let rank = (n - above).round() as usize;
-            // Of equal values only the first has the right share, because all of them are as large.
+            // Equal values need the share of the first of them, because each of them counts as "as large".
             let value = self.sorted.get(rank).map_or(f64::INFINITY, |row| row.0);
             self.sorted.partition_point(|(other, ..)| *other < value)
         });
@@ -137,8 +137,9 @@ impl<'a> Ranked<'a> {
     }
 }
 
-/// Returns the end of a complementary distribution function of `n` values. If several values are equal to the largest
-/// one, the curve goes down to the last of them. A study with a single value then still has a visible line.
+/// Returns the end of a complementary distribution function of `n` values.
+/// If several values are equal to the largest one, the curve goes down to the last of them.
+/// A study with a single value then still has a visible line.
 fn lowest_step(points: &[Point], n: f64) -> Option<Point> {
     let last = *points.last()?;
     (last.y > 1.0 / n).then_some(Point { y: 1.0 / n, ..last })

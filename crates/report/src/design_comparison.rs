@@ -99,8 +99,8 @@ impl DesignComparison<'_> {
         known.find(|(_, ratio)| ratio.is_significant() && ratio.value < 1.0)
     }
 
-    /// Returns a sentence about the best design, or a sentence that no design is better than the baseline. Sentences
-    /// about worse designs follow.
+    /// Returns a sentence about the best design, or a sentence that no design is better than the baseline.
+    /// Sentences about worse designs follow.
     pub fn compared(&self) -> Vec<String> {
         let known = self.known();
         let mut sentences = vec![match (self.best(), known.first()) {
@@ -176,8 +176,8 @@ impl DesignComparison<'_> {
         sentences
     }
 
-    /// Returns the sentence for the case that no design is significantly better. `row` is the row of the design that is
-    /// nearest to a significant gain.
+    /// Returns the sentence for the case that no design is significantly better.
+    /// `row` is the row of the design that is nearest to a significant gain.
     fn none_better(&self, row: &Row, ratio: Ratio) -> String {
         let (what, base, at) = (&self.what, &self.base.design, &self.at);
         let (design, effects) = (&row.design, self.side_effects(row));
@@ -225,8 +225,8 @@ impl DesignComparison<'_> {
         }
     }
 
-    /// Returns a sentence about the designs whose 99th percentile lies on a gap of the distribution. The sentence also
-    /// gives figures that are stable in this case.
+    /// Returns a sentence about the designs whose 99th percentile lies on a gap of the distribution.
+    /// The sentence also gives figures that are stable in this case.
     pub fn on_gaps(&self) -> Option<String> {
         let rows = || std::iter::once(&self.base).chain(&self.others);
         let gaps = rows().filter_map(|row| {
@@ -240,8 +240,8 @@ impl DesignComparison<'_> {
             ))
         });
         let gaps: Vec<String> = gaps.collect();
-        // The shares are grouped by threshold. If the p99 of the first design lies on the gap, all designs have the
-        // same threshold.
+        // The shares are grouped by threshold.
+        // If the p99 of the first design lies on the gap, all designs have the same threshold.
         let mut thresholds: Vec<(f64, Vec<String>)> = Vec::new();
         for row in &self.others {
             let ratio = row.ratio(Metric::Fct, Statistic::P99);
@@ -368,8 +368,8 @@ fn flows(n: usize) -> String {
 }
 
 /// Returns the relative change of the bytes on the wire against the baseline, over the seeds that both designs ran.
-/// Uses the payload if a run does not count the bytes on the wire, or if they include flows that only carry load: a
-/// design whose last flow takes longer has more of these flows.
+/// Uses the payload if a run does not count the bytes on the wire, or if they include flows that only carry load:
+/// a design whose last flow takes longer has more of these flows.
 pub(crate) fn bytes_change(study: &Study, setting: usize, design: &str, base: &str) -> Option<f64> {
     let cells = study.cells();
     let cell = cells.get(setting)?;

@@ -1,11 +1,12 @@
 //! Figures with confidence intervals, and ratios of the figures of two designs.
 //!
-//! A quantile is computed over all flows of all seeds. The intervals of a quantile, and of a ratio of two quantiles,
-//! come from resampled seeds ([`crate::resamples`]). Both designs of a ratio use the same resamples. A mean is computed
-//! over all finished flows. Its interval is Student's t over the contributions of the seeds (the ratio estimator of
-//! cluster sampling: W. G. Cochran, Sampling Techniques, 1977, section 6.3). The interval of a share of the flows is
-//! computed in the same way. With the same seed, both designs of a ratio have the same arrivals, so ratios are paired
-//! by seed.
+//! A quantile is computed over all flows of all seeds.
+//! The intervals of a quantile, and of a ratio of two quantiles, come from resampled seeds ([`crate::resamples`]).
+//! Both designs of a ratio use the same resamples. A mean is computed over all finished flows.
+//! Its interval is Student's t over the contributions of the seeds (the ratio estimator of cluster sampling:
+//! W. G. Cochran, Sampling Techniques, 1977, section 6.3).
+//! The interval of a share of the flows is computed in the same way.
+//! With the same seed, both designs of a ratio have the same arrivals, so ratios are paired by seed.
 
 use crate::gap::Gap;
 use crate::resamples::{Resamples, interval, t_quantile};
@@ -90,9 +91,9 @@ impl Ratio {
             .is_some_and(|(low, high)| low > 1.0 || high < 1.0)
     }
 
-    /// Returns the ratio with an interval that holds for `comparisons` ratios together (Bonferroni). The best of
-    /// several designs needs this interval. On a logarithmic scale, the interval becomes wider by the ratio of the two
-    /// quantiles of Student's t.
+    /// Returns the ratio with an interval that holds for `comparisons` ratios together (Bonferroni).
+    /// The best of several designs needs this interval.
+    /// On a logarithmic scale, the interval becomes wider by the ratio of the two quantiles of Student's t.
     pub fn corrected(self, comparisons: usize) -> Self {
         let level = 0.025 / comparisons.max(1) as f64;
         let quantiles = t_quantile(self.seeds, 1.0 - level).zip(t_quantile(self.seeds, 0.975));
@@ -111,8 +112,8 @@ pub struct Measured {
     seeds: Vec<u64>,
     /// Whether the seeds gave different runs. If all runs are equal, figures have no interval.
     varies: bool,
-    /// Quantiles of all resamples. The key is the bit pattern of the quantile's share. The quantiles are stored,
-    /// because an estimate and its ratios use the same ones.
+    /// Quantiles of all resamples. The key is the bit pattern of the quantile's share.
+    /// The quantiles are stored, because an estimate and its ratios use the same ones.
     resampled: RefCell<BTreeMap<u64, Rc<[f64]>>>,
 }
 
@@ -143,8 +144,8 @@ impl Measured {
         self.seeds.len()
     }
 
-    /// Returns the figure with its interval, or the reason why there are too few flows or seeds. Returns `None` if
-    /// there are no flows.
+    /// Returns the figure with its interval, or the reason why there are too few flows or seeds.
+    /// Returns `None` if there are no flows.
     pub fn estimate(&self, statistic: Statistic) -> Option<Result<Estimate, TooFew>> {
         let Statistic::Quantile(p) = statistic else {
             return self.mean().map(Ok);
@@ -162,9 +163,9 @@ impl Measured {
         }))
     }
 
-    /// Returns the figure of this design divided by the figure of `base`. Returns `None` if one of the designs has no
-    /// figure, an infinite figure, or too few flows or seeds. The ratio has no interval if the two designs did not run
-    /// the same seeds.
+    /// Returns the figure of this design divided by the figure of `base`.
+    /// Returns `None` if one of the designs has no figure, an infinite figure, or too few flows or seeds.
+    /// The ratio has no interval if the two designs did not run the same seeds.
     pub fn ratio(&self, base: &Self, statistic: Statistic) -> Option<Ratio> {
         let (ours, theirs) = (
             self.estimate(statistic)?.ok()?,
@@ -268,8 +269,8 @@ impl Measured {
             return None;
         }
         let seeds = self.seeds.len();
-        // 1e-9 corrects the rounding of 1 - 0.99, so that 1,000 flows have ten flows beyond the 99th percentile. For a
-        // quantile below the median, the flows below the quantile are counted.
+        // 1e-9 corrects the rounding of 1 - 0.99, so that 1,000 flows have ten flows beyond the 99th percentile.
+        // For a quantile below the median, the flows below the quantile are counted.
         let beyond = self.sample.len() as f64 * p.min(1.0 - p) + 1e-9;
         let for_flows = (BEYOND / beyond * seeds as f64 - 1e-6).ceil() as usize;
         (seeds < SEEDS_FOR_QUANTILES || beyond < BEYOND).then(|| TooFew {
@@ -293,9 +294,9 @@ impl Measured {
     }
 }
 
-/// Returns a figure that combines the same quantile of several designs, such as the difference of two quantiles. The
-/// interval of the figure comes from the same resamples for all designs. Returns `None` if a design has no flow. The
-/// figure has no interval if the designs did not run the same seeds, or if the runs of each design are all equal.
+/// Returns a figure that combines the same quantile of several designs, such as the difference of two quantiles.
+/// The interval of the figure comes from the same resamples for all designs. Returns `None` if a design has no flow.
+/// The figure has no interval if the designs did not run the same seeds, or if the runs of each design are all equal.
 pub fn of_quantiles<const N: usize>(
     designs: [&Measured; N],
     p: f64,
@@ -326,24 +327,25 @@ pub fn of_quantiles<const N: usize>(
     }))
 }
 
-/// Returns, for each seed, the deviation of its sum from `ratio` times its count, divided by the mean count. `parts`
-/// contains the sum and the count of each seed. The deviations show the variation of the ratio of all sums to all
-/// counts.
+/// Returns, for each seed, the deviation of its sum from `ratio` times its count, divided by the mean count.
+/// `parts` contains the sum and the count of each seed.
+/// The deviations show the variation of the ratio of all sums to all counts.
 fn deviations(parts: &[(f64, f64)], ratio: f64) -> Vec<f64> {
     let mean_count = parts.iter().map(|(_, count)| count).sum::<f64>() / parts.len().max(1) as f64;
     let deviation = |(sum, count): &(f64, f64)| (sum - ratio * count) / mean_count;
     parts.iter().map(deviation).collect()
 }
 
-/// Returns half the width of Student's 95 % interval of the mean of `values`. Returns `None` for fewer than
-/// [`SEEDS_FOR_T`] values.
+/// Returns half the width of Student's 95 % interval of the mean of `values`.
+/// Returns `None` for fewer than [`SEEDS_FOR_T`] values.
 fn t_half(values: &[f64]) -> Option<f64> {
     let (mean, interval) = t_interval(values).filter(|_| values.len() >= SEEDS_FOR_T)?;
     interval.map(|(_, high)| high - mean)
 }
 
-/// Returns the mean of values and Student's 95 % interval. The interval is `None` for a single value or an infinite
-/// mean. Returns `None` if there are no values, or if one of them is not a number.
+/// Returns the mean of values and Student's 95 % interval.
+/// The interval is `None` for a single value or an infinite mean.
+/// Returns `None` if there are no values, or if one of them is not a number.
 pub fn t_interval(values: &[f64]) -> Option<(f64, Option<(f64, f64)>)> {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;

@@ -6,8 +6,8 @@ use crate::sample::{Metric, Statistic};
 use crate::table::Cell;
 use serde_json::{Value, json};
 
-/// Returns a cell with a figure and its interval. If there are too few seeds, the cell contains the number of seeds
-/// that the figure needs.
+/// Returns a cell with a figure and its interval.
+/// If there are too few seeds, the cell contains the number of seeds that the figure needs.
 pub(crate) fn figure_cell(row: &Row, metric: Metric, statistic: Statistic) -> Cell {
     let outcome = row.outcome(metric, statistic);
     let value = match outcome {

@@ -1,5 +1,5 @@
-//! Sentences for studies with a fixed set of flows (a burst or a trace): the time for all flows, the slowest flow, and
-//! the meaning of intervals over the seeds.
+//! Sentences for studies with a fixed set of flows (a burst or a trace): the time for all flows, the slowest flow,
+//! and the meaning of intervals over the seeds.
 
 use crate::caveat::Caveat;
 use crate::estimate::{Ratio, t_interval};
@@ -122,8 +122,8 @@ impl Makespans {
     }
 }
 
-/// Returns the makespans of a setting with a fixed set of flows, in the order of its designs. Returns `None` if a flow
-/// did not finish.
+/// Returns the makespans of a setting with a fixed set of flows, in the order of its designs.
+/// Returns `None` if a flow did not finish.
 fn makespans(cell: &StudyCell<'_>) -> Option<(Kind, Vec<Makespans>)> {
     let kind = Kind::of(cell)?;
     let designs = cell.designs.iter();
@@ -133,16 +133,16 @@ fn makespans(cell: &StudyCell<'_>) -> Option<(Kind, Vec<Makespans>)> {
     Some((kind, all?))
 }
 
-/// Returns whether the makespan comes first in an answer. The makespan of a burst always comes first. The makespan of a
-/// trace comes first if too few flows are beyond a percentile.
+/// Returns whether the makespan comes first in an answer. The makespan of a burst always comes first.
+/// The makespan of a trace comes first if too few flows are beyond a percentile.
 pub(crate) fn comes_first(study: &Study, setting: usize, is_thin: bool) -> bool {
     let cells = study.cells();
     let found = cells.get(setting).and_then(makespans);
     found.is_some_and(|(kind, _)| kind == Kind::Burst || is_thin)
 }
 
-/// Returns the sentences about all flows together. The list is empty if the flows are a sample, or if some did not
-/// finish.
+/// Returns the sentences about all flows together.
+/// The list is empty if the flows are a sample, or if some did not finish.
 pub(crate) fn sentences(study: &Study, setting: usize) -> Vec<String> {
     let cells = study.cells();
     let Some((kind, all)) = cells.get(setting).and_then(makespans) else {
@@ -190,8 +190,8 @@ pub(crate) fn sentences(study: &Study, setting: usize) -> Vec<String> {
     }]
 }
 
-/// Returns a sentence about the meaning of an interval over seeds if all seeds run the same flows of a trace. Returns
-/// `None` if there are no intervals.
+/// Returns a sentence about the meaning of an interval over seeds if all seeds run the same flows of a trace.
+/// Returns `None` if there are no intervals.
 pub(crate) fn same_flows_sentence(study: &Study, setting: usize) -> Option<String> {
     let cells = study.cells();
     let cell = cells.get(setting)?;
@@ -208,8 +208,8 @@ pub(crate) fn same_flows_sentence(study: &Study, setting: usize) -> Option<Strin
     })
 }
 
-/// Returns the headline's table with one more column: the number of all flows, next to the number of mice. For a fixed
-/// set of flows, the table also contains the slowest flow and the makespan.
+/// Returns the headline's table with one more column: the number of all flows, next to the number of mice.
+/// For a fixed set of flows, the table also contains the slowest flow and the makespan.
 pub(crate) fn completed(study: &Study, setting: usize, group: &Group, mut table: Table) -> Table {
     let cells = study.cells();
     let Some(cell) = cells.get(setting) else {
@@ -243,8 +243,8 @@ pub(crate) fn completed(study: &Study, setting: usize, group: &Group, mut table:
         };
         insert(&mut table, 1, "makespan", makespan);
         insert(&mut table, 2, "slowest flow", max);
-        // The flows are complete, and not a sample of more traffic. A percentile therefore needs no minimum number of
-        // flows and no interval.
+        // The flows are complete, and not a sample of more traffic.
+        // A percentile therefore needs no minimum number of flows and no interval.
         for row in &mut table.rows {
             let runs = cell.runs(&row[0].text);
             for figure in row

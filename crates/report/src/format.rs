@@ -104,8 +104,8 @@ pub(crate) fn digits(value: f64) -> String {
     format!("{value:.places$}")
 }
 
-/// Returns an estimate as text: the figure with its interval, or the number of seeds that it needs. A figure on a gap
-/// has a mark.
+/// Returns an estimate as text: the figure with its interval, or the number of seeds that it needs.
+/// A figure on a gap has a mark.
 pub(crate) fn estimate(outcome: Option<Result<Estimate, TooFew>>, quantity: Quantity) -> String {
     match outcome {
         None => "–".to_owned(),
@@ -127,8 +127,8 @@ pub(crate) fn estimate(outcome: Option<Result<Estimate, TooFew>>, quantity: Quan
 /// Mark of quantiles that lie on a gap.
 pub(crate) const ON_A_GAP: char = '‡';
 
-/// Returns the share of the flows of `design` beyond a gap, as text: `0.9 % with repflow (−0.4 points, 95 % CI −0.6 to
-/// −0.2)`.
+/// Returns the share of the flows of `design` beyond a gap, as text.
+/// An example is `0.9 % with repflow (−0.4 points, 95 % CI −0.6 to −0.2)`.
 pub(crate) fn beyond_gap(beyond: &BeyondGap, design: &str) -> String {
     let points = |share: f64| signed_percent(share * 100.0);
     let interval = beyond
@@ -201,8 +201,8 @@ pub(crate) fn signed_percent(percent: f64) -> String {
     }
 }
 
-/// Returns a percentage without a sign. It is a whole number, or has one decimal below ten. Just below a hundred, it
-/// also has one decimal, so that it does not round to 100.
+/// Returns a percentage without a sign. It is a whole number, or has one decimal below ten.
+/// Just below a hundred, it also has one decimal, so that it does not round to 100.
 pub(crate) fn percent_digits(percent: f64) -> String {
     match percent {
         p if (99.5..100.0).contains(&p) => format!("{:.1}", p.min(99.9)),

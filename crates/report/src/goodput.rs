@@ -7,8 +7,8 @@ use crate::plot::{Axis, Mark, Plot, Scale, Series};
 use crate::run::Flow;
 use crate::study::Study;
 
-/// Returns plots with one line for each design. Requests and sessions, all flows, and elephants have one plot each. If
-/// the workload has several parts, each part also has a plot.
+/// Returns plots with one line for each design. Requests and sessions, all flows, and elephants have one plot each.
+/// If the workload has several parts, each part also has a plot.
 pub(crate) fn plots(study: &Study, setting: usize) -> Vec<Plot> {
     let cells = study.cells();
     let analysis = study.analysis();

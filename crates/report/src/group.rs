@@ -14,8 +14,8 @@ enum MemberKind {
     Coflows,
 }
 
-/// Group of flows: all flows in a range of sizes, or all flows of one part of the workload. A group may also contain
-/// requests or storage sessions instead of flows.
+/// Group of flows: all flows in a range of sizes, or all flows of one part of the workload.
+/// A group may also contain requests or storage sessions instead of flows.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Group {
     /// Name of the group in tables.
@@ -54,8 +54,8 @@ impl Group {
         ]
     }
 
-    /// Returns the groups of operations that applications wait for: requests, queries, coflows, and the sessions of
-    /// storage clients.
+    /// Returns the groups of operations that applications wait for: requests, queries, coflows,
+    /// and the sessions of storage clients.
     pub fn of_applications() -> [Self; 6] {
         let [writes, reads] = Self::kinds_of_sessions();
         let [queries, coflows] = Self::kinds_of_coflows();

@@ -1,5 +1,5 @@
-//! Heat maps over two axes: the tail of a design compared with the tail of the first design. In a study with only one
-//! design, the maps show the tail of this design.
+//! Heat maps over two axes: the tail of a design compared with the tail of the first design.
+//! In a study with only one design, the maps show the tail of this design.
 
 use crate::axes::Axis;
 use crate::format::Quantity;

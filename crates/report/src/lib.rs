@@ -1,13 +1,14 @@
-//! Reports: from the records of runs to an answer. A report has percentiles with their uncertainty, tables, plots, and
-//! an HTML page.
+//! Reports: from the records of runs to an answer.
+//! A report has percentiles with their uncertainty, tables, plots, and an HTML page.
 //!
-//! [`load`] reads a directory into a [`Study`]. [`Study::new`] creates one from runs in memory. [`answer`],
-//! [`text_answer`], [`text_table`], [`json`](fn@json), [`pictures`](fn@pictures) and [`write_html`] show the study in
-//! different forms. The first design of a study is the baseline of all comparisons.
+//! [`load`] reads a directory into a [`Study`]. [`Study::new`] creates one from runs in memory.
+//! [`answer`], [`text_answer`], [`text_table`], [`json`](fn@json), [`pictures`](fn@pictures)
+//! and [`write_html`] show the study in different forms.
+//! The first design of a study is the baseline of all comparisons.
 //!
-//! The report shows its uncertainty: each figure has its number of flows and a 95 % interval. The report calls a change
-//! a difference only if the interval of the change does not contain zero. Flows that never finished count as the
-//! slowest flows.
+//! The report shows its uncertainty: each figure has its number of flows and a 95 % interval.
+//! A change is only called significant if the interval of the change does not contain zero.
+//! Flows that never finished count as the slowest flows.
 
 mod analysis;
 mod answer;

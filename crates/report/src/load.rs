@@ -9,14 +9,15 @@ use crate::table::{Cell, Table};
 use serde_json::Value;
 use tailcut_record::{OfferedLoad, ParameterValue, TierLoad};
 
-/// Growth of unfinished bytes above which the report warns (docs/caveats.md). If the network can carry a constant load,
-/// the mean of the unfinished bytes does not grow. If all traffic above the capacity waits, the mean grows by 67 %.
+/// Growth of unfinished bytes above which the report warns (docs/caveats.md).
+/// If the network can carry a constant load, the mean of the unfinished bytes does not grow.
+/// If all traffic above the capacity waits, the mean grows by 67 %.
 /// Chance and the start of a small study can cause a growth of 30 %.
 pub(crate) const GROWTH_TO_WARN_OF: f64 = 0.5;
 
-/// Returns a sentence that replaces the gains if a tier of links is overloaded. The sentence contains the tier, its
-/// load, and the load at which the tier is not overloaded. Returns `None` if no tier is overloaded, or if the runs do
-/// not contain their offered load.
+/// Returns a sentence that replaces the gains if a tier of links is overloaded.
+/// The sentence contains the tier, its load, and the load at which the tier is not overloaded.
+/// Returns `None` if no tier is overloaded, or if the runs do not contain their offered load.
 pub(crate) fn overload(study: &Study, setting: usize) -> Option<String> {
     let cells = study.cells();
     let cell = cells.get(setting)?;
@@ -40,8 +41,8 @@ pub(crate) fn is_overloaded(study: &Study, setting: usize) -> bool {
     overload(study, setting).is_some()
 }
 
-/// Returns whether the workload of a setting offers a load during all arrivals. This is the case if some flows arrive
-/// at random times that do not depend on the network.
+/// Returns whether the workload of a setting offers a load during all arrivals.
+/// This is the case if some flows arrive at random times that do not depend on the network.
 pub(crate) fn is_sustained(study: &Study, setting: usize) -> bool {
     let cells = study.cells();
     let offered = cells.get(setting).and_then(highest);
@@ -53,8 +54,8 @@ fn sustainable_load(offered: &OfferedLoad, load: Option<f64>) -> String {
     let too_high = || offered.tiers.iter().filter(|tier| tier.load > 1.0);
     let fixed = |tier: &TierLoad| tier.load - tier.in_proportion;
     if let Some(tier) = too_high().find(|tier| fixed(tier) >= 1.0) {
-        // The traffic that does not depend on the load already exceeds the capacity of the tier. Only lower rates of
-        // all parts help.
+        // The traffic that does not depend on the load already exceeds the capacity of the tier.
+        // Only lower rates of all parts help.
         let rest = rounded_down(1.0 / tier.load);
         return format!("Try {rest} times the rate of every part of the workload");
     }
@@ -102,9 +103,9 @@ pub(crate) fn sentences(study: &Study, setting: usize) -> Vec<String> {
     sentences
 }
 
-/// Returns the offered load of the run whose most loaded tier has the largest load. Offered loads differ between
-/// designs if a write is one flow to each replica with some designs and one multicast with others. They differ between
-/// seeds if a permutation is random.
+/// Returns the offered load of the run whose most loaded tier has the largest load.
+/// The offered loads of designs differ if a write is one flow to each replica with one design but not with another.
+/// The offered loads of seeds differ if a permutation is random.
 fn highest<'a>(cell: &StudyCell<'a>) -> Option<&'a OfferedLoad> {
     let runs = cell.designs.iter().flat_map(|(_, runs)| runs);
     let offered = runs.filter_map(|run| run.summary.offered.as_ref());
@@ -126,8 +127,8 @@ fn tiers_sentence(offered: &OfferedLoad) -> Option<String> {
     })
 }
 
-/// Returns a warning if new flows keep arriving until all recorded flows have finished, and links are overloaded. The
-/// recorded flows may then never finish.
+/// Returns a warning if new flows keep arriving until all recorded flows have finished, and links are overloaded.
+/// The recorded flows may then never finish.
 fn continued_sentence(study: &Study, setting: usize, offered: &OfferedLoad) -> Option<String> {
     let key = "measure.continue_load";
     let cells = study.cells();
@@ -168,8 +169,8 @@ fn exempt_sentence(offered: &OfferedLoad) -> Option<String> {
     (!kinds.is_empty()).then(|| format!("No offered load is known for {}.", list(&kinds)))
 }
 
-/// Returns the growth of unfinished bytes from the middle third to the last third of the arrivals, over all seeds of a
-/// design. Returns `None` if the load does not continue during all arrivals.
+/// Returns the growth of unfinished bytes from the middle third to the last third of the arrivals.
+/// The growth is computed over all seeds of a design. Returns `None` if the load does not continue during all arrivals.
 pub(crate) fn growth(cell: &StudyCell<'_>, design: &str) -> Option<f64> {
     let (mut middle, mut last) = (0.0, 0.0);
     for run in cell.runs(design) {
@@ -202,8 +203,8 @@ fn growth_sentence(cell: &StudyCell<'_>) -> Option<String> {
     })
 }
 
-/// Returns the table of the load of each tier and of the growth of unfinished bytes, by setting and design. Returns
-/// `None` if the runs do not contain these values.
+/// Returns the table of the load of each tier and of the growth of unfinished bytes, by setting and design.
+/// Returns `None` if the runs do not contain these values.
 pub(crate) fn table(study: &Study) -> Option<Table> {
     let analysis = study.analysis();
     let cells = study.cells();
@@ -260,8 +261,8 @@ pub(crate) fn table(study: &Study) -> Option<Table> {
     })
 }
 
-/// Removes the changes from the rows of overloaded settings. In a queue that grows without end, a difference is not a
-/// gain. `settings` contains the setting of each row.
+/// Removes the changes from the rows of overloaded settings.
+/// In a queue that grows without end, a difference is not a gain. `settings` contains the setting of each row.
 pub(crate) fn without_gains(study: &Study, settings: &[usize], mut table: Table) -> Table {
     let is_change: Vec<bool> = table
         .columns

@@ -19,7 +19,8 @@ fn figure(plot: &Plot) -> Markup {
     let series: Vec<_> = series
         .map(|series| {
             let runs = series.runs.iter().map(|run| (&run.id, run.seed, run.noun));
-            // The point that gives a stepped curve its height: the next one, or the one before.
+            // Point that determines the height of a curve: the next or the last point of steps,
+            // otherwise the nearest point.
             let height = match series.mark {
                 Mark::StepBefore => "next",
                 Mark::Step => "last",
@@ -33,7 +34,7 @@ fn figure(plot: &Plot) -> Markup {
             })
         })
         .collect();
-    // Markers and cells have a fixed size, so that only curves without them can be zoomed.
+    // Only plots of curves can be zoomed, because markers and cells have a fixed size.
     let is_curve =
         |series: &Series| matches!(series.mark, Mark::Line | Mark::Step | Mark::StepBefore);
     let zooms = plot.series.iter().all(is_curve);
@@ -58,8 +59,8 @@ fn figure(plot: &Plot) -> Markup {
     }
 }
 
-/// Returns a value as JSON for use in a script element. The text contains no "<", which could end the element or begin
-/// a comment.
+/// Returns a value as JSON for use in a script element.
+/// The text contains no "<", because this character could end the element or begin a comment.
 pub(crate) fn script_json(value: &impl serde::Serialize) -> String {
     let json = serde_json::to_string(value).unwrap_or_default();
     json.replace('<', "\\u003c")
@@ -78,7 +79,7 @@ pub(crate) fn show_table(table: &Table) -> Markup {
     table_in(table, "table", false)
 }
 
-/// Returns a table whose rows are cards on a phone, so that it is whole there.
+/// Returns a table. A phone shows each row as a card, so all columns are visible.
 pub(crate) fn show_cards(table: &Table) -> Markup {
     table_in(table, "table cards", true)
 }

@@ -70,7 +70,7 @@ pub(crate) fn sentence(study: &Study, setting: usize) -> Option<String> {
     ))
 }
 
-/// Returns the sentence on the later flows of a setting, which only carry load. `None` without such flows.
+/// Returns the sentence about flows that only carry load. Returns `None` if the setting has no such flows.
 pub(crate) fn load_only_sentence(study: &Study, setting: usize) -> Option<String> {
     let cells = study.cells();
     let designs = cells.get(setting)?.designs.iter();
@@ -85,8 +85,8 @@ pub(crate) fn load_only_sentence(study: &Study, setting: usize) -> Option<String
     })
 }
 
-/// Returns a cell with the measured share of a design's flows in a setting. The cell is empty if all flows are
-/// measured.
+/// Returns a cell with the measured share of a design's flows in a setting.
+/// The cell is empty if all flows are measured.
 pub(crate) fn cell(study: &Study, setting: usize, design: &str) -> Cell {
     let cells = study.cells();
     let here = cells.get(setting);

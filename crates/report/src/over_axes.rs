@@ -23,8 +23,8 @@ pub(crate) fn plots(study: &Study, headline: usize) -> Vec<Plot> {
     plots
 }
 
-/// Returns line plots over each axis. On all other axes, the settings have the value of the headline. The main axis has
-/// the most figures.
+/// Returns line plots over each axis. On all other axes, the settings have the value of the headline.
+/// The main axis has the most figures.
 pub(crate) fn lines(study: &Study, headline: usize) -> Vec<Plot> {
     let analysis = study.analysis();
     let main = analysis.main_axis(headline).map(|axis| axis.name());
@@ -148,8 +148,8 @@ impl<'a> AxisPlots<'a> {
         }
     }
 
-    /// Returns plots of the answer's figure: its values, and its ratio to the baseline. For the main axis, also returns
-    /// plots of further figures.
+    /// Returns plots of the answer's figure: its values, and its ratio to the baseline.
+    /// For the main axis, also returns plots of further figures.
     fn plots(&self, is_main: bool) -> Vec<Plot> {
         let group = headline_group(self.study.analysis(), self.setting);
         let mut plots = Vec::new();
@@ -239,8 +239,8 @@ impl<'a> AxisPlots<'a> {
         format!("{axis}{}", self.fixed_values)
     }
 
-    /// Returns one line for each design. If the values of the axis are names, the points of different designs are side
-    /// by side.
+    /// Returns one line for each design.
+    /// If the values of the axis are names, the points of different designs are side by side.
     fn series(&self, group: &Group, figure: &dyn Fn(&Row) -> Option<Figure>) -> Vec<Series> {
         let analysis = self.study.analysis();
         let designs = Designs(self.study.designs());

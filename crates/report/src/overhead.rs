@@ -23,8 +23,8 @@ struct Payload {
 }
 
 impl Payload {
-    /// Returns the payload of a run. Each byte of a finished flow is useful once. In a run with requests, the bytes
-    /// that clients used are useful.
+    /// Returns the payload of a run. Each byte of a finished flow is useful once.
+    /// In a run with requests, the bytes that clients used are useful.
     fn of(run: &Run) -> Self {
         if let Some(requests) = &run.summary.requests {
             return Self {
@@ -55,8 +55,8 @@ impl Payload {
     }
 }
 
-/// Returns plots of amplification and wasted bytes over the load. If there is only one load, each design is a row of
-/// the plot.
+/// Returns plots of amplification and wasted bytes over the load.
+/// If there is only one load, each design is a row of the plot.
 pub(crate) fn plots(study: &Study, headline: usize) -> Vec<Plot> {
     let analysis = study.analysis();
     let cells = study.cells();

@@ -54,7 +54,7 @@ pub(crate) fn by_design(study: &Study, setting: usize) -> Vec<Plot> {
     let designs = Designs(study.designs());
     let base = study.baseline().unwrap_or_default();
     let rows: Vec<&Row> = analysis.rows(setting, &group).collect();
-    // The axis goes up, so that the names are in reverse order.
+    // The vertical axis goes up, so the names are in reverse order.
     let dots = |figure: &dyn Fn(&Row) -> Option<Figure>| -> (Vec<String>, Vec<Series>) {
         let known: Vec<(&str, Figure)> = rows
             .iter()

@@ -25,8 +25,8 @@ fn sampled_runs(study: &Study, setting: usize) -> Vec<(&str, &Run)> {
         .collect()
 }
 
-/// Returns the table of the mean, 99th percentile and maximum of the sampled backlogs. Returns `None` if there are no
-/// samples.
+/// Returns the table of the mean, 99th percentile and maximum of the sampled backlogs.
+/// Returns `None` if there are no samples.
 pub(crate) fn table(study: &Study, setting: usize) -> Option<Table> {
     let rows: Vec<Vec<Cell>> = sampled_runs(study, setting)
         .into_iter()
@@ -62,8 +62,8 @@ pub(crate) fn table(study: &Study, setting: usize) -> Option<Table> {
     })
 }
 
-/// Returns plots of the longest sampled queue over time, and of the distribution of queue lengths. The list is empty if
-/// there are no samples.
+/// Returns plots of the longest sampled queue over time, and of the distribution of queue lengths.
+/// The list is empty if there are no samples.
 pub(crate) fn plots(study: &Study, setting: usize) -> Vec<Plot> {
     let runs = sampled_runs(study, setting);
     let Some(ports) = runs.iter().map(|(_, run)| port_count(run)).max() else {
@@ -156,8 +156,8 @@ impl Backlogs {
         let rows = samples.clone().count();
         let mut waiting: Vec<u64> = samples.map(|s| s.backlog.0).filter(|b| *b > 0).collect();
         waiting.sort_unstable();
-        // The record has no rows for empty queues. The number of samples is therefore computed from the number of
-        // sampling times.
+        // The record has no rows for empty queues.
+        // The number of samples is therefore computed from the number of sampling times.
         let links = run.topology.iter();
         let ports = links.filter(|link| run.is_switch_port(link.port)).count();
         let taken = run

@@ -9,8 +9,8 @@ use crate::study::Study;
 use crate::table::{Cell, Table};
 use tailcut_record::RequestSummary;
 
-/// Returns a table with the latency of requests, the bytes, and the time of servers, for every setting. Returns `None`
-/// for a study without requests.
+/// Returns a table with the latency of requests, the bytes, and the time of servers, for every setting.
+/// Returns `None` for a study without requests.
 pub(crate) fn table(study: &Study) -> Option<Table> {
     let analysis = study.analysis();
     let base = study.baseline().unwrap_or_default();

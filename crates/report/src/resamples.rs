@@ -1,14 +1,16 @@
 //! Resampling of seeds. Quantiles and their changes get their intervals from the resamples.
 //!
-//! Flows that start near each other meet the same queues, so flows are not independent. Seeds are independent. With n
-//! seeds, a resample draws n seeds with replacement, and uses all flows of these seeds. The middle 95 % of the
-//! resampled figures form an interval. With few seeds, this interval is too narrow. Its ends are therefore moved
-//! outward by two factors: the ratio of Student's t to the normal distribution, and the ratio of the standard deviation
-//! with divisor n - 1 to the standard deviation with divisor n. The result is the expanded percentile interval (T.
-//! Hesterberg, What Teachers Should Know About the Bootstrap, 2015, section 5.3).
+//! Flows that start near each other meet the same queues, so flows are not independent. Seeds are independent.
+//! With n seeds, a resample draws n seeds with replacement, and uses all flows of these seeds.
+//! The middle 95 % of the resampled figures form an interval. With few seeds, this interval is too narrow.
+//! Its ends are therefore moved outward by two factors: the ratio of Student's t to the normal distribution,
+//! and the ratio of the standard deviation with divisor n - 1 to the standard deviation with divisor n.
+//! The result is the expanded percentile interval.
+//! Source: T. Hesterberg, What Teachers Should Know About the Bootstrap, 2015, section 5.3.
 //!
-//! Difference from the source: the ends are farther out by an additional factor of sqrt(n / (n - 1)). Without this
-//! factor, only 91.8 % of the intervals of a p99 over six seeds contained the true value (docs/validation.md).
+//! Difference from the source: the ends are farther out by an additional factor of sqrt(n / (n - 1)).
+//! Without this factor, only 91.8 % of the intervals of a p99 over six seeds contained the true value
+//! (docs/validation.md).
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -17,8 +19,8 @@ use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 /// Number of resamples. With six seeds, the ends of a 95 % interval are the third smallest and the third largest value.
 const RESAMPLES: usize = 2_000;
 
-/// Number of times that each seed occurs in each resample. The numbers depend only on the number of seeds. All designs
-/// are therefore resampled in the same way, and a report is reproducible.
+/// Number of times that each seed occurs in each resample. The numbers depend only on the number of seeds.
+/// All designs are therefore resampled in the same way, and a report is reproducible.
 #[derive(Clone, Debug)]
 pub(crate) struct Resamples {
     weights: Vec<u16>,
@@ -45,8 +47,9 @@ impl Resamples {
     }
 }
 
-/// Returns the 95 % interval of a figure. `figures` contains the values of the figure in the resamples of `seeds`
-/// seeds, in any order. Returns `None` if an end of the interval is not a number.
+/// Returns the 95 % interval of a figure.
+/// `figures` contains the values of the figure in the resamples of `seeds` seeds, in any order.
+/// Returns `None` if an end of the interval is not a number.
 pub(crate) fn interval(seeds: usize, mut figures: Vec<f64>) -> Option<(f64, f64)> {
     figures.sort_unstable_by(f64::total_cmp);
     let cut = (outside(seeds)? * figures.len() as f64) as usize;

@@ -20,17 +20,17 @@ pub struct Run {
     pub summary: RunSummary,
     /// Names of the parts of the workload.
     pub classes: Vec<String>,
-    /// Flows of the run, in the order of their numbers. A study sorts this list and all other lists of [`Flow`] by
-    /// start time.
+    /// Flows of the run, in the order of their numbers.
+    /// A study sorts this list and all other lists of [`Flow`] by start time.
     pub flows: Vec<Flow>,
     /// Requests, in the order of their numbers, as flows without an ideal time. The completion time is the latency.
     pub requests: Vec<Flow>,
-    /// Storage sessions, in the order of their numbers, if some sessions write and some read. Otherwise the list is
-    /// empty.
+    /// Storage sessions, in the order of their numbers, if some sessions write and some read.
+    /// Otherwise the list is empty.
     pub sessions: Vec<Flow>,
-    /// Storage sessions that write, in the order of their numbers, as flows without an ideal time. A session completes
-    /// when its last receiver completes, apart from receivers that were left out. The flows of the sessions are in
-    /// `flows`.
+    /// Storage sessions that write, in the order of their numbers, as flows without an ideal time.
+    /// A session completes when its last receiver completes, apart from receivers that were left out.
+    /// The flows of the sessions are in `flows`.
     pub writes: Vec<Flow>,
     /// Storage sessions that read, in the same form as `writes`.
     pub reads: Vec<Flow>,
@@ -45,20 +45,20 @@ pub struct Run {
     pub topology: Vec<TopologyLink>,
     /// Links that are slow, lossy or down for some time.
     pub failures: Vec<LinkFailure>,
-    /// Queue samples in the order of time. The list is empty if there are no samples, or if the report does not show
-    /// them.
+    /// Queue samples in the order of time.
+    /// The list is empty if there are no samples, or if the report does not show them.
     pub queues: Vec<QueueSample>,
-    /// Link samples in the order of time. The list is empty if there are no samples, or if the report does not show
-    /// them.
+    /// Link samples in the order of time.
+    /// The list is empty if there are no samples, or if the report does not show them.
     pub links: Vec<LinkSample>,
-    /// Measured part of the run: start and end in microseconds. A flow, request or session belongs to groups only if it
-    /// starts in this part.
+    /// Measured part of the run: start and end in microseconds.
+    /// A flow, request or session belongs to groups only if it starts in this part.
     pub measured: Range<f64>,
 }
 
 impl Run {
-    /// Returns whether a flow that starts at `start_ns` is measured. The time is in nanoseconds since the start of the
-    /// run.
+    /// Returns whether a flow that starts at `start_ns` is measured.
+    /// The time is in nanoseconds since the start of the run.
     pub fn measures(&self, start_ns: u64) -> bool {
         let start = Time::from_ps(start_ns.saturating_mul(1_000));
         self.measured.contains(&in_us(start))
@@ -81,16 +81,16 @@ impl Run {
         }
     }
 
-    /// Returns the number of samples of each port until the last byte was carried. Returns `None` if the run does not
-    /// contain this number.
+    /// Returns the number of samples of each port until the last byte was carried.
+    /// Returns `None` if the run does not contain this number.
     pub(crate) fn instants(&self) -> Option<u64> {
         let sampling = self.summary.sampling?;
         let end = self.links.last()?.time.as_ns();
         Some(end.div_ceil(sampling.every_ns.max(1)).max(1))
     }
 
-    /// Returns the unfinished bytes during the arrivals. Returns `None` if the load does not continue during all
-    /// arrivals, because the bytes of a burst always grow while the burst starts.
+    /// Returns the unfinished bytes during the arrivals; `None` if the load does not continue during all arrivals.
+    /// The unfinished bytes of a burst always grow while the burst starts.
     pub(crate) fn unfinished_bytes(&self) -> Option<UnfinishedBytes> {
         let offered = self.summary.offered.as_ref()?;
         self.summary
@@ -98,9 +98,9 @@ impl Run {
             .filter(|_| !offered.tiers.is_empty())
     }
 
-    /// Returns the time at which 99 % of the bytes had been carried, rounded to the end of a sample interval. Without
-    /// this limit, a few late flows would leave most of a plot over time empty. Returns `None` if links were not
-    /// sampled.
+    /// Returns the time at which 99 % of the bytes had been carried, rounded to the end of a sample interval.
+    /// Without this limit, a few late flows would leave most of a plot over time empty.
+    /// Returns `None` if links were not sampled.
     pub(crate) fn nearly_all_carried(&self) -> Option<Time> {
         let sum = |links: &[LinkSample]| links.iter().map(|sample| sample.bytes.0).sum::<u64>();
         let late = sum(&self.links) / 100;
@@ -112,8 +112,9 @@ impl Run {
         sample.map(|sample| sample.time)
     }
 
-    /// Returns whether a port belongs to a switch. A host sends a packet only when its link is free, so the host's
-    /// backlog does not appear at its port. Returns true if the run does not contain its network.
+    /// Returns whether a port belongs to a switch.
+    /// A host sends a packet only when its link is free, so the host's backlog does not appear at its port.
+    /// Returns true if the run does not contain its network.
     pub(crate) fn is_switch_port(&self, port: u32) -> bool {
         let link = self.topology.get(port as usize);
         link.is_none_or(|link| link.from_tier > 0)
@@ -129,8 +130,8 @@ pub struct Flow {
     pub bytes: u64,
     /// Completion time in microseconds. It is infinite if the flow did not finish.
     pub fct_us: f64,
-    /// Completion time divided by the ideal completion time. It is infinite if the flow did not finish, and NaN if
-    /// there is no ideal time.
+    /// Completion time divided by the ideal completion time.
+    /// It is infinite if the flow did not finish, and NaN if there is no ideal time.
     pub slowdown: f64,
     /// Number of the row in its table.
     pub number: u32,
@@ -187,8 +188,8 @@ impl Flow {
         }
     }
 
-    /// Returns a session as a flow. `timers` are the timers of its transport. The cost of the session is in the
-    /// session's own flows.
+    /// Returns a session as a flow. `timers` are the timers of its transport.
+    /// The cost of the session is in the session's own flows.
     pub fn of_session(session: &SessionOutcome, timers: &Timers) -> Self {
         let completion = session.completion.map(|span| span.as_us_f64());
         Self {
@@ -205,8 +206,8 @@ impl Flow {
     }
 }
 
-/// Returns the coflows of a kind as flows. `timers` are the timers of their transport. The cost of a coflow is in its
-/// flows.
+/// Returns the coflows of a kind as flows. `timers` are the timers of their transport.
+/// The cost of a coflow is in its flows.
 pub(crate) fn coflows(rows: &[CoflowRecord], kind: CoflowKind, timers: &Timers) -> Vec<Flow> {
     let of_kind = rows.iter().filter(|row| row.kind == kind);
     let flow = |row: &CoflowRecord| Flow {
@@ -321,8 +322,8 @@ impl From<&RunKey> for Setting {
 }
 
 impl Setting {
-    /// Returns the setting as text: "load 0.5" and the swept keys. If `whole` is true, the text also contains topology
-    /// and workload.
+    /// Returns the setting as text: "load 0.5" and the swept keys.
+    /// If `whole` is true, the text also contains topology and workload.
     pub fn describe(&self, whole: bool) -> String {
         let place = [&self.topology, &self.workload];
         let mut words: Vec<String> = match whole {

@@ -165,8 +165,8 @@ impl Sample {
         &self.sorted[first..end.max(first)]
     }
 
-    /// Returns the `p`-quantile by nearest rank. It is infinite if it falls among unfinished flows. Returns `None` if
-    /// there are no flows.
+    /// Returns the `p`-quantile by nearest rank. It is infinite if it falls among unfinished flows.
+    /// Returns `None` if there are no flows.
     pub fn quantile(&self, p: f64) -> Option<f64> {
         quantile_rank(self.len(), p).map(|rank| self.sorted[rank].0)
     }
@@ -176,8 +176,8 @@ impl Sample {
         quantile_rank(self.finished(), p).map(|rank| self.sorted[rank].0)
     }
 
-    /// Returns the `p`-quantile of a resample in which seed `i` occurs `weights[i]` times. The result is NaN if the
-    /// resample has no flow.
+    /// Returns the `p`-quantile of a resample in which seed `i` occurs `weights[i]` times.
+    /// The result is NaN if the resample has no flow.
     pub(crate) fn resampled_quantile(&self, weights: &[u16], p: f64) -> f64 {
         let weighted = |counts: &[u32]| -> usize {
             let products = counts.iter().zip(weights);

@@ -6,19 +6,19 @@ use crate::plot::{Point, Scale, Series};
 /// Ratio of the largest to the smallest completion time from which an axis is logarithmic.
 pub(crate) const LOG_FROM: f64 = 10.0;
 
-/// Ratio of the largest to the smallest figure of the designs from which an axis is logarithmic. The limit is higher
-/// than for completion times, because the distance from zero is meaningful as long as it is visible.
+/// Ratio of the largest to the smallest figure of the designs from which an axis is logarithmic.
+/// The limit is higher than for completion times: the distance from zero is meaningful as long as it is visible.
 pub(crate) const FAR_APART: f64 = 50.0;
 
-/// Ratio of the largest to the smallest value from which an axis of ratios is logarithmic. On a logarithmic axis, a
-/// ratio and its inverse have the same distance from one.
+/// Ratio of the largest to the smallest value from which an axis of ratios is logarithmic.
+/// On a logarithmic axis, a ratio and its inverse have the same distance from one.
 pub(crate) const RATIO_LOG_FROM: f64 = 3.0;
 
 /// Value of a figure, and its interval if there is one.
 pub(crate) type Figure = (f64, Option<(f64, f64)>);
 
-/// Returns the logarithmic scale if the largest value is at least `times` the smallest value. Otherwise returns the
-/// linear scale.
+/// Returns the logarithmic scale if the largest value is at least `times` the smallest value.
+/// Otherwise returns the linear scale.
 pub(crate) fn scale(series: &[Series], times: f64, value: fn(&Point) -> f64) -> Scale {
     let values = || series.iter().flat_map(|series| &series.points).map(value);
     let low = values().fold(f64::INFINITY, f64::min);

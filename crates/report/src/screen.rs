@@ -12,8 +12,9 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// Returns text with line breaks that fit the width. Lines are broken only at spaces, so a very long word stays
-    /// whole. All lines of a paragraph except the first line begin with `indent`.
+    /// Returns text with line breaks that fit the width.
+    /// Lines are broken only at spaces, so a very long word stays whole.
+    /// All lines of a paragraph except the first line begin with `indent`.
     pub fn wrap(&self, text: &str, indent: &str) -> String {
         let Some(width) = self.width else {
             return text.to_owned();

@@ -1,7 +1,7 @@
-//! Sections of the page, in order: the answer, one or more sections per place, then the common ones.
+//! Sections of the page, in order: the answer, the sections of each place, and the sections that all places share.
 //!
-//! A place is a topology with a workload. A study of one place has one section per subject. With several places, each
-//! place has one section with all of its subjects, so that it is compared only with itself.
+//! A place is a combination of topology and workload. A study with one place has one section for each subject.
+//! With several places, each place has one section with all subjects. A place is then compared only with itself.
 
 use crate::answer::{sentences, sentences_at};
 use crate::group::Group;
@@ -226,19 +226,19 @@ fn distribution(study: &Study, headline: usize) -> Markup {
     }
 }
 
-/// Returns whether a network carried anything. A model of servers has no network to show.
+/// Returns whether packets crossed a network. A model of servers has no network.
 fn has_network(study: &Study, headline: usize) -> bool {
     let mut rows = study.analysis().rows.iter();
     if rows.any(|row| row.setting == headline && row.group == Group::all()) {
         return true;
     }
-    // Requests are not flows. If they cross a network, it has ports.
+    // Requests are not flows. If requests cross a network, the record contains ports.
     let cells = study.cells();
     let mut runs = cells[headline].designs.iter().flat_map(|(_, runs)| runs);
     runs.any(|run| !run.ports.is_empty())
 }
 
-/// Returns whether any run sent packets. A model of servers has none to count.
+/// Returns whether any run sent packets. A model of servers sends no packets.
 fn sent_packets(study: &Study) -> bool {
     let mut runs = study.runs().iter();
     runs.any(|run| run.summary.sent.packets > 0)

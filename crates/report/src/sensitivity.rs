@@ -32,8 +32,9 @@ pub fn order(study: &Study) -> Vec<Ranked> {
     order
 }
 
-/// Returns whether two designs are distinguishable. Two designs with intervals are distinguishable if the intervals do
-/// not overlap. Two designs without intervals are distinguishable if their values differ.
+/// Returns whether two designs are distinguishable.
+/// Two designs with intervals are distinguishable if the intervals do not overlap.
+/// Two designs without intervals are distinguishable if their values differ.
 fn apart(a: &Ranked, b: &Ranked) -> bool {
     match (a.interval_us, b.interval_us) {
         (Some(a), Some(b)) => a.1 < b.0 || b.1 < a.0,
@@ -59,8 +60,8 @@ fn names(order: &[Ranked]) -> String {
     names.join(", ")
 }
 
-/// Returns a sentence that says whether the order of the designs stays the same with other timers and buffers. Returns
-/// `None` if the study has no such runs, or if the order has no meaning.
+/// Returns a sentence that says whether the order of the designs stays the same with other timers and buffers.
+/// Returns `None` if the study has no such runs, or if the order has no meaning.
 pub(crate) fn sentence(study: &Study) -> Option<String> {
     let usual = order(study);
     let setting = study.analysis().headline()?;

@@ -14,8 +14,8 @@ impl Analysis {
         Axis::of(&settings)
     }
 
-    /// Returns the settings that differ from the headline only on this axis, in the order of the axis. Each setting has
-    /// the index of its value on the axis.
+    /// Returns the settings that differ from the headline only on this axis, in the order of the axis.
+    /// Each setting has the index of its value on the axis.
     pub fn along(&self, headline: usize, axis: &Axis) -> Vec<(usize, usize)> {
         let axes = self.axes(headline);
         let here = &self.settings[headline];
@@ -36,8 +36,8 @@ impl Analysis {
         along
     }
 
-    /// Returns the axis over which most figures are drawn: the numeric axis with the most values. If several axes have
-    /// the same number of values, the first one is returned.
+    /// Returns the axis over which most figures are drawn: the numeric axis with the most values.
+    /// If several axes have the same number of values, the first one is returned.
     pub fn main_axis(&self, headline: usize) -> Option<Axis> {
         let axes = self.axes(headline).into_iter();
         let numeric = axes.filter(Axis::is_numeric);
@@ -47,8 +47,8 @@ impl Analysis {
         })
     }
 
-    /// Returns the columns that identify a setting in a table: one column, or one column for each key if keys are
-    /// swept.
+    /// Returns the columns that identify a setting in a table: one column,
+    /// or one column for each key if keys are swept.
     pub fn setting_columns(&self) -> Vec<String> {
         let keys = keys(self.settings.iter());
         if keys.is_empty() {

@@ -1,5 +1,5 @@
-//! Side effects of a design: changes of figures or flows that the answer does not describe. A side effect can be the
-//! price of a gain.
+//! Side effects of a design: changes of figures or flows that the answer does not describe.
+//! A side effect can be the price of a gain.
 
 use crate::analysis::Row;
 use crate::estimate::{Ratio, SEEDS_FOR_T, t_interval};
@@ -13,15 +13,15 @@ use crate::study::Study;
 /// Maximum number of changes that a sentence contains.
 const MOST: usize = 3;
 
-/// Side effects of a design: changes in addition to the change of the p99 in the answer. Their intervals are the same
-/// as in the tables.
+/// Side effects of a design: changes in addition to the change of the p99 in the answer.
+/// Their intervals are the same as in the tables.
 pub(crate) struct SideEffects {
     /// Texts about figures that fall, such as "their mean by 12 % (95 % CI 8 to 15)".
     cuts: Vec<String>,
     /// Texts about figures that rise, in the same form.
     raises: Vec<String>,
-    /// Text about flows that do not finish, such as "leaves 12 of 3,000 mice unfinished"; `None` if there are not more
-    /// of them than with the baseline.
+    /// Text about flows that do not finish, such as "leaves 12 of 3,000 mice unfinished";
+    /// `None` if there are not more of them than with the baseline.
     leaves: Option<String>,
     /// Text about a majority of flows that gets slower, such as "most mice (78 %) get slower".
     slower: Option<String>,
@@ -99,8 +99,8 @@ impl SideEffects {
         contrast(verb("cuts", &self.cuts), &self.faster)
     }
 
-    /// Returns all side effects as text, for an answer whose figure does not change, such as `; it cuts their mean by
-    /// 12 %`.
+    /// Returns all side effects as text, for an answer whose figure does not change.
+    /// An example is `; it cuts their mean by 12 %`.
     pub fn alone(&self) -> String {
         let verbs = [
             verb("cuts", &self.cuts),
@@ -151,8 +151,9 @@ struct Changes {
 }
 
 impl Changes {
-    /// Returns the change of a figure if its interval does not contain zero. By chance, one of twenty figures would
-    /// seem to change. The interval therefore holds for all figures of a design together.
+    /// Returns the change of a figure if its interval does not contain zero.
+    /// By chance, one of twenty figures would seem to change.
+    /// The interval therefore holds for all figures of a design together.
     fn of(&self, row: &Row, statistic: Statistic, of: String) -> Option<Change> {
         let ratio = row.ratio(Metric::Fct, statistic)?;
         let is_change = match self.is_exact {
@@ -186,8 +187,8 @@ fn others<'a>(study: &'a Study, group: &Group, row: &Row) -> Vec<&'a Row> {
     let of_design = rows.filter(|other| {
         (other.setting, &other.design) == (row.setting, &row.design) && other.group != *group
     });
-    // A group with the same number of flows contains the same flows, such as elephants in a workload without smaller
-    // flows.
+    // A group with the same number of flows contains the same flows,
+    // such as elephants in a workload without smaller flows.
     let is_same =
         |other: &Row| group.is_of_flows() && other.group.is_of_flows() && other.flows == row.flows;
     of_design
@@ -215,9 +216,10 @@ fn named(group: &Group) -> String {
     }
 }
 
-/// Returns the share of members for which `is` returns true. `is` compares the time of a member with its time in the
-/// baseline. Returns `None` if the share is not a significant majority over the seeds, or if the two designs have
-/// different members.
+/// Returns the share of members for which `is` returns true.
+/// `is` compares the time of a member with its time in the baseline.
+/// Returns `None` if the share is not a significant majority over the seeds,
+/// or if the two designs have different members.
 fn majority(
     study: &Study,
     group: &Group,

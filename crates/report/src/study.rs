@@ -81,8 +81,8 @@ pub fn load(dir: impl AsRef<Path>) -> Result<Study, Error> {
     Ok(study)
 }
 
-/// Returns the indices, among the finished runs, of the runs whose samples the report shows. For each design, topology
-/// and workload, this is the run with the first seed in the setting that [`middle`] selects.
+/// Returns the indices, among the finished runs, of the runs whose samples the report shows.
+/// For each design, topology and workload, this is the run with the first seed in the setting that [`middle`] selects.
 fn shown_samples(manifest: &Manifest) -> Vec<usize> {
     let runs = manifest.runs.iter();
     let finished = runs.filter(|run| run.state == RunState::Finished);
@@ -129,8 +129,8 @@ impl Study {
         found.map(|(_, part)| part)
     }
 
-    /// Joins several studies in their order. Runs that an earlier study already contains are left out. Returns the
-    /// joined study and the number of runs that were left out.
+    /// Joins several studies in their order. Runs that an earlier study already contains are left out.
+    /// Returns the joined study and the number of runs that were left out.
     pub fn join(studies: impl IntoIterator<Item = Self>) -> Option<(Self, usize)> {
         let mut studies = studies.into_iter();
         let mut first = studies.next()?;
@@ -154,8 +154,8 @@ impl Study {
             // Runs with other timers are comparable only with runs of the same study.
             first.sensitivity.clear();
         }
-        // All designs of a setting have the same measured part. If joined studies measure different parts, the measured
-        // part is a parameter.
+        // All designs of a setting have the same measured part.
+        // If joined studies measure different parts, the measured part is a parameter.
         first.measured = warm_up::restrict(&first.manifest.config, &mut first.runs);
         first.analysis = OnceLock::new();
         Some((first, repeated))
@@ -214,8 +214,8 @@ impl Study {
         designs
     }
 
-    /// Returns the settings with their runs, in the order of the manifest. Within each topology and workload, loads are
-    /// ascending.
+    /// Returns the settings with their runs, in the order of the manifest.
+    /// Within each topology and workload, loads are ascending.
     pub fn cells(&self) -> Vec<Cell<'_>> {
         let mut cells: Vec<Cell<'_>> = Vec::new();
         for run in &self.runs {

@@ -7,9 +7,9 @@ use crate::table::{Cell, Table};
 const GAP: usize = 2;
 
 impl Table {
-    /// Returns the table as aligned text, with its title and caption. The lines fit the width of the screen. Cells are
-    /// broken between words. Columns that do not fit follow in further blocks below. Each block starts with the columns
-    /// that name the rows.
+    /// Returns the table as aligned text, with its title and caption. The lines fit the width of the screen.
+    /// Cells are broken between words. Columns that do not fit follow in further blocks below.
+    /// Each block starts with the columns that name the rows.
     pub fn to_text(&self, screen: Screen) -> String {
         let mut text = format!("{}\n", screen.wrap(&self.title, "  "));
         let columns: Vec<Column> = (0..self.columns.len())
@@ -62,8 +62,8 @@ impl Table {
         }
     }
 
-    /// Returns the widths of the columns of a block. Each column has space for its longest word. The remaining space is
-    /// given to the columns whose cells have the most lines.
+    /// Returns the widths of the columns of a block. Each column has space for its longest word.
+    /// The remaining space is given to the columns whose cells have the most lines.
     fn widths(&self, block: &[usize], columns: &[Column], screen: Screen) -> Vec<usize> {
         let gaps = GAP * block.len().saturating_sub(1);
         let room = screen
@@ -114,8 +114,8 @@ struct Column {
     least: usize,
 }
 
-/// Returns the columns in blocks. The columns of a block fit next to each other. Each block begins with the first
-/// `keys` columns, which name the rows.
+/// Returns the columns in blocks. The columns of a block fit next to each other.
+/// Each block begins with the first `keys` columns, which name the rows.
 fn blocks(columns: &[Column], keys: usize, width: usize) -> Vec<Vec<usize>> {
     let (keys, others) = columns.split_at(keys.min(columns.len()));
     let indices = || keys.iter().map(|key| key.index).collect::<Vec<usize>>();

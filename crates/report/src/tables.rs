@@ -357,8 +357,8 @@ pub(crate) fn counts(study: &Study) -> Table {
     }
 }
 
-/// Returns the table that shows the effect of unfinished flows on the 99th percentile. Returns `None` if all flows
-/// finished.
+/// Returns the table that shows the effect of unfinished flows on the 99th percentile.
+/// Returns `None` if all flows finished.
 pub(crate) fn unfinished(study: &Study) -> Option<Table> {
     let analysis = study.analysis();
     let cells = study.cells();

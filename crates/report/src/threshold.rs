@@ -37,9 +37,10 @@ pub struct Judged {
 }
 
 /// Returns the side of `limit_us` microseconds on which a figure is, for the runs of one design in one setting.
-/// `config` is the configuration of the study of these runs. The figure is computed over the same group as in the
-/// answer of a report: requests, sessions of storage clients, mice, or all flows if there are none of these. Only the
-/// measured part of the runs is used.
+/// `config` is the configuration of the study of these runs.
+/// The figure is computed over the same group as in the answer of a report.
+/// The group is requests, sessions of storage clients or mice. If there are none of these, it is all flows.
+/// Only the measured part of the runs is used.
 ///
 /// The network does not keep up in three cases:
 /// - Links are offered more than they can carry.

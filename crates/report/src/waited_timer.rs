@@ -16,9 +16,10 @@ pub enum WaitedTimer {
 }
 
 impl WaitedTimer {
-    /// Returns the timer for which a flow waited. A flow waited for a timer if the timer fired and the flow took at
-    /// least as long as the timer. The second condition is necessary because each copy of a flow has its own timers. If
-    /// another copy finishes first, the timer costs nothing.
+    /// Returns the timer for which a flow waited.
+    /// A flow waited for a timer if the timer fired and the flow took at least as long as the timer.
+    /// The second condition is necessary because each copy of a flow has its own timers.
+    /// If another copy finishes first, the timer costs nothing.
     pub(crate) fn of_flow(flow: &FlowRecord, timers: &Timers) -> Self {
         let took = |span: Option<Duration>, timer: &Option<Timer>| {
             timer
@@ -33,8 +34,8 @@ impl WaitedTimer {
         }
     }
 
-    /// Returns the timer for which a flow may have waited, if timers are not counted. It may have waited for a timer if
-    /// it took at least as long as the timer.
+    /// Returns the timer for which a flow may have waited, if timers are not counted.
+    /// It may have waited for a timer if it took at least as long as the timer.
     pub(crate) fn at_most(took: Option<Duration>, timers: &Timers) -> Self {
         let least = timers
             .least

@@ -1,10 +1,11 @@
 //! Measured part of each setting: the runs without the warm-up of the network, or the part that the user chose.
 //!
-//! Flows that arrive at random times start in an empty network. The first flows meet less traffic than later flows, and
-//! are faster. The automatic cut removes these first flows. It is the first time at which the number of flows in the
-//! system reaches its mean over the arrivals. All designs and seeds of a setting use the latest of their cuts, so that
-//! pairs of runs measure the same flows. If more than half of a run's flows start before this cut, the number of flows
-//! still grows, and the run is not steady.
+//! Flows that arrive at random times start in an empty network.
+//! The first flows meet less traffic than later flows, and are faster. The automatic cut removes these first flows.
+//! It is the first time at which the number of flows in the system reaches its mean over the arrivals.
+//! All designs and seeds of a setting use the latest of their cuts, so that pairs of runs measure the same flows.
+//! If more than half of a run's flows start before this cut, the number of flows still grows,
+//! and the run is not steady.
 
 use crate::run::{Flow, Run, Setting, WHOLE};
 use tailcut_record::{MeasureBound, ParameterValue};
@@ -28,15 +29,15 @@ pub(crate) struct Bounds {
 /// End of the warm-up, computed over the designs and seeds of a setting.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct WarmUp {
-    /// End of the warm-up in microseconds, the same in all runs. At most half of the flows of each run start before
-    /// this time.
+    /// End of the warm-up in microseconds, the same in all runs.
+    /// At most half of the flows of each run start before this time.
     pub end_us: f64,
     /// Whether the number of flows in the system reaches its mean before half of the flows have started.
     pub is_steady: bool,
 }
 
-/// Restricts the runs of each setting to their measured part, according to the section `measure` of a study's
-/// configuration. Returns the measured parts of those settings in which some flows are not measured.
+/// Restricts the runs of each setting to their measured part, which the section `measure` of a study defines.
+/// Returns the measured parts of those settings in which some flows are not measured.
 pub(crate) fn restrict(
     config: &serde_json::Value,
     runs: &mut [Run],
@@ -60,8 +61,8 @@ pub(crate) fn restrict(
 }
 
 impl Bounds {
-    /// Returns the start and end that a study gives for a setting. If joined studies measure different parts, these are
-    /// parameters of the setting.
+    /// Returns the start and end that a study gives for a setting.
+    /// If joined studies measure different parts, these are parameters of the setting.
     fn of(config: &serde_json::Value, setting: &Setting) -> Self {
         let bound = |key: &str| match setting.parameter(&format!("measure.{key}")) {
             Some(parameter) => match &parameter.value {
@@ -140,8 +141,8 @@ fn warm_up<'a>(runs: impl Iterator<Item = &'a [Flow]>) -> Option<WarmUp> {
     })
 }
 
-/// Returns the first time, in microseconds, at which the number of unfinished flows is at least its mean over the
-/// arrivals. Returns `None` if there are no flows.
+/// Returns the first time, in microseconds, at which the number of unfinished flows reaches its mean over the arrivals.
+/// Returns `None` if there are no flows.
 fn reaches_mean(flows: &[Flow]) -> Option<f64> {
     let (first, last) = (flows.first()?.start_us, flows.last()?.start_us);
     let end_of = |flow: &Flow| flow.start_us + flow.fct_us;

@@ -74,8 +74,9 @@ fn the_interval_covers_the_true_gain_about_as_often_as_it_says() {
 
 #[test]
 fn more_seeds_do_not_narrow_the_interval_around_another_value() {
-    // In a third of the seeds, 3 % of the mice wait for a timeout; in the others, none do. Each seed's p99 is therefore
-    // one of two values. The p99 of all flows, of which 1 % wait, is not the mean of the two.
+    // In a third of the seeds, 3 % of the mice wait for a timeout. In the other seeds, no mice wait.
+    // The p99 of each seed is therefore one of two values.
+    // The p99 of all flows, of which 1 % wait, is not the mean of the two.
     let flows = |seed: u64| {
         let mut record = run(TCP, Some(0.5), seed, 4_000);
         let mice = record
@@ -160,7 +161,7 @@ fn the_best_of_many_equal_designs_is_not_called_better() {
     }
     assert!(
         wrong <= 2,
-        "{wrong} of 12 studies of equal designs found a better one"
+        "in {wrong} of 12 studies of equal designs, one design is better"
     );
 }
 
@@ -171,7 +172,7 @@ fn equal_designs_are_not_called_different() {
             name: "twin",
             ..TCP
         };
-        // The twin gets the random values of other seeds: the same distribution, but other numbers.
+        // The design "twin" gets the random values of other seeds: the same distribution, but other numbers.
         let mut runs = Vec::new();
         for seed in 1..=seeds {
             runs.push(run(TCP, Some(0.5), seed, 10_000));

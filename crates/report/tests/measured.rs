@@ -9,7 +9,7 @@ use tailcut_record::{
 use tailcut_report::{Run, Side, Statistic, Study, answer, json, judge, text_table};
 use tailcut_units::{Duration, Time};
 
-/// Returns six runs of TCP with 2,000 flows, whose flows arrive at random.
+/// Returns six runs of TCP with 2,000 flows each, which arrive at random.
 fn open_runs() -> Vec<RunRecord> {
     let seeds = 1..=6;
     let runs = seeds.map(|seed| {
@@ -27,7 +27,7 @@ fn open_runs() -> Vec<RunRecord> {
     runs.collect()
 }
 
-/// Returns a study whose configuration has these bounds.
+/// Returns a study with this start and end of the measured part.
 fn measured(records: &[RunRecord], from: &str, until: &str) -> Study {
     let keys = records.iter().map(|record| record.key.clone()).collect();
     let mut manifest = manifest(keys);
@@ -190,7 +190,8 @@ fn the_answer_counts_later_flows_that_only_carry_load() {
     assert!(text.contains(sentence), "{text}");
 }
 
-/// Returns the answer for two designs whose runs contain later flows. The second design has `packets` more of them.
+/// Returns the answer for two designs with flows that only carry load.
+/// `packets` is the number of additional packets that the second design sends.
 fn answer_with_later_flows(packets: u64) -> String {
     let repflow = Behaviour {
         name: "repflow",

@@ -19,14 +19,14 @@ const REPFLOW: Behaviour = Behaviour {
     ..TCP
 };
 
-/// Returns width and height from a PNG's header.
+/// Returns the width and the height in the header of a PNG file.
 fn png_size(png: &[u8]) -> (u32, u32) {
     assert_eq!(&png[..8], b"\x89PNG\r\n\x1a\n");
     let number = |at: usize| u32::from_be_bytes(png[at..at + 4].try_into().unwrap());
     (number(16), number(20))
 }
 
-/// Returns the width of the first page in points.
+/// Returns the width of the first page of a PDF file in points.
 fn pdf_width(pdf: &[u8]) -> f64 {
     let text = String::from_utf8_lossy(pdf);
     let (_, numbers) = text.split_once("/MediaBox[0 0 ").expect("a page");
@@ -34,7 +34,7 @@ fn pdf_width(pdf: &[u8]) -> f64 {
     width.parse().expect("a number")
 }
 
-/// Returns whether the PNG has 11,811 dots in a metre, which are 300 in an inch.
+/// Returns whether the PNG file has 11,811 dots per metre, which are 300 dots per inch.
 fn is_at_300_dpi(png: &[u8]) -> bool {
     contains(png, b"pHYs\0\0\x2e\x23\0\0\x2e\x23\x01")
 }
@@ -52,7 +52,7 @@ fn every_plot_is_also_an_svg_a_pdf_and_a_png_file() {
     assert_eq!(ids.len(), plots.len(), "one name a plot");
     for plot in &plots {
         let safe = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-        assert!(plot.id.chars().all(safe), "{} is no file name", plot.id);
+        assert!(plot.id.chars().all(safe), "{} is not a file name", plot.id);
         let picture = plot.picture(Size::Screen);
         let svg = &picture.svg;
         // An SVG with style variables or links does not open as a separate file.
@@ -65,7 +65,7 @@ fn every_plot_is_also_an_svg_a_pdf_and_a_png_file() {
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{}", plot.id);
         let png = picture.png().expect("a picture");
         let (width, height) = png_size(&png);
-        assert_eq!(width, 2_250, "7.5 inches of 300 dots: {}", plot.id);
+        assert_eq!(width, 2_250, "7.5 inches with 300 dots each: {}", plot.id);
         assert!(height > 1_200, "{}", plot.id);
         assert!(is_at_300_dpi(&png), "{}", plot.id);
         for size in Size::PAPER {
@@ -91,7 +91,7 @@ fn every_plot_is_also_an_svg_a_pdf_and_a_png_file() {
 fn a_page_of_many_flows_is_no_longer_than_one_of_few() {
     let length = |flows| html(&compare(&[TCP, REPFLOW], &[0.3, 0.6], 6, flows)).len() as f64;
     let (few, many) = (length(2_000), length(20_000));
-    assert!(many < 1.05 * few, "{few} B and {many} B");
+    assert!(many < 1.05 * few, "{few} B if few, {many} B if many");
 }
 
 /// Returns a plot of one curve.
@@ -122,7 +122,7 @@ fn a_picture_has_labels_but_no_title_because_a_caption_has_it() {
     assert_ne!(
         plot.picture(Size::Screen).png().unwrap(),
         without.png().unwrap(),
-        "the font has drawn something"
+        "the font has drawn the letters"
     );
 }
 
@@ -358,7 +358,7 @@ fn goodput_is_ranked_from_the_slowest_flow_to_the_fastest() {
         let rank = (point.x * 3_000.0 - 0.5).round() as usize;
         assert_eq!(point.y, all[rank], "rank {rank}");
     }
-    // A tenth of these flows does not finish, and so has no goodput.
+    // A tenth of these flows do not finish. Their goodput is zero.
     let lossy = points(&plots, "goodput-rank-0-0", "lossy");
     let none = lossy.iter().filter(|point| point.y == 0.0).count() as f64 / lossy.len() as f64;
     assert!((0.08..0.13).contains(&none), "{none}");

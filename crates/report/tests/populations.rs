@@ -33,7 +33,7 @@ fn record(design: &str, kind: &str, seed: u64, flows: u32, slowest_us: u64) -> R
             bytes: Bytes(10_000),
             start: Time::ZERO + Duration::from_us(apart * u64::from(number)),
             fct: Some(Duration::from_us(fct)),
-            // Every seed is another run.
+            // Each seed gives a different run.
             handshake: Some(Duration::from_ns(seed)),
             ..FlowRecord::default()
         });
@@ -75,7 +75,7 @@ fn a_burst_that_is_complete_is_told_by_its_makespan_however_few_its_flows() {
 
 #[test]
 fn a_burst_whose_mean_pays_for_its_makespan_says_both() {
-    // With "fair", all flows end at the same time, which is earlier than the last end with "tcp".
+    // With "fair", all flows end at the same time. With "tcp", the last flow ends later.
     let both = |seed: u64| {
         ["tcp", "fair"].map(|design| {
             let mut record = record(design, "burst", seed, 15, 10_000 + seed * 10);

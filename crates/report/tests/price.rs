@@ -1,4 +1,4 @@
-//! The first sentence of an answer says what a gain costs, and for whom.
+//! The first sentence of an answer contains the cost of a gain, and the flows or sessions that pay this cost.
 
 mod synthetic;
 
@@ -17,12 +17,12 @@ fn first(study: &Study) -> String {
     answer[..end].to_owned()
 }
 
-/// Returns a study of TCP and another design that behaves like this.
+/// Returns a study that compares TCP with a design of this behaviour.
 fn against_tcp(other: Behaviour) -> Study {
     compare(&[TCP, other], &[0.5], SEEDS, 4_000)
 }
 
-/// Returns a study of TCP and the design "new". `change` changes the runs, with whether a run is of the design "new".
+/// Returns a study of TCP and the design "new". `change` modifies a run. Its flag is true for runs of "new".
 fn changed(change: impl Fn(&mut RunRecord, bool)) -> Study {
     let new = Behaviour { name: "new", ..TCP };
     let both = |seed| {
@@ -36,7 +36,7 @@ fn changed(change: impl Fn(&mut RunRecord, bool)) -> Study {
     study(&runs)
 }
 
-/// Returns the time of member `number` in microseconds: a body with values of 100 to 200, and 3 % of 1,000 to 2,000.
+/// Returns the time of member `number` in microseconds: usually 100 to 200, and 1,000 to 2,000 for 3 % of the members.
 fn usual(number: u32, seed: u64) -> u64 {
     let spread = (u64::from(number) * 7_919 + seed * 104_729) % 101;
     match number % 33 {
@@ -45,7 +45,7 @@ fn usual(number: u32, seed: u64) -> u64 {
     }
 }
 
-/// Returns the time in a design with a shorter tail and a slower body.
+/// Returns the time in a design with a shorter tail. Members outside of the tail are slower.
 fn shorter_tail(number: u32, seed: u64) -> u64 {
     match usual(number, seed) {
         tail if tail >= 1_000 => tail / 3,
@@ -120,7 +120,7 @@ fn classes() -> Study {
     })
 }
 
-/// Scenario with the parts of its first sentence.
+/// Test case: its description, its study, and two parts of the answer's first sentence.
 type Case = (&'static str, Study, [&'static str; 2]);
 
 fn cases() -> Vec<Case> {
@@ -300,7 +300,7 @@ fn changes_of_the_first_sentence_are_those_of_the_table() {
     let table = &json(&study)["tables"][0]["rows"][1]["mice mean vs tcp"];
     let percent = |value: &serde_json::Value| (value.as_f64().expect("a ratio") - 1.0) * 100.0;
     let interval = &table["interval"];
-    // Below ten, numbers have one decimal.
+    // Numbers below ten have one decimal.
     let told = format!(
         "raises their mean by {:.1} % (95 % CI {:.1} to {:.1})",
         percent(&table["value"]),
@@ -342,7 +342,7 @@ fn equal_designs_have_no_price() {
             .iter()
             .any(|word| sentence.contains(word))
     });
-    // If one of twenty is wrong, more than 5 of 40 have a chance of 1.4 %.
+    // If one of twenty designs is wrong, the probability of more than 5 wrong designs of 40 is 1.4 %.
     let told = told.count();
     assert!(told <= 5, "{told} of {trials} equal designs have a price");
 }
@@ -379,7 +379,7 @@ fn every_design_that_is_named_has_its_price() {
 
 #[test]
 fn flows_are_not_named_twice() {
-    // All flows are elephants, so that the elephants are no other group.
+    // All flows are elephants. The group of elephants is therefore not another group.
     let study = changed(|record, is_new| {
         record.flows.retain(|flow| flow.bytes.0 >= 1_000_000);
         for (number, flow) in record.flows.iter_mut().enumerate() {

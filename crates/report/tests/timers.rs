@@ -29,7 +29,7 @@ fn timers() -> Timers {
     }
 }
 
-/// Returns TCP and RepFlow over three seeds. `change` is applied to each flow below 100 KB, with its number.
+/// Returns a study of TCP and RepFlow over three seeds. `change` modifies each flow below 100 KB, and gets its number.
 fn changed(change: impl Fn(&str, &mut FlowRecord, usize)) -> Study {
     let mut runs = Vec::new();
     for design in [TCP, REPFLOW] {

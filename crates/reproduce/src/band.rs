@@ -1,31 +1,32 @@
-//! Bands: a band is the range in which our value should be. It follows from the published value and the uncertainty of
-//! this value. The bands were fixed before our values were known.
+//! Bands: a band is the range in which our value should be.
+//! It follows from the published value and the uncertainty of this value.
+//! The bands were fixed before our values were known.
 //!
 //! Our values may differ from published values for three reasons. In addition, every band allows 5 points.
 //!
-//! Hosts: a published completion time contains the time in the kernels and programs of sender and receiver, even if the
-//! paper subtracts the mean of this time. Our times do not contain it. A design saves time only in the network, so our
-//! change in per cent may be twice the published change.
+//! Hosts: a published completion time contains the time in the kernels and programs of sender and receiver,
+//! even if the paper subtracts the mean of this time. Our times do not contain it.
+//! A design saves time only in the network, so our change in per cent may be twice the published change.
 //!
 //! Switches: the hash function, each port's share of the buffer, and the exact definition of load are not published.
 //! Each of these may halve a gain.
 //!
-//! Samples: 200,000 flows contain about 100 mice above the 99.9th percentile. A change of this percentile is therefore
-//! accurate to about ten points in either direction.
+//! Samples: 200,000 flows contain about 100 mice above the 99.9th percentile.
+//! A change of this percentile is therefore accurate to about ten points in either direction.
 
 /// Range of values that includes both ends. An infinite end means no limit on that side.
 pub type Band = (f64, f64);
 
-/// Returns the band for a gain that a paper reports: a negative change of a completion time, in per cent. The band
-/// extends from twice the gain to half of the gain, plus 5 points at either end. It does not contain values below -95
-/// %.
+/// Returns the band for a gain that a paper reports: a negative change of a completion time, in per cent.
+/// The band extends from twice the gain to half of the gain, plus 5 points at either end.
+/// It does not contain values below -95 %.
 pub fn for_gain(published: f64) -> Band {
     ((2.0 * published - 5.0).max(-95.0), published / 2.0 + 5.0)
 }
 
-/// Returns the band for a change of a completion time in per cent that was computed from public raw data. For a gain,
-/// the band is the same as in [`for_gain`], because the three reasons also apply to raw data. For a loss, the band
-/// extends from half of the loss to twice the loss, plus 5 points at either end.
+/// Returns the band for a change of a completion time in per cent that was computed from public raw data.
+/// For a gain, the band is the same as in [`for_gain`], because the three reasons also apply to raw data.
+/// For a loss, the band extends from half of the loss to twice the loss, plus 5 points at either end.
 pub fn for_change(published: f64) -> Band {
     match published > 0.0 {
         true => (published / 2.0 - 5.0, 2.0 * published + 5.0),
@@ -46,16 +47,16 @@ pub const fn up_to(most: f64) -> Band {
 /// Band for a change that the paper calls a gain without a single number: any gain of at least 5 %.
 pub const SOME_GAIN: Band = up_to(-5.0);
 
-/// Band for a change if a bar chart of the paper shows no difference. Most of the time in such a chart is time of the
-/// hosts, so an increase of at most 10 % is not visible.
+/// Band for a change if a bar chart of the paper shows no difference.
+/// Most of the time in such a chart is time of the hosts, so an increase of at most 10 % is not visible.
 pub const NO_HARM: Band = up_to(10.0);
 
-/// Band for a value of elephants that the paper calls unchanged. The width of this band is the width of the overlapping
-/// curves in the paper.
+/// Band for a value of elephants that the paper calls unchanged.
+/// The width of this band is the width of the overlapping curves in the paper.
 pub const UNCHANGED: Band = (-5.0, 5.0);
 
-/// Band for a change that is never a loss if the mechanism works as described. The band allows 1 %, because a packet
-/// may have to wait until the port has sent a packet with lower priority.
+/// Band for a change that is never a loss if the mechanism works as described.
+/// The band allows 1 %, because a packet may have to wait until the port has sent a packet with lower priority.
 pub const NEVER_WORSE: Band = up_to(1.0);
 
 /// No band: the row shows our value, but the check ignores it.

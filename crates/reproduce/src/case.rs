@@ -1,7 +1,7 @@
 //! Cases: studies that use the same scenario and differ in a few keys.
 //!
-//! A table in the folder `cases` defines a set of cases. Each line has the form `name | description | settings`. The
-//! settings have the form `key = value; key = value`.
+//! A table in the folder `cases` defines a set of cases. Each line has the form `name | description | settings`.
+//! The settings have the form `key = value; key = value`.
 
 use crate::part::{Part, keys};
 
@@ -51,8 +51,8 @@ pub const fn case(name: &'static str, description: &'static str, settings: &'sta
     }
 }
 
-/// Returns the section of the first changed key, such as `tcp` for `tcp.mss`. A key without a section is returned
-/// itself. Returns `None` if no key is changed.
+/// Returns the section of the first changed key, such as `tcp` for `tcp.mss`.
+/// A key without a section is returned itself. Returns `None` if no key is changed.
 pub fn section(changes: &[(&'static str, &'static str)]) -> Option<&'static str> {
     let (key, _) = changes.first()?;
     key.split('.').next()

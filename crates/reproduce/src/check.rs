@@ -2,8 +2,8 @@
 
 use tailcut_report::{ComparisonRow, Verdict};
 
-/// Minimum percentage of decided rows among the rows with a published number and a band. The first number is for full
-/// forms, and the second number for quick forms.
+/// Minimum percentage of decided rows among the rows with a published number and a band.
+/// The first number is for full forms, and the second number for quick forms.
 const DECIDED: (usize, usize) = (70, 60);
 
 /// Result of the check: counts over all rows.
@@ -68,8 +68,8 @@ mod tests {
     use crate::measured_value::MeasuredValue;
     use crate::row::row;
 
-    /// Returns one row for each element of `halves`, which is the half-width of the row's interval. All rows have the
-    /// value 5 and the band 0 to 10.
+    /// Returns one row for each element of `halves`, which is the half-width of the row's interval.
+    /// All rows have the value 5 and the band 0 to 10.
     fn rows(halves: &[f64]) -> Vec<ComparisonRow> {
         let ours = |half: f64| MeasuredValue {
             value: Some(5.0),

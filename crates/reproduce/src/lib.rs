@@ -1,22 +1,21 @@
-//! Reproductions of published figures. Each reproduction runs scenarios and computes rows from their records. The rows
-//! compare our values with published values.
+//! Reproductions of published figures. Each reproduction runs scenarios and computes rows from their records.
+//! The rows compare our values with published values.
 //!
-//! A reproduction is a value of type [`Reproduction`] in the list [`ALL`]. Its scenarios are files in
-//! `scenarios/reproduce/`. Each [`Part`] of a reproduction is a study. The rows are computed from the records of all
-//! parts. [`Check`] checks the rows, and [`page`] writes them into Markdown.
+//! A reproduction is a value of type [`Reproduction`] in the list [`ALL`].
+//! Its scenarios are files in `scenarios/reproduce/`. Each [`Part`] of a reproduction is a study.
+//! The rows are computed from the records of all parts.
+//! [`Check`] checks the rows, and [`page`] writes them into Markdown.
 //!
 //! ```
 //! use tailcut_reproduce::{Results, named};
 //! use tailcut_scenario::Workers;
 //!
-//! let reproduction = named("incast-drain").expect("one of ALL");
-//! let mut results = Results::default();
+//! let reproduction = named("incast-drain").expect("one of ALL"); let mut results = Results::default();
 //! for part in (reproduction.parts)() {
 //!     // The short form, with the seeds of the scenario.
 //!     let study = part.study(true, None, None)?;
 //!     results.parts.push((part.name, study.run(&Workers::default())?));
-//! }
-//! for row in (reproduction.rows)(&results) {
+//! } for row in (reproduction.rows)(&results) {
 //!     println!("{}: {:?}, published {:?}: {:?}", row.metric, row.ours, row.theirs, row.verdict);
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -108,8 +107,8 @@ mod tests {
     use tailcut_scenario::sim::{RunClock, RunConfig};
     use tailcut_scenario::{Scenario, Study};
 
-    /// Returns whether a part with TCP sets its timers explicitly. Published results depend on the timers, so a new
-    /// default value must not change them.
+    /// Returns whether a part with TCP sets its timers explicitly.
+    /// Published results depend on the timers, so a new default value must not change them.
     fn says_its_timers(part: &Part, study: &Study) -> bool {
         let scenario = Scenario::parse(part.name, "", part.scenario).expect("a scenario");
         let tcp = scenario.table("tcp");

@@ -20,8 +20,8 @@ pub enum Figure<'f> {
 /// Measurement: its name with the unit, and the method that computes it.
 pub type Metric = (&'static str, Figure<'static>);
 
-/// Returns the completion times in microseconds of the flows that `keep` selects. The time of an unfinished flow is
-/// infinite.
+/// Returns the completion times in microseconds of the flows that `keep` selects.
+/// The time of an unfinished flow is infinite.
 pub fn fcts(run: &RunRecord, keep: impl Fn(&FlowRecord) -> bool) -> Vec<f64> {
     let kept = run.flows.iter().filter(|flow| keep(flow));
     kept.map(|flow| flow.fct.map_or(f64::INFINITY, |fct| fct.as_us_f64()))
@@ -100,14 +100,14 @@ impl<'a> Selection<'a> {
         }
     }
 
-    /// Returns the change of a figure from the design `base` to `design`, in per cent. Runs with the same seed are
-    /// compared with each other, because they have the same flows.
+    /// Returns the change of a figure from the design `base` to `design`, in per cent.
+    /// Runs with the same seed are compared with each other, because they have the same flows.
     pub fn change(&self, design: &'a str, base: &'a str, figure: Figure<'_>) -> MeasuredValue {
         self.change_from(design, (*self, base), figure)
     }
 
-    /// Returns the change of a figure as [`Selection::change`] does. The base may be in another part or at another
-    /// load.
+    /// Returns the change of a figure as [`Selection::change`] does.
+    /// The base may be in another part or at another load.
     pub fn change_from(
         &self,
         design: &'a str,

@@ -5,8 +5,8 @@ use tailcut_report::{Estimate, Measured, Statistic, TooFew, of_quantiles, t_inte
 /// Our value in a row, with its 95 % interval and its sample sizes.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct MeasuredValue {
-    /// Our value; `None` if there are no runs, or too few flows or seeds. The value is infinite if a flow did not
-    /// finish.
+    /// Our value; `None` if there are no runs, or too few flows or seeds.
+    /// The value is infinite if a flow did not finish.
     pub value: Option<f64>,
     /// 95 % interval of the value; `None` if it cannot be computed.
     pub interval: Option<(f64, f64)>,
@@ -50,8 +50,9 @@ impl MeasuredValue {
         }
     }
 
-    /// Returns the change of a statistic from `base` to `ours`, in per cent. Runs with the same seed are compared with
-    /// each other. The change of a mean is missing if a value of `base` or `ours` is infinite.
+    /// Returns the change of a statistic from `base` to `ours`, in per cent.
+    /// Runs with the same seed are compared with each other.
+    /// The change of a mean is missing if a value of `base` or `ours` is infinite.
     pub fn change(ours: &Measured, base: &Measured, statistic: Statistic) -> Self {
         match statistic {
             Statistic::Quantile(p) => {
@@ -73,8 +74,8 @@ impl MeasuredValue {
         }
     }
 
-    /// Combines the same quantile of several designs into one value. The sample sizes are the sizes of the first
-    /// design.
+    /// Combines the same quantile of several designs into one value.
+    /// The sample sizes are the sizes of the first design.
     pub fn of_quantiles<const N: usize>(
         designs: [&Measured; N],
         p: f64,
@@ -85,8 +86,8 @@ impl MeasuredValue {
         })
     }
 
-    /// Applies a function to the value and to the ends of its interval, for example to convert the unit. The function
-    /// must be increasing.
+    /// Applies a function to the value and to the ends of its interval, for example to convert the unit.
+    /// The function must be increasing.
     pub fn map(self, unit: impl Fn(f64) -> f64) -> Self {
         Self {
             value: self.value.map(&unit),

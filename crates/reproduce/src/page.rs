@@ -1,9 +1,9 @@
 //! Markdown pages into which tables of rows are written.
 //!
-//! The line `<!-- rows of NAME -->` is a mark before the table of the reproduction `NAME`. The mark `<!-- rows of NAME:
-//! WORDS -->` selects only the rows whose metric contains `WORDS`. If a mark contains `judged rows` instead of `rows`,
-//! the table has only rows with a band. The name `NAME-wall` selects the rows on real hosts. The text outside of the
-//! tables does not change.
+//! The line `<!-- rows of NAME -->` is a mark before the table of the reproduction `NAME`.
+//! The mark `<!-- rows of NAME: WORDS -->` selects only the rows whose metric contains `WORDS`.
+//! If a mark contains `judged rows` instead of `rows`, the table has only rows with a band.
+//! The name `NAME-wall` selects the rows on real hosts. The text outside of the tables does not change.
 
 use crate::named;
 use tailcut_report::{Comparison, ComparisonRow};

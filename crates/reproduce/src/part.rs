@@ -1,5 +1,5 @@
-//! Reproductions. Each reproduction consists of studies, which are scenarios with changed keys, and of a function that
-//! computes the rows of a table from the records of these studies.
+//! Reproductions. A reproduction consists of studies and of a function. A study is a scenario with changed keys.
+//! The function computes the rows of a table from the records of the studies.
 
 use tailcut_report::{ComparisonRow, Measured, Sample};
 use tailcut_scenario::record::RunRecord;
@@ -13,8 +13,8 @@ pub struct Reproduction {
     pub title: &'static str,
     /// Function that returns the studies of the reproduction.
     pub parts: fn() -> Vec<Part>,
-    /// Function that returns the studies on real hosts, on the wall clock. The list is empty if the kernel has no
-    /// transport for the designs, or if one machine is too slow for the network.
+    /// Function that returns the studies on real hosts, on the wall clock.
+    /// The list is empty if the kernel has no transport for the designs, or if one machine is too slow for the network.
     pub parts_on_real_hosts: fn() -> Vec<Part>,
     /// Function that returns the programs that run on real hosts. Only reproductions of an application have programs.
     pub programs_on_real_hosts: fn() -> Vec<Program>,
@@ -23,8 +23,8 @@ pub struct Reproduction {
 }
 
 impl Reproduction {
-    /// Reproduction without studies and rows. The definitions of other reproductions take missing fields from this
-    /// value.
+    /// Reproduction without studies and rows.
+    /// The definitions of other reproductions take missing fields from this value.
     pub(crate) const EMPTY: Self = Self {
         name: "",
         title: "",
@@ -65,8 +65,8 @@ impl Part {
     /// Returns the scenario with the changed keys. `seed` and `seeds` are the values of the command-line flags.
     ///
     /// # Errors
-    /// The scenario does not allow the value of a flag. Other errors are not possible, because tests check all
-    /// scenarios.
+    /// The scenario does not allow the value of a flag.
+    /// Other errors are not possible, because tests check all scenarios.
     pub fn scenario(
         &self,
         quick: bool,
@@ -80,8 +80,8 @@ impl Part {
         }
         // Published figures include all flows of a run.
         scenario.set("measure.from", "0s", &Location::flag(self.name))?;
-        // Several parts share the scenario, and their designs do not use all of its keys. A key that is marked as a
-        // starting value causes no error if no design uses it.
+        // Several parts share the scenario, and their designs do not use all of its keys.
+        // A key that is marked as a starting value causes no error if no design uses it.
         scenario.mark_as_starting_values();
         for (flag, path, value) in [("--seed", "seed", seed), ("--seeds", "seeds", seeds)] {
             if let Some(value) = value {
@@ -92,8 +92,8 @@ impl Part {
     }
 }
 
-/// Application of this repository that runs on real hosts. The application is a script for Node. It prints one line of
-/// JSON for each round of each design, with the measured times.
+/// Application of this repository that runs on real hosts. The application is a script for Node.
+/// It prints one line of JSON for each round of each design, with the measured times.
 pub struct Program {
     /// Name of the program, unique within the reproduction.
     pub name: &'static str,

@@ -1,5 +1,5 @@
-//! Five curves of RANS (slides of HotNets 2014), and the sensitivity of these curves to parameters that the slides do
-//! not give.
+//! Five curves of RANS (slides of HotNets 2014),
+//! and the sensitivity of these curves to parameters that the slides do not give.
 
 use crate::band;
 use crate::measure::{Figure, Selection, latencies};
@@ -25,8 +25,8 @@ const CURVES: [Variant; 2] = [
 /// Study in which the same curves are simulated with packets: its name and description.
 const PACKETS: (&str, &str) = ("rans-packets", "packets of DCTCP");
 
-/// Two studies of the same curves: one on real hosts, and one in the simulator for comparison. Each entry consists of a
-/// name, a description and a clock.
+/// Two studies of the same curves: one on real hosts, and one in the simulator for comparison.
+/// Each entry consists of a name, a description and a clock.
 const ON_HOSTS: [(&str, &str, &str); 2] = [
     ("rans-hosts-simulated", "simulated", "simulated"),
     ("rans-hosts", "real hosts", "wall"),
@@ -85,8 +85,9 @@ const OPEN: [Variant; 8] = [
     ),
 ];
 
-/// Band for the change against the baseline. The published gains are 50 to 80 % at all loads, and the band adds 5
-/// points at either end. The row shows the middle of the published range.
+/// Band for the change against the baseline.
+/// The published gains are 50 to 80 % at all loads, and the band adds 5 points at either end.
+/// The row shows the middle of the published range.
 const GAIN: band::Band = (-85.0, -45.0);
 const PUBLISHED: f64 = -65.0;
 

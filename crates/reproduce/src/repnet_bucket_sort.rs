@@ -1,5 +1,6 @@
-//! Bucket sort (RepNet paper, section IV-C, figure 11). A job of this application ends when its slowest short flow has
-//! arrived. The application is a set of programs that run on real hosts.
+//! Bucket sort (RepNet paper, section IV-C, figure 11).
+//! A job of this application ends when its slowest short flow has arrived.
+//! The application is a set of programs that run on real hosts.
 
 use crate::band;
 use crate::measured_value::{MeasuredValue, per_cent};
@@ -31,8 +32,8 @@ pub const REPNET_BUCKET_SORT: Reproduction = Reproduction {
 };
 
 fn programs_on_real_hosts() -> Vec<Program> {
-    // The quick form has four hosts and slow links. Packets are then not late, even on two processors that other
-    // programs also use.
+    // The quick form has four hosts and slow links.
+    // Packets are then not late, even on two processors that other programs also use.
     let quick = "--hosts 4 --jobs 10 --numbers 2000 --slowdown 250 --rounds 6";
     let full = "--full --rounds 6";
     vec![

@@ -1,5 +1,6 @@
-//! Second motivation of RepNet (RepNet paper, section II-B and figure 2): one of three paths is congested. A single
-//! connection uses this path with a probability of 1/3. Both of two connections use it with a probability of 1/9.
+//! Second motivation of RepNet (RepNet paper, section II-B and figure 2): one of three paths is congested.
+//! A single connection uses this path with a probability of 1/3.
+//! Both of two connections use it with a probability of 1/9.
 
 use crate::measure::{Figure, Selection, fcts};
 use crate::part::{Part, Reproduction, Results, keys};
@@ -14,8 +15,8 @@ const TCP: &str = "cubic";
 const REPFLOW: &str = "repflow+cubic";
 const REPSYN: &str = "repsyn+cubic";
 
-/// Time in microseconds above which a handshake has used the congested path. It is twice the round-trip time of an idle
-/// path, 178 us.
+/// Time in microseconds above which a handshake has used the congested path.
+/// It is twice the round-trip time of an idle path, 178 us.
 const SLOW_HANDSHAKE_US: f64 = 356.0;
 
 /// Time in microseconds above which a flow of 100 KB has used the congested path. It is twice the time on an idle path.
@@ -23,12 +24,13 @@ const SLOW_HANDSHAKE_US: f64 = 356.0;
 /// transmission.
 const SLOW_FLOW_US: f64 = 2.0 * (6.0 * 178.0 + 843.0);
 
-/// Time that a flow spends in the kernels of the hosts in the paper, in microseconds (section IV-B). The chart in the
-/// paper includes this time.
+/// Time that a flow spends in the kernels of the hosts in the paper, in microseconds (section IV-B).
+/// The chart in the paper includes this time.
 const KERNEL_US: f64 = 6_820.0;
 
-/// Permitted difference in percentage points. The path is random, because it depends on a hash of the ports. With at
-/// least 3,000 probes, the standard error is at most 0.9 points. The permitted difference is 3.5 times as large.
+/// Permitted difference in percentage points. The path is random, because it depends on a hash of the ports.
+/// With at least 3,000 probes, the standard error is at most 0.9 points.
+/// The permitted difference is 3.5 times as large.
 const POINTS: f64 = 3.0;
 
 /// Reproduction of the probability that a flow uses the congested path.
@@ -54,8 +56,9 @@ fn parts_on_real_hosts() -> Vec<Part> {
     vec![Part {
         name: PART,
         scenario: SCENARIO,
-        // One machine cannot run these hosts at 1 Gb/s, so the network is ten times slower. It has 100 Mb/s, and the
-        // kernel's initial timeout of 1 s corresponds to 100 ms. The long flows last until the run ends.
+        // One machine cannot run these hosts at 1 Gb/s, so the network is ten times slower.
+        // It has 100 Mb/s, and the kernel's initial timeout of 1 s corresponds to 100 ms.
+        // The long flows last until the run ends.
         changes: keys(&[
             ("clock", "wall"),
             ("slowdown", "10"),
@@ -98,8 +101,8 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
         format!("median FCT of 100 KB with 6.82 ms of kernel: {REPFLOW} against {REPSYN}, %"),
         at.change(REPFLOW, REPSYN, Figure::Of(Statistic::P50, &with_kernel)),
         Some(0.0),
-        // The paper says "similar in distribution". The distance between the curves is less than the width of a line of
-        // the chart.
+        // The paper says "similar in distribution".
+        // The distance between the curves is less than the width of a line of the chart.
         (-10.0, 10.0),
         "both copies share the prober's own link",
     ));

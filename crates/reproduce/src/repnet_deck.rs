@@ -1,5 +1,5 @@
-//! Simulations by the authors of RepFlow (RepFlow, INFOCOM 2014, and slides of 2015). RepFlow is compared with DCTCP
-//! and pFabric on a 16-pod fat-tree of 1,024 hosts in ns-3.
+//! Simulations by the authors of RepFlow (RepFlow, INFOCOM 2014, and slides of 2015).
+//! RepFlow is compared with DCTCP and pFabric on a 16-pod fat-tree of 1,024 hosts in ns-3.
 
 use crate::band::{self, Band};
 use crate::measure::{Figure, Metric, Selection, elephants, mice};
@@ -46,12 +46,13 @@ const WORKLOADS: [Workload; 2] = [
     },
 ];
 
-/// Middle of the published range of changes in per cent. At all loads, the mean and the 99th percentile of mice are 50
-/// to 70 % lower.
+/// Middle of the published range of changes in per cent.
+/// At all loads, the mean and the 99th percentile of mice are 50 to 70 % lower.
 const PUBLISHED: f64 = -60.0;
 
-/// Band for a gain: the published range, with 5 points added at either end. At the lowest load, a run of half a second
-/// contains about ten thousand mice. The change of a p99 is therefore accurate to about 5 points.
+/// Band for a gain: the published range, with 5 points added at either end.
+/// At the lowest load, a run of half a second contains about ten thousand mice.
+/// The change of a p99 is therefore accurate to about 5 points.
 const GAIN: Band = (-75.0, -45.0);
 
 /// Band for a design that the slides call the best. The design is compared with the best of the other designs.
@@ -94,8 +95,8 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
     rows
 }
 
-/// Returns the rows for the statements and numbers in the slides. `shown_there` is false for the workload whose results
-/// the slides do not show.
+/// Returns the rows for the statements and numbers in the slides.
+/// `shown_there` is false for the workload whose results the slides do not show.
 fn published(at: &Selection<'_>, place: &str, shown_there: bool) -> Vec<ComparisonRow> {
     let mut rows = Vec::new();
     for statistic in [Statistic::Mean, Statistic::P99] {

@@ -38,8 +38,8 @@ fn parts_on_real_hosts() -> Vec<Part> {
     vec![Part {
         name: PART,
         scenario: SCENARIO,
-        // One machine cannot run these hosts at 1 Gb/s, so the network is ten times slower. It has 100 Mb/s, and the
-        // kernel's initial timeout of 1 s corresponds to 100 ms.
+        // One machine cannot run these hosts at 1 Gb/s, so the network is ten times slower.
+        // It has 100 Mb/s, and the kernel's initial timeout of 1 s corresponds to 100 ms.
         changes: keys(&[
             ("clock", "wall"),
             ("slowdown", "10"),
@@ -80,8 +80,8 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
             format!("{REPFLOW}, p99 of mice minus {TCP}'s, us"),
             MeasuredValue::of_quantiles([&repflow, &tcp], 0.99, |[ours, base]| ours - base),
             Some(400.0),
-            // The published value is 400 us. The value depends on the load, which is not published. The band therefore
-            // allows a quarter to four times this value.
+            // The published value is 400 us. The value depends on the load, which is not published.
+            // The band therefore allows a quarter to four times this value.
             (100.0, 1_600.0),
             LOAD_UNKNOWN,
         ),

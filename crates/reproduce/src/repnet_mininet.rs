@@ -19,8 +19,8 @@ const TCP: &str = "cubic";
 const REPFLOW: &str = "repflow+cubic";
 const REPSYN: &str = "repsyn+cubic";
 
-/// Loads, each with the p99 of TCP, RepFlow and RepSYN in ms, computed from the public raw data of the experiment. The
-/// data contain 300 to 2,250 flows for each load and design. Flows that took [`LEFT_OUT_US`] or more are left out.
+/// Loads, each with the p99 of TCP, RepFlow and RepSYN in ms, computed from the public raw data of the experiment.
+/// The data contain 300 to 2,250 flows for each load and design. Flows that took [`LEFT_OUT_US`] or more are left out.
 const RAW: [(f64, [f64; 3]); 8] = [
     (0.1, [13.0, 39.0, 37.0]),
     (0.2, [28.0, 44.0, 43.0]),
@@ -32,8 +32,8 @@ const RAW: [(f64, [f64; 3]); 8] = [
     (0.8, [236.0, 180.0, 163.0]),
 ];
 
-/// Upper limit of completion times in microseconds. The figures of the experiment do not include times of 400 ms or
-/// more, so our values do not include them either.
+/// Upper limit of completion times in microseconds.
+/// The figures of the experiment do not include times of 400 ms or more, so our values do not include them either.
 const LEFT_OUT_US: f64 = 400_000.0;
 
 const HOSTS: &str = "the published times include the controller and hosts that share a machine, ours do not; \
@@ -63,8 +63,8 @@ fn parts() -> Vec<Part> {
     ]
 }
 
-/// Returns only the study at the paper's rate. 54 hosts are many for one machine, so the network is four times slower,
-/// and the kernel's initial timeout of 1 s corresponds to 250 ms.
+/// Returns only the study at the paper's rate. 54 hosts are many for one machine, so the network is four times slower.
+/// The kernel's initial timeout of 1 s then corresponds to 250 ms.
 fn parts_on_real_hosts() -> Vec<Part> {
     vec![Part {
         name: PART,
@@ -124,8 +124,8 @@ fn charts(results: &Results) -> Vec<ComparisonRow> {
     rows
 }
 
-/// Returns rows that compare with raw data: the p99 of each design and its change against TCP, at a load of the
-/// scripts.
+/// Returns rows that compare with raw data: the p99 of each design and its change against TCP,
+/// at a load of the scripts.
 fn beside_raw_data(results: &Results, load: f64) -> Vec<ComparisonRow> {
     let Some((_, published)) = RAW.iter().find(|(known, _)| (known - load).abs() < 1e-9) else {
         return Vec::new();
@@ -138,8 +138,8 @@ fn beside_raw_data(results: &Results, load: f64) -> Vec<ComparisonRow> {
             format!("scripts' load {load}: {design}, p99 of mice under 400 ms, ms"),
             at.ours(design, figure).map(|us| us / 1_000.0),
             Some(*published_ms),
-            // The published times include times of the hosts and of the network's controller. The band therefore allows
-            // half to twice the published value.
+            // The published times include times of the hosts and of the network's controller.
+            // The band therefore allows half to twice the published value.
             (published_ms / 2.0, published_ms * 2.0),
             HOSTS,
         ));

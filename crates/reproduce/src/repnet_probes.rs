@@ -1,5 +1,5 @@
-//! First motivation of RepNet (RepNet paper, section II-A and figure 1): a path is congested only for a short time, and
-//! different paths are congested independently of each other.
+//! First motivation of RepNet (RepNet paper, section II-A and figure 1): a path is congested only for a short time,
+//! and different paths are congested independently of each other.
 
 use crate::band;
 use crate::measure::mean;
@@ -9,9 +9,9 @@ use tailcut_report::{ComparisonRow, Verdict};
 use tailcut_scenario::record::RunRecord;
 use tailcut_scenario::sim::workload::Class;
 
-/// Delay of a probe in microseconds above which its path counts as congested. It is a tenth of the time in which a full
-/// queue of 100 packets drains at 50 Mb/s (24.6 ms). The delay of a probe is its time minus the time of the fastest
-/// probe on the same path.
+/// Delay of a probe in microseconds above which its path counts as congested.
+/// It is a tenth of the time in which a full queue of 100 packets drains at 50 Mb/s (24.6 ms).
+/// The delay of a probe is its time minus the time of the fastest probe on the same path.
 const CONGESTED_US: f64 = 2_460.0;
 
 /// Numbers of the hosts that send probes, one host for each path.
@@ -87,8 +87,8 @@ fn rows_of(results: &Results, part: &str, what: &str) -> Vec<ComparisonRow> {
             format!("{what}: share of instants with all paths delayed by half a queue, %"),
             &by_seed(5.0 * CONGESTED_US, Paths::all_congested),
             None,
-            // The paper says "rare". If each of three independent paths is congested half of the time, all three are
-            // congested an eighth of the time. The limit is half of that.
+            // The paper says "rare". Three independent paths that are congested half of the time are all congested
+            // an eighth of the time. The limit is half of this share.
             (0.0, 6.25),
             chart,
         ),
@@ -98,8 +98,8 @@ fn rows_of(results: &Results, part: &str, what: &str) -> Vec<ComparisonRow> {
             ),
             &by_seed(5.0 * CONGESTED_US, Paths::correlation),
             Some(0.0),
-            // Congestion lasts for seconds, so 200 s contain about a hundred independent samples. A correlation is
-            // therefore accurate to 0.1. The limit is twice this value.
+            // Congestion lasts for seconds, so 200 s contain about a hundred independent samples.
+            // A correlation is therefore accurate to 0.1. The limit is twice this value.
             (-0.2, 0.2),
             common,
         ),
@@ -166,8 +166,8 @@ impl Paths {
         100.0 * self.share(|paths| paths.iter().all(|&congested| congested))
     }
 
-    /// Calls `figure` for each pair of paths: with the share of time in which the first path is congested, the same
-    /// share of the second path, and the share of time in which both are congested. Returns the mean of the results.
+    /// Calls `figure` for each pair of paths, and returns the mean of the results. The arguments are shares of time.
+    /// In these times, the first path, the second path, or both are congested.
     fn over_pairs(&self, figure: impl Fn(f64, f64, f64) -> f64) -> f64 {
         mean(&[(0, 1), (0, 2), (1, 2)].map(|(a, b)| {
             let both = self.share(|paths| paths[a] && paths[b]);

@@ -1,5 +1,5 @@
-//! Sensitivity of the results of RepNet's testbed, at load 0.5 without oversubscription. Each study sets one parameter
-//! to another value that the paper permits.
+//! Sensitivity of the results of RepNet's testbed, at load 0.5 without oversubscription.
+//! Each study sets one parameter to another value that the paper permits.
 
 use crate::band;
 use crate::measure::{Figure, Selection, mice};

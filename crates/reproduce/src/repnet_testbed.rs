@@ -1,5 +1,5 @@
-//! Testbed of RepNet (RepNet paper, sections IV-B1 and IV-B3): web search traffic between two racks, with and without
-//! oversubscription. The rows show all mice, groups of mice by size, and the effect on elephants.
+//! Testbed of RepNet (RepNet paper, sections IV-B1 and IV-B3): web search traffic between two racks.
+//! The network is oversubscribed or not. The rows show all mice, groups of mice by size, and elephants.
 
 use crate::band::{self, Band};
 use crate::measure::{Figure, MICE, Selection, fcts, mice};
@@ -39,8 +39,8 @@ const PUBLISHED: [(&str, [(Statistic, f64); 3]); 2] = [
 const ONE_TO_ONE: &str = "repnet-testbed-1to1";
 const TWO_TO_ONE: &str = "repnet-testbed-2to1";
 
-/// Number of segments that have been sent at the end of round trip r. The initial window is 3 segments, and the window
-/// doubles, so the number is 3 (2^r - 1).
+/// Number of segments that have been sent at the end of round trip r.
+/// The initial window is 3 segments, and the window doubles, so the number is 3 (2^r - 1).
 const LAST_SEGMENT_OF_ROUND: [u64; 5] = [3, 9, 21, 45, 93];
 const MSS: u64 = 1_460;
 
@@ -63,8 +63,8 @@ fn parts() -> Vec<Part> {
 }
 
 fn parts_on_real_hosts() -> Vec<Part> {
-    // One machine cannot run these hosts at 1 Gb/s, so the network is ten times slower. It has 100 Mb/s, and the
-    // kernel's initial timeout of 1 s corresponds to 100 ms.
+    // One machine cannot run these hosts at 1 Gb/s, so the network is ten times slower.
+    // It has 100 Mb/s, and the kernel's initial timeout of 1 s corresponds to 100 ms.
     let slower = |loads: &'static str| {
         [
             ("clock", "wall"),
@@ -204,8 +204,9 @@ fn by_size(results: &Results) -> Vec<ComparisonRow> {
     rows
 }
 
-/// Returns the spread of values: the largest value minus the smallest value. The interval of the spread extends from
-/// the gap between the intervals of the values to the distance between their outer ends.
+/// Returns the spread of values: the largest value minus the smallest value.
+/// The lower end of its interval is the gap between the intervals of the values.
+/// The upper end is the distance between their outer ends.
 fn spread(figures: &[MeasuredValue]) -> MeasuredValue {
     let least = |ends: &[f64]| ends.iter().copied().fold(f64::NAN, f64::min);
     let most = |ends: &[f64]| ends.iter().copied().fold(f64::NAN, f64::max);

@@ -1,7 +1,7 @@
 //! Queue disciplines, congestion controllers and load balancers that are written in Python.
 //!
-//! A part is a class. Each port, connection or switch of a run has its own object of the class. Only the thread of the
-//! run calls the object.
+//! A part is a class. Each port, connection or switch of a run has its own object of the class.
+//! Only the thread of the run calls the object.
 
 mod balancer;
 mod controller;
@@ -49,8 +49,8 @@ impl Failure {
         self.halt();
     }
 
-    /// Calls a method of a part and returns its result. Returns `None` after an exception, because the run is about to
-    /// stop.
+    /// Calls a method of a part and returns its result.
+    /// Returns `None` after an exception, because the run is about to stop.
     fn catch<T>(&self, call: impl FnOnce(Python<'_>) -> PyResult<T>) -> Option<T> {
         if self.happened() {
             return None;
@@ -65,9 +65,9 @@ thread_local! {
     static REPORTS_TO: RefCell<Arc<Failure>> = RefCell::default();
 }
 
-/// Runs `work` while this thread holds Python's global lock (GIL). Without this function, each call of a part would
-/// take the lock, which costs as much as the call itself. Python releases the lock every few milliseconds while parts
-/// run.
+/// Runs `work` while this thread holds Python's global lock (GIL).
+/// Without this function, each call of a part would take the lock, which costs as much as the call itself.
+/// Python releases the lock every few milliseconds while parts run.
 pub fn with_lock<T>(work: impl FnOnce() -> T) -> T {
     Python::attach(|_| work())
 }
@@ -138,8 +138,8 @@ pub fn is_in_python(design: &Stack) -> bool {
         .any(|part| slots.iter().any(|slot| slot.name == part))
 }
 
-/// Registers a class as a part with this name. If the name exists, it now refers to the new class, which happens when a
-/// notebook cell runs again.
+/// Registers a class as a part with this name.
+/// If the name exists, it now refers to the new class, which happens when a notebook cell runs again.
 #[pyfunction]
 pub fn register(
     py: Python<'_>,

@@ -1,5 +1,5 @@
-//! Queue discipline that is written in Python. The queue itself is a FIFO in Rust. Python decides which packets are
-//! dropped and marked.
+//! Queue discipline that is written in Python. The queue itself is a FIFO in Rust.
+//! Python decides which packets are dropped and marked.
 
 use super::{Failure, Slot, named_copy, reports_to};
 use pyo3::exceptions::PyValueError;

@@ -1,14 +1,15 @@
-//! Cost of the client layer: CPU time of a request of 1 KB with 32 concurrent requests, compared with a plain hyper
-//! client. Each round measures all cases one after the other, on one thread. The servers run in another process, so
-//! that their CPU time does not count.
+//! Cost of the client layer: CPU time of a request of 1 KB with 32 concurrent requests,
+//! compared with a plain hyper client. Each round measures all cases one after the other, on one thread.
+//! The servers run in another process, so that their CPU time does not count.
 //!
 //! ```sh
 //! cargo run --release --manifest-path bench/rans/Cargo.toml --bin client_cost -- [ROUNDS] [REQUESTS]
 //! ```
 //!
-//! With a protocol and a case (`client_cost 1 1000 http2 off`) the program runs only this case. This mode is for
-//! counting instructions: run `valgrind --tool=callgrind bench/rans/target/release/client_cost 1 1000 http2 off` once
-//! with 1000 and once with 2000 requests. The difference is the number of instructions for 1000 requests.
+//! With a protocol and a case (`client_cost 1 1000 http2 off`) the program runs only this case.
+//! This mode is for counting instructions with `valgrind --tool=callgrind`.
+//! Run `bench/rans/target/release/client_cost 1 1000 http2 off` once with 1000 and once with 2000 requests.
+//! The difference is the number of instructions for 1000 requests.
 
 use bytes::Bytes;
 use http::uri::Authority;
@@ -129,8 +130,8 @@ where
         }
         Ok::<_, Failure>(())
     };
-    // All connections are opened before the measurement. With HTTP/1.1, each purged request also needs a new
-    // connection, so there are many.
+    // All connections are opened before the measurement.
+    // With HTTP/1.1, each purged request also needs a new connection, so there are many.
     round(CONCURRENCY * 40).await?;
     let before = cpu();
     round(requests).await?;

@@ -1,5 +1,5 @@
-//! Comparison of real and virtual time: the row of `study` at load 0.6, over real sockets and in real time. The program
-//! needs little CPU time. Its duration depends on the rate of the requests, which is 66 per second.
+//! Comparison of real and virtual time: the row of `study` at load 0.6, over real sockets and in real time.
+//! The program needs little CPU time. Its duration depends on the rate of the requests, which is 66 per second.
 //!
 //! ```sh
 //! cargo run --release --manifest-path bench/rans/Cargo.toml --bin loopback -- [SEEDS] [REQUESTS]

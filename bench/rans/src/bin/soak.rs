@@ -1,5 +1,5 @@
-//! Guards and clients under faults, for a chosen time. The program ends with an error if the counters do not explain
-//! the result of each request.
+//! Guards and clients under faults, for a chosen time.
+//! The program ends with an error if the counters do not explain the result of each request.
 //!
 //! ```sh
 //! cargo run --release --manifest-path bench/rans/Cargo.toml --bin soak -- [SECONDS] [REQUESTS A SECOND] [FILE]

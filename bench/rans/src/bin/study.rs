@@ -1,15 +1,16 @@
-//! Gain of duplicates by load. The duplicates are compared with two designs that send one copy: to a random server, or
-//! to the server with the shorter queue of two. The code is the same as for real requests, but time is virtual, and
-//! connections are in memory.
+//! Gain of duplicates by load.
+//! The duplicates are compared with two designs that send one copy: to a random server,
+//! or to the server with the shorter queue of two.
+//! The code is the same as for real requests, but time is virtual, and connections are in memory.
 //!
 //! ```sh
 //! cargo run --release --manifest-path bench/rans/Cargo.toml --bin study -- [SEEDS] [REQUESTS]
 //! cargo run --release --manifest-path bench/rans/Cargo.toml --bin study -- objects [SEEDS] [OBJECTS] [LOAD] [SLOW]
 //! ```
 //!
-//! `objects` runs the same comparison for objects that are requested in ranges. With a load, it runs only objects of 64
-//! chunks at this load. A share `SLOW` of the copies is slow (default 0). The program `loopback` runs the first
-//! comparison over TCP in real time.
+//! `objects` runs the same comparison for objects that are requested in ranges.
+//! With a load, it runs only objects of 64 chunks at this load. A share `SLOW` of the copies is slow (default 0).
+//! The program `loopback` runs the first comparison over TCP in real time.
 
 #[path = "../interval.rs"]
 mod interval;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use tailcut_report::{Gap, Measured, Ratio, Sample, Statistic};
 
-/// Compared designs. The distributions of TCP and RepFlow have a gap before the retransmission timeout of 10 ms. The
-/// p99 of RepFlow lies on this gap. The p99 of DCTCP does not.
+/// Compared designs. The distributions of TCP and RepFlow have a gap before the retransmission timeout of 10 ms.
+/// The p99 of RepFlow lies on this gap. The p99 of DCTCP does not.
 pub const DESIGNS: [&str; 3] = ["tcp", "dctcp", "repflow"];
 
 /// Number of seeds of the nested sets: the first 3, 6 and 10 of 20, and all 20.
@@ -119,8 +119,8 @@ fn measured(seeds: &[Seed]) -> [Measured; 3] {
     })
 }
 
-/// Returns the true values of all metrics: the values that result from all seeds. A metric lies on a gap if the middle
-/// 99 % of the estimates in `of_sets` span the gap.
+/// Returns the true values of all metrics: the values that result from all seeds.
+/// A metric lies on a gap if the middle 99 % of the estimates in `of_sets` span the gap.
 pub fn truths(seeds: &[Seed], of_sets: &[Figures]) -> BTreeMap<String, Truth> {
     let all = measured(seeds);
     let mut truths: BTreeMap<String, Truth> = BTreeMap::new();
@@ -181,8 +181,8 @@ pub struct Cell {
     pub held: usize,
     /// Number of sets whose interval the report marks because it spans a gap.
     pub marked: usize,
-    /// Median width of the intervals divided by the width of the middle 95 % of the estimates. For a metric away from
-    /// gaps, intervals that span a gap are left out.
+    /// Median width of the intervals divided by the width of the middle 95 % of the estimates.
+    /// For a metric away from gaps, intervals that span a gap are left out.
     pub width: f64,
     /// Whether the metric lies on a gap.
     pub on_gap: bool,
@@ -222,10 +222,10 @@ impl Cell {
         self.held as f64 / self.sets.max(1) as f64
     }
 
-    /// Returns whether the result is within its bounds. The coverage must be at least 92 %. For a metric that does not
-    /// lie on a gap, the coverage must also be at most 98 %, and the width at most 1.5 times the middle 95 %. The
-    /// standard error of the measurement is allowed in addition. With three seeds, and for intervals of two
-    /// comparisons, only the lower bound applies.
+    /// Returns whether the result is within its bounds. The coverage must be at least 92 %.
+    /// For a metric that does not lie on a gap, the coverage must also be at most 98 %,
+    /// and the width at most 1.5 times the middle 95 %. The standard error of the measurement is allowed in addition.
+    /// With three seeds, and for intervals of two comparisons, only the lower bound applies.
     pub fn is_as_wanted(&self) -> bool {
         let only_floor = self.on_gap || self.seeds < 6 || self.figure.ends_with(CORRECTED);
         let error = (0.98 * 0.02 / self.sets.max(1) as f64).sqrt();
@@ -234,8 +234,8 @@ impl Cell {
     }
 }
 
-/// Returns the results as a Markdown table with a row for each metric. Metrics on a gap have a mark. The third number
-/// in a cell is the share of sets whose interval spans a gap.
+/// Returns the results as a Markdown table with a row for each metric. Metrics on a gap have a mark.
+/// The third number in a cell is the share of sets whose interval spans a gap.
 pub fn table(cells: &[Cell]) -> String {
     let mut text = String::from("| figure |");
     for size in SIZES {

@@ -1,5 +1,5 @@
-//! Runs of all seeds. Each seed has one run of each design, all with the same arrivals. A run is stored as one line of
-//! text.
+//! Runs of all seeds. Each seed has one run of each design, all with the same arrivals.
+//! A run is stored as one line of text.
 
 use crate::measure::{DESIGNS, Mice, Seed};
 use std::collections::{BTreeMap, HashSet};
@@ -15,8 +15,8 @@ use tailcut_sim::{RunConfig, Unattended};
 /// Number of seeds from which the sets are drawn.
 pub const SEEDS: u64 = 4_000;
 
-/// Simulates the runs that are missing in `file`, on `threads` threads, and appends them to the file. A run is one
-/// line. If the program is killed, only the line that it was writing is lost.
+/// Simulates the runs that are missing in `file`, on `threads` threads, and appends them to the file.
+/// A run is one line. If the program is killed, only the line that it was writing is lost.
 pub fn simulate(file: &Path, seeds: u64, threads: usize) -> anyhow::Result<()> {
     let done: HashSet<(String, u64)> = match File::open(file) {
         Ok(opened) => lines(opened)?
@@ -66,8 +66,8 @@ fn runs(seeds: u64) -> anyhow::Result<Vec<RunConfig>> {
     Ok(Study::of(&scenario)?.runs)
 }
 
-/// Returns the line of a run, such as `tcp 17 15264000,-,...`: design, seed, and the completion time of each mouse in
-/// nanoseconds.
+/// Returns the line of a run, such as `tcp 17 15264000,-,...`: design, seed,
+/// and the completion time of each mouse in nanoseconds.
 fn line(run: &RunConfig) -> anyhow::Result<String> {
     let record = tailcut_sim::run(run, &Unattended)?;
     let mice = record

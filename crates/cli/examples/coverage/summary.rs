@@ -1,5 +1,6 @@
-//! Short form of sets of seeds. For each run, the short form contains the number of mice, the sum of their times, and
-//! the times of the slowest mice. These numbers are sufficient for means and tail percentiles.
+//! Short form of sets of seeds.
+//! For each run, the short form contains the number of mice, the sum of their times, and the times of the slowest mice.
+//! These numbers are sufficient for means and tail percentiles.
 
 use crate::measure::{Mice, SET, Seed, Truth};
 use std::collections::BTreeMap;

@@ -1,5 +1,5 @@
-//! `tailcut bench`: measures the speed of the simulator on one core of this machine. Each workload runs in a separate
-//! process, so that the workload's peak memory can be measured.
+//! `tailcut bench`: measures the speed of the simulator on one core of this machine.
+//! Each workload runs in a separate process, so that the workload's peak memory can be measured.
 
 use crate::args::Bench;
 use crate::command::lab;
@@ -112,8 +112,8 @@ fn chosen(name: Option<&str>) -> anyhow::Result<Vec<&'static str>> {
     )
 }
 
-/// Returns the measurement with the median speed. For an even number of measurements, returns the slower one of the two
-/// in the middle.
+/// Returns the measurement with the median speed.
+/// For an even number of measurements, returns the slower one of the two in the middle.
 fn middle(mut measured: Vec<Measurement>) -> Option<Measurement> {
     measured.sort_by(|a, b| {
         a.packet_hops_per_cpu_second

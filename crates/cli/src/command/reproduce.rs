@@ -138,8 +138,8 @@ fn chosen(arguments: &Reproduce) -> Result<Vec<&'static Reproduction>, Failure> 
     Err(anyhow!("NAME: found the unknown reproduction '{name}'; allowed: {allowed}{guess}").into())
 }
 
-/// Runs the parts of one reproduction, each in a separate directory, and compares the results with the published
-/// figures.
+/// Runs the parts of one reproduction, each in a separate directory,
+/// and compares the results with the published figures.
 fn reproduce(
     reproduction: &Reproduction,
     arguments: &Reproduce,

@@ -10,15 +10,15 @@ use clap_complete::Shell;
 use std::path::Path;
 use tailcut_scenario::listing;
 
-/// Prints completions for a shell. The completions for bash and zsh include the names of designs and built-in
-/// scenarios.
+/// Prints completions for a shell.
+/// The completions for bash and zsh include the names of designs and built-in scenarios.
 ///
 /// # Errors
 /// A built-in scenario is invalid, or standard output cannot be written.
 pub fn completions(shell: Shell) -> Result<(), Failure> {
     let scenarios = listing::scenarios()?.into_iter().map(|item| item.name);
-    // Only the completions limit these arguments to the names. On the command line, a scenario may also be a file, and
-    // a design may have settings.
+    // Only the completions limit these arguments to the names.
+    // On the command line, a scenario may also be a file, and a design may have settings.
     let mut command = with_values(Cli::command(), "compare", "designs", listing::stacks());
     command = with_values(command, "run", "scenario", scenarios);
     let mut text = Vec::new();

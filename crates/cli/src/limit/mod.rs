@@ -78,7 +78,7 @@ pub fn find_and_print(
             let there = search_runs.study.runs.len();
             let dir = search_runs.dir.display();
             note(&format!(
-                "interrupted: the finished runs (of {there}) are in {dir}; the same command continues from there"
+                "interrupted: some of {there} planned runs have finished and are in {dir}; run the same command again to continue"
             ));
             return Err(Failure::Interrupted);
         }
@@ -199,12 +199,12 @@ impl SearchRuns {
     fn report_existing_runs(&self, output: &OutputDir, before: usize) {
         let found = output.found();
         for reason in &found.damaged {
-            note(&format!("{reason}; that run is run again"));
+            note(&format!("{reason}; this run is executed again"));
         }
         if found.left_of_other_builds > 0 {
             let (others, shown) = (found.left_of_other_builds, self.dir.display());
             note(&format!(
-                "from another build of tailcut, executed again: {others} runs in {shown}; --accept-older reuses them"
+                "{others} runs in {shown} are from another build of tailcut and are executed again; --accept-older reuses them"
             ));
         }
         if found.count() > before {

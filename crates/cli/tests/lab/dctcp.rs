@@ -29,8 +29,8 @@ const SINK: &str = "import socket, threading\n\
                     s = socket.create_server(('', 7000))\nprint('ready')\n\
                     while True: threading.Thread(target=serve, args=s.accept()[:1]).start()";
 
-/// Returns a program that sends `bytes` bytes to h2, optionally with another congestion control. The program waits
-/// until the bytes have arrived.
+/// Returns a program that sends `bytes` bytes to h2, optionally with another congestion control.
+/// The program waits until the bytes have arrived.
 fn source(bytes: u32, congestion: Option<&str>) -> String {
     let choose = congestion.map_or(String::new(), |name| {
         format!("c.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b'{name}')\n")
@@ -100,8 +100,8 @@ fn the_queue_stays_near_the_threshold_where_tcp_fills_it() {
     assert!(near < 40.0 && near < full, "dctcp {near}, tcp {full}");
 }
 
-/// Checks connections against the simulator's DCTCP, which receives the same ACKs. Returns the number of marks and the
-/// number of losses to which the connections reacted.
+/// Checks connections against the simulator's DCTCP, which receives the same ACKs.
+/// Returns the number of marks and the number of losses to which the connections reacted.
 fn hold_to_simulated(samples: &[Sample], gain: f64, first_alpha: f64) -> (u32, u32) {
     // In each window, alpha and the marked fraction are rounded. The gain is rounded once.
     let resolution = 1.0 / 2f64.powi(31);
@@ -212,8 +212,8 @@ fn a_loss_halves_the_window_whatever_alpha_is() {
 
 #[test]
 fn a_timeout_halves_the_window_too() {
-    // The queue neither marks nor drops packets. After a mark, the kernel would not reduce its window again at a
-    // timeout.
+    // The queue neither marks nor drops packets.
+    // After a mark, the kernel would not reduce its window again at a timeout.
     let roomy = ["--set", "queue.limit=10000 packets"];
     let unmarked = ["--set", "queue.mark_above=off"];
     let lab = bottleneck(&[&["--design", "dctcp"], &roomy[..], &unmarked].concat());
@@ -233,9 +233,10 @@ fn a_timeout_halves_the_window_too() {
     assert!(losses > 0);
 }
 
-/// Program that prints a line for each packet to and from port 7000, until both connections have ended. A line contains
-/// the peer's port, the direction, and the sequence number after the payload or the acknowledgement number. The last
-/// number is the congestion mark or its echo.
+/// Program that prints a line for each packet to and from port 7000, until both connections have ended.
+/// A line contains the peer's port, the direction,
+/// and the sequence number after the payload or the acknowledgement number.
+/// The last number is the congestion mark or its echo.
 const WATCH: &str = "import socket, struct\n\
                      s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))\n\
                      s.setsockopt(socket.SOL_SOCKET, 33, 64 << 20)\nprint('ready')\nends = 0\n\
@@ -253,8 +254,8 @@ fn an_ack_says_marked_for_marked_segments_and_for_no_others() {
     let lab = bottleneck(&["--design", "dctcp"]);
     let mut watch = lab.python("h2", WATCH);
     send(&lab, 1_000_000, None);
-    // For each connection: packets that have arrived but are not acknowledged yet, and whether the latest ACK echoed a
-    // mark.
+    // For each connection: packets that have arrived but are not acknowledged yet,
+    // and whether the latest ACK echoed a mark.
     let mut held: BTreeMap<u64, (Vec<(u32, bool)>, bool)> = BTreeMap::new();
     let mut changes = 0;
     loop {

@@ -1,10 +1,11 @@
-//! Tests of the probe over Linux routers in network namespaces. The kernel's routes are an independent check of the
-//! probe's results.
+//! Tests of the probe over Linux routers in network namespaces.
+//! The kernel's routes are an independent check of the probe's results.
 //!
-//! The topology is h - r0 - a0.. - (b0..) - r1 - t. Each router of a stage is connected to all routers of the next
-//! stage. Routes have equal cost, and a hash of the five-tuple chooses among them (policy 3 with these fields). Policy
-//! 1 is not usable: packets over veth keep the hash of their sending socket, and this hash differs between connections
-//! with the same ports.
+//! The topology is h - r0 - a0.. - (b0..) - r1 - t.
+//! Each router of a stage is connected to all routers of the next stage.
+//! Routes have equal cost, and a hash of the five-tuple chooses among them (policy 3 with these fields).
+//! Policy 1 is not usable: packets over veth keep the hash of their sending socket,
+//! and this hash differs between connections with the same ports.
 //!
 //! `TAILCUT_PROBE_RUNS=38 cargo test --release -p tailcut --test lab kernel_routers` makes 304 runs instead of 8.
 
@@ -88,8 +89,8 @@ impl Routers {
         let nodes: Vec<String> = self.stages.concat();
         for node in &nodes {
             run("ip", &["netns", "add", &self.name(node)], "");
-            // All routers run in one kernel, so policy 1 would use the hash that a packet keeps from its sending
-            // socket.
+            // All routers run in one kernel,
+            // so policy 1 would use the hash that a packet keeps from its sending socket.
             let keys = "net.ipv6.conf.all.forwarding=1\nnet.ipv6.fib_multipath_hash_policy=3\n\
                         net.ipv6.fib_multipath_hash_fields=55\nnet.ipv6.icmp.ratelimit=0\n\
                         net.ipv4.ip_forward=1\nnet.ipv4.fib_multipath_hash_policy=3\n\
@@ -346,15 +347,15 @@ fn kernel_routers_and_a_probe_agree_on_next_hops_and_on_the_way_of_every_port() 
         }
     }
     println!(
-        "{} runs, {} not exact, {agree} ways agree",
+        "{} runs, {} not exact, {agree} paths agree",
         8 * runs,
         inexact.len()
     );
     assert!(inexact.len() * 100 <= 8 * runs, "{inexact:#?}");
 }
 
-/// For IPv6, this test checks only next hops. With policy 3, `ip route get` computes another hash than the kernel uses
-/// for packets.
+/// For IPv6, this test checks only next hops.
+/// With policy 3, `ip route get` computes another hash than the kernel uses for packets.
 #[test]
 fn a_probe_finds_all_next_hops_of_ipv6_kernel_routers() {
     for (number, widths) in [vec![1], vec![4], vec![2, 2]].into_iter().enumerate() {

@@ -82,11 +82,11 @@ fn nothing_is_left_when_the_labs_own_process_is_killed() {
 fn a_sigterm_ends_the_labs_own_process_unless_a_program_on_a_host_has_sent_it() {
     let mut lab = Lab::up(SMALL);
     let mark = start_something(&lab);
-    // On its hosts the lab's own process has the number 1.
+    // On the hosts of the lab, the lab's own process has the number 1.
     let sent = lab.exec("h0", &["sh", "-c", "kill -TERM 1"]);
     assert!(sent.status.success(), "{}", text(&sent.stderr));
     assert_eq!(lab.sh("h1", "hostname"), "h1\n");
-    // The kernel keeps one signal of a kind. So this one may be lost as long as the lab has not read the other one.
+    // The kernel keeps one pending signal of a kind. This signal is lost if the lab has not read an earlier one yet.
     let process = own_process(&lab);
     wait_until("it ends", || {
         let _ = kill_process(process, Signal::TERM);

@@ -59,7 +59,7 @@ fn a_link_that_is_down_stops_what_crosses_it_until_it_is_up() {
         "ping -c 1 h1 | sed -n 's/.*time=\\([0-9]*\\).*/\\1/p'",
     );
     let round_trip: u64 = round_trip.trim().parse().expect("milliseconds");
-    assert!(round_trip >= 40, "20 ms there and 20 ms back: {round_trip}");
+    assert!(round_trip >= 40, "20 ms in each direction: {round_trip}");
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn a_link_loses_the_share_of_packets_that_it_is_told_to() {
     let lost = lab.sum("links", "lost") - 3;
     assert!(
         (110..=240).contains(&lost),
-        "{lost} of 400 and their answers"
+        "{lost} of 400 pings and replies are lost"
     );
     assert!(link(&["--loss", "0"]).status.success());
     assert!(ping("20").status.success());

@@ -1,5 +1,5 @@
-//! Tests of NIC functions of designs: packet tags and pacing. The tests need DCTCP, either in the kernel, or loaded by
-//! tailcut, which needs Linux 6.4 and root.
+//! Tests of NIC functions of designs: packet tags and pacing.
+//! The tests need DCTCP, either in the kernel, or loaded by tailcut, which needs Linux 6.4 and root.
 
 use crate::harness::{Lab, books_hold, summaries, text, wait_until};
 
@@ -13,8 +13,8 @@ const PIAS: &[&str] = &[
     "pias.thresholds=20KB,60KB",
 ];
 
-/// Program that prints the DSCPs of a connection until the connection ends: of all segments from port 7000, and of
-/// segments with payload to port 7000. Repeated values are omitted.
+/// Program that prints the DSCPs of a connection until the connection ends. It prints the DSCP of each segment
+/// from port 7000, and of each segment with payload to port 7000. Repeated values are omitted.
 const WATCH: &str = "import socket, struct\n\
     s = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_TCP)\n\
     print('ready')\nlast = None\nseen = []\n\

@@ -1,5 +1,5 @@
-//! Tests of queue disciplines in the lab's switches, with the TCP of the hosts' kernels: a custom discipline in Rust,
-//! and built-in disciplines.
+//! Tests of queue disciplines in the lab's switches, with the TCP of the hosts' kernels:
+//! a custom discipline in Rust, and built-in disciplines.
 
 use crate::harness::{books_hold, run, text};
 use serde_json::Value;

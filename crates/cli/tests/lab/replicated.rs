@@ -58,7 +58,7 @@ fn each_mouse_has_two_connections_and_each_elephant_one() {
             assert!(handshake < fct && handshake.is_some(), "{design}: {flow:?}");
             assert!(sent >= bytes, "{design}: {flow:?}");
             if design == "repsyn+cubic" && flow.retransmissions == 0 {
-                assert_eq!(sent, bytes, "{flow:?}: only the handshake is raced");
+                assert_eq!(sent, bytes, "{flow:?}: only handshakes are sent twice");
             }
         }
         if design == "repflow+cubic" {

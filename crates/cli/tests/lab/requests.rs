@@ -1,5 +1,5 @@
-//! Tests of requests and their copies on real hosts. Latencies depend on the machine, so the tests check only that each
-//! request gets a response, and that the sent bytes are within bounds.
+//! Tests of requests and their copies on real hosts. Latencies depend on the machine, so they are not checked.
+//! The tests check that each request gets a response, and that the number of sent bytes is within bounds.
 
 use crate::harness::summaries;
 

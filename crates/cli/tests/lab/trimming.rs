@@ -12,9 +12,9 @@ const NETWORK: &[&str] = &[
     "35",
 ];
 
-/// Program that receives 240 datagrams at port 7000. For each sender, the program prints the number of complete
-/// datagrams, the number of trimmed datagrams, and the number of wrong payload bytes. A datagram counts only if its
-/// trim flag and its DSCP are right.
+/// Program that receives 240 datagrams at port 7000.
+/// For each sender, the program prints the number of complete datagrams, the number of trimmed datagrams,
+/// and the number of wrong payload bytes. A datagram counts only if its trim flag and its DSCP are right.
 const SINK: &str = r#"
 import socket
 s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
@@ -62,8 +62,8 @@ for number in range(120):
 #[test]
 fn a_symbol_that_finds_no_room_reaches_the_socket_as_its_header() {
     let lab = Lab::up(NETWORK);
-    // Each sender alone offers twice the rate of h0's link, because on a busy machine the two senders may not send at
-    // the same time.
+    // Each sender alone offers twice the rate of h0's link,
+    // because on a busy machine the two senders may not send at the same time.
     let slow = ["h0-s0", "--rate", "5Mbps"];
     let changed = lab.command("link").args(slow).output().expect("it runs");
     assert!(changed.status.success(), "{}", text(&changed.stderr));
@@ -86,9 +86,9 @@ fn a_symbol_that_finds_no_room_reaches_the_socket_as_its_header() {
         assert_eq!(
             counts[0] + counts[1],
             120,
-            "each is whole or trimmed: {line}"
+            "each datagram is complete or trimmed: {line}"
         );
-        assert_eq!(counts[2], 0, "no byte was changed: {line}");
+        assert_eq!(counts[2], 0, "no payload byte is wrong: {line}");
         trimmed += counts[1];
     }
     assert!(trimmed > 50, "{trimmed} of 240");

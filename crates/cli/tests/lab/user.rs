@@ -21,8 +21,8 @@ impl Nobody {
     pub fn new(program: &str) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).expect("ours");
-        // The copy is made by another process. If this process wrote the file, a child that another test forks at the
-        // same time would keep the file open for writing. The kernel would then not execute it ("Text file busy").
+        // Another process makes the copy. If this process wrote the file, a child of another test could keep it open.
+        // The kernel does not execute a file that is open for writing ("Text file busy").
         let copied = Command::new("cp")
             .arg(program)
             .arg(directory.path())
@@ -45,7 +45,7 @@ fn an_ordinary_user_has_a_lab_where_the_kernel_allows_user_namespaces() {
     assert_eq!(
         mode.permissions().mode() & 0o666,
         0o666,
-        "missing: /dev/net/tun for everybody (chmod 666 /dev/net/tun)"
+        "missing: access of all users to /dev/net/tun (chmod 666 /dev/net/tun)"
     );
     let nobody = Nobody::new(TAILCUT);
     let lab = Lab::up_as(&mut nobody.command(), SMALL);
@@ -67,7 +67,7 @@ fn an_ordinary_user_has_a_lab_where_the_kernel_allows_user_namespaces() {
     let said = exec("h1", &["sh", "-c", "cat /etc/shadow 2>&1 || true"]);
     assert!(
         said.contains("Permission denied"),
-        "it is no root outside: {said}"
+        "outside of the lab, the user is not root: {said}"
     );
     // A lab of root is not visible to the ordinary user.
     let other = lab.command("status").output().expect("it runs");

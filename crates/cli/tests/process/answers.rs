@@ -1,5 +1,5 @@
-//! Tests of commands that could easily print a wrong answer with confidence. The commands must print the right answer,
-//! or an error with the reason.
+//! Tests of commands that could easily print a wrong answer with confidence.
+//! The commands must print the right answer, or an error with the reason.
 
 use crate::test_dir::{Ended, TestDir};
 

@@ -85,8 +85,8 @@ fn number(cell: &str) -> u64 {
     }
 }
 
-/// Returns Wireshark's messages with a severity above "Note". Messages about losses, retransmissions and resets are
-/// left out, because these events really occurred.
+/// Returns Wireshark's messages with a severity above "Note".
+/// Messages about losses, retransmissions and resets are left out, because these events really occurred.
 fn remarks(run: &Run) -> Vec<String> {
     let fields = [
         "_ws.expert.severity",

@@ -20,8 +20,8 @@ fn listener(connections: u32) -> String {
     )
 }
 
-/// Program: its arguments, and a function that returns its configuration. The function's arguments are the port of the
-/// service and the maximum number of connections.
+/// Program: its arguments, and a function that returns its configuration.
+/// The function's arguments are the port of the service and the maximum number of connections.
 type Program = (&'static [&'static str], fn(u16, u32) -> String);
 
 const PROGRAMS: [Program; 3] = [
@@ -103,8 +103,8 @@ impl Drop for Running {
     }
 }
 
-/// Starts a service that responds with "hello". A request for /never gets no response. Its connection is passed to the
-/// test instead.
+/// Starts a service that responds with "hello". A request for /never gets no response.
+/// Its connection is passed to the test instead.
 fn service() -> (u16, Receiver<TcpStream>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// Returns the finished runs in the subdirectory `folder` of a study: the name of each run and the text of its
-/// `run.json`.
+/// Returns the finished runs in the subdirectory `folder` of a study:
+/// the name of each run and the text of its `run.json`.
 fn runs(study: &Path, folder: &str) -> BTreeMap<String, String> {
     let Ok(entries) = fs::read_dir(study.join(folder)) else {
         return BTreeMap::new();
@@ -85,7 +85,7 @@ mod ended_from_outside {
                     here = count.parse().expect("a number");
                 }
                 let Some(run) = finished(&line) else { continue };
-                assert!(told.insert(run), "{line}: it had finished before");
+                assert!(told.insert(run), "{line}: the run had already finished");
                 ran += 1;
                 if let Some(signal) = signal.filter(|_| ran == after) {
                     kill_process(Pid::from_child(&child), signal).expect("a signal");

@@ -1,5 +1,5 @@
-//! Tests of the commands in `docs/services/README.md`: services and clients in Node, Python and Go, with guards and the
-//! gateway between them.
+//! Tests of the commands in `docs/services/README.md`: services and clients in Node, Python and Go,
+//! with guards and the gateway between them.
 
 use crate::test_dir::TestDir;
 use std::collections::HashMap;
@@ -126,8 +126,8 @@ fn follow(language: &str, names: [&str; 2]) {
         let (_, count) = line.split_once("tailcut_gateway_copies_total{")?;
         count.split(' ').next_back()?.parse::<u32>().ok()
     });
-    // All requests have a copy, except the first few requests. With these, the gateway checks whether the replicas can
-    // purge.
+    // All requests have a copy, except the first few requests.
+    // With these, the gateway checks whether the replicas can purge.
     assert!(copies.is_some_and(|copies| copies >= 20), "{page}");
 }
 

@@ -4,8 +4,8 @@ use crate::test_dir::{Ended, TestDir};
 use serde_json::Value;
 use tailcut_oracle::queueing::md1;
 
-/// Scenario of an M/D/1 queue: one server that needs one millisecond of CPU for each request. All other delays are
-/// negligible.
+/// Scenario of an M/D/1 queue: one server that needs one millisecond of CPU for each request.
+/// All other delays are negligible.
 const SERVER: &str = "designs = [\"stations\"]\nloads = 0.5\nduration = \"10000s\"\nflows = 4000\n\
                       [servers]\ncpu = \"1ms\"\nlink = \"10Tbps\"\ndelay = \"0s\"\n\
                       [[workload]]\nkind = \"requests\"\nsizes = \"fixed:1\"\nclients = 4\nservers = 1\n";

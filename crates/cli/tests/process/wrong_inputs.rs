@@ -1,5 +1,5 @@
-//! Tests with wrong designs, load balancers, keys, variants of TCP, units, flags and files. Each error must contain the
-//! right hint.
+//! Tests with wrong designs, load balancers, keys, variants of TCP, units, flags and files.
+//! Each error must contain the right hint.
 
 use crate::test_dir::TestDir;
 use serde_json::Value;
@@ -157,8 +157,8 @@ fn each_wrong_input_gets_its_hint() {
     }
 }
 
-/// Returns the reason why a value does not match a schema; `None` if it matches. The schema may use only the keywords
-/// that this function reads.
+/// Returns the reason why a value does not match a schema; `None` if it matches.
+/// The schema may use only the keywords that this function reads.
 fn mismatch(value: &Value, schema: &Value) -> Option<String> {
     let is_of_type = match schema["type"].as_str() {
         Some("object") => value.is_object(),

@@ -90,8 +90,9 @@ impl Planned {
         })
     }
 
-    /// Simulates a failure of the node. Kills the node's daemon and one job, including the process that runs the case
-    /// and the parents of this process. Starts the daemon again after Slurm has detected the failure.
+    /// Simulates a failure of the node.
+    /// Kills the node's daemon and one job, including the process that runs the case and the parents of this process.
+    /// Starts the daemon again after Slurm has detected the failure.
     fn fail_node(&mut self, at_case: Pid) {
         let program = parent(at_case);
         let of_slurm = parent(program);

@@ -1,5 +1,5 @@
-//! Reader of BTF, the kernel's description of its types and functions (Documentation/bpf/btf.rst). It finds fields,
-//! enumeration values and functions by name.
+//! Reader of BTF, the kernel's description of its types and functions (Documentation/bpf/btf.rst).
+//! It finds fields, enumeration values and functions by name.
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -108,8 +108,8 @@ impl Btf {
         Ok(btf)
     }
 
-    /// Returns the word at an offset in `data`. Returns 0 if the offset is after the end of the data, which happens for
-    /// invalid type numbers.
+    /// Returns the word at an offset in `data`.
+    /// Returns 0 if the offset is after the end of the data, which happens for invalid type numbers.
     fn word(&self, at: usize) -> u32 {
         let bytes = self.data.get(at..at + 4);
         bytes.map_or(0, |bytes| {

@@ -28,8 +28,9 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// Creates parameters. `gain` is g of RFC 8257, 4.2, in (0, 1]. `first_alpha` is the initial estimate of the
-    /// marked share, in [0, 1]. Values outside these ranges are replaced by the nearest value inside.
+    /// Creates parameters. `gain` is g of RFC 8257, 4.2, in (0, 1].
+    /// `first_alpha` is the initial estimate of the marked share, in [0, 1].
+    /// Values outside these ranges are replaced by the nearest value inside.
     pub fn new(gain: f64, first_alpha: f64) -> Self {
         let units = |value: f64| (value.clamp(0.0, 1.0) * f64::from(ONE)).round() as u32;
         Self {
@@ -54,9 +55,10 @@ fn fraction(units: u32) -> f64 {
     f64::from(units) / f64::from(ONE)
 }
 
-/// DCTCP that is registered with the kernel. Connections in any network namespace can select this congestion control by
-/// name. The kernel removes the registration when this value is dropped or this process ends. Connections that already
-/// use DCTCP keep it until they end.
+/// DCTCP that is registered with the kernel.
+/// Connections in any network namespace can select this congestion control by name.
+/// The kernel removes the registration when this value is dropped or this process ends.
+/// Connections that already use DCTCP keep it until they end.
 #[derive(Debug)]
 pub struct Dctcp {
     name: String,

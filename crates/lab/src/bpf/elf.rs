@@ -90,8 +90,8 @@ impl<'d> Object<'d> {
         Ok(constants)
     }
 
-    /// Returns the programs of the object, each with the name of its operation. The programs are linked to the running
-    /// kernel.
+    /// Returns the programs of the object, each with the name of its operation.
+    /// The programs are linked to the running kernel.
     ///
     /// # Errors
     /// The kernel lacks a field, value or function that a program uses.
@@ -196,8 +196,8 @@ mod tests {
     /// Returns the BTF of the object file with one name replaced.
     fn renamed(from: &str, to: &str) -> Vec<u8> {
         let mut btf = own_btf();
-        // A zero byte precedes each name. The search includes it, because the same text also occurs in source lines of
-        // the BTF.
+        // A zero byte precedes each name.
+        // The search includes it, because the same text also occurs in source lines of the BTF.
         let name = format!("\0{from}");
         let place = btf
             .windows(name.len())

@@ -8,8 +8,8 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 /// Value of an instruction's source register if the number in the instruction is the file descriptor of a map
 /// (BPF_PSEUDO_MAP_FD).
 pub const MAP: u8 = 1;
-/// Value of an instruction's source register if the number in the instruction is the file descriptor of a map, and the
-/// instruction loads the address of a value in this map (BPF_PSEUDO_MAP_VALUE).
+/// Value of an instruction's source register if the number in the instruction is the file descriptor of a map,
+/// and the instruction loads the address of a value in this map (BPF_PSEUDO_MAP_VALUE).
 pub const CONSTANT: u8 = 2;
 /// Value of a call's source register if the number in the call is a function of the kernel (BPF_PSEUDO_KFUNC_CALL).
 /// [`CONSTANT`] has the same value, because calls and loads use separate sets of values.
@@ -69,8 +69,9 @@ const BY_LINK: u32 = 1 << 13;
 const PROGRAM_STRUCT_OPS: u32 = 27;
 const ATTACH_STRUCT_OPS: u32 = 44;
 
-/// Part of `union bpf_attr` that the command [`Command::CreateMap`] reads. In this structure and in the similar ones
-/// below, pointers are stored as numbers. The kernel treats missing fields at the end as zeros.
+/// Part of `union bpf_attr` that the command [`Command::CreateMap`] reads.
+/// In this structure and in the similar ones below, pointers are stored as numbers.
+/// The kernel treats missing fields at the end as zeros.
 #[repr(C)]
 #[derive(Default)]
 struct CreateMap {
@@ -151,12 +152,13 @@ struct FreezeMap {
 /// Executes a command of bpf(2).
 ///
 /// # Safety
-/// `attributes` must be the part of `union bpf_attr` that `command` reads, without padding inside. Each address in
-/// `attributes` must point to memory of the length that the command expects. The memory must stay valid during the
-/// call, and must be writable if the command writes to it.
+/// `attributes` must be the part of `union bpf_attr` that `command` reads, without padding inside.
+/// Each address in `attributes` must point to memory of the length that the command expects.
+/// The memory must stay valid during the call, and must be writable if the command writes to it.
 unsafe fn bpf_call<T>(command: Command, attributes: &T) -> io::Result<i64> {
-    // SAFETY: the kernel reads `size_of::<T>()` bytes of `attributes`, which is alive. The caller guarantees the memory
-    // at the addresses in `attributes`. The kernel does not keep these addresses after the call.
+    // SAFETY: the kernel reads `size_of::<T>()` bytes of `attributes`, which is alive.
+    // The caller guarantees the memory at the addresses in `attributes`.
+    // The kernel does not keep these addresses after the call.
     let answer = unsafe {
         libc::syscall(
             libc::SYS_bpf,
@@ -238,8 +240,8 @@ impl Map {
 
     fn create(attributes: &CreateMap) -> io::Result<Self> {
         Ok(Self {
-            // SAFETY: `CreateMap` is the part that the command reads, and it contains no addresses. The result is a
-            // new file descriptor.
+            // SAFETY: `CreateMap` is the part that the command reads, and it contains no addresses.
+            // The result is a new file descriptor.
             file: unsafe { make(Command::CreateMap, attributes)? },
             value_size: attributes.value_size as usize,
         })
@@ -257,8 +259,8 @@ impl Map {
             value: value.as_ptr().addr() as u64,
             ..Element::default()
         };
-        // SAFETY: the kernel reads a key of the map, which is a `u32`, and a value of the length of `value` (checked
-        // above). Both live through the call.
+        // SAFETY: the kernel reads a `u32` (a key of the map) and `value`, whose length was checked above.
+        // Both live through the call.
         unsafe { bpf_call(Command::Update, &attributes).map(drop) }
     }
 
@@ -387,8 +389,8 @@ impl<'a> Operations<'a> {
         attributes.log_level = 1;
         attributes.log_size = log.len() as u32;
         attributes.log = log.as_mut_ptr().expose_provenance() as u64;
-        // SAFETY: the same as above. In addition, the kernel writes up to `log_size` bytes of `log`, which lives
-        // through the call.
+        // SAFETY: the same as above.
+        // In addition, the kernel writes up to `log_size` bytes of `log`, which lives through the call.
         match unsafe { make(Command::LoadProgram, &attributes) } {
             Ok(program) => Ok(program),
             Err(error) => {
@@ -424,14 +426,14 @@ impl<'a> Operations<'a> {
             attach_to: ATTACH_STRUCT_OPS,
             ..CreateLink::default()
         };
-        // SAFETY: the command reads the number of a map, which is an open file. It reads no addresses. The result is
-        // a new file descriptor.
+        // SAFETY: the command reads the number of a map, which is an open file. It reads no addresses.
+        // The result is a new file descriptor.
         unsafe { make(Command::CreateLink, &attributes) }
     }
 }
 
-/// Loads a BTF with one type into the kernel. The creation of a map of kernel structures requires a BTF, but the kernel
-/// ignores the contents of this BTF.
+/// Loads a BTF with one type into the kernel.
+/// The creation of a map of kernel structures requires a BTF, but the kernel ignores the contents of this BTF.
 fn load_btf() -> io::Result<OwnedFd> {
     const NAMES: &[u8] = b"\0int\0";
     let mut data = Vec::new();
@@ -456,8 +458,8 @@ fn load_btf() -> io::Result<OwnedFd> {
         size: data.len() as u32,
         ..LoadBtf::default()
     };
-    // SAFETY: the kernel reads `size` bytes of `data`, which lives through the call. It writes no log. The result is
-    // a new file descriptor.
+    // SAFETY: the kernel reads `size` bytes of `data`, which lives through the call. It writes no log.
+    // The result is a new file descriptor.
     unsafe { make(Command::LoadBtf, &attributes) }
 }
 

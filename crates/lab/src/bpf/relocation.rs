@@ -1,5 +1,6 @@
-//! Relocations that adapt programs to the running kernel ("CO-RE"). A relocation inserts the offset of a field or the
-//! value of an enumeration into an instruction. Clang writes the relocations to the section `.BTF.ext`.
+//! Relocations that adapt programs to the running kernel ("CO-RE").
+//! A relocation inserts the offset of a field or the value of an enumeration into an instruction.
+//! Clang writes the relocations to the section `.BTF.ext`.
 
 use super::btf::{Btf, kind};
 use super::kernel::Instruction;
@@ -196,8 +197,8 @@ fn walk(kernel: &Btf, structure: u32, steps: &[String]) -> Option<Field> {
 /// Maximum nesting depth of structures without names.
 const MOST_NESTED: u32 = 16;
 
-/// Returns the offset of a named member in bits, and its type. Members of a nested structure without a name count as
-/// members of the outer structure.
+/// Returns the offset of a named member in bits, and its type.
+/// Members of a nested structure without a name count as members of the outer structure.
 fn member(kernel: &Btf, structure: u32, name: &str, depth: u32) -> Option<(u32, u32)> {
     kernel.members(structure).find_map(|found| {
         if found.name == name {

@@ -39,8 +39,8 @@ pub fn switch_mac(switch: u32) -> [u8; 6] {
     [a, b, c, d, high, low]
 }
 
-/// Returns the IPv4 address of a switch that is a router. Switches have the highest addresses of the network, in
-/// descending order.
+/// Returns the IPv4 address of a switch that is a router.
+/// Switches have the highest addresses of the network, in descending order.
 pub fn switch_ipv4(switch: u32) -> Ipv4Addr {
     Ipv4Addr::from_bits(IPV4_NETWORK | FIRST_SWITCH.saturating_sub(switch))
 }

@@ -34,19 +34,20 @@ pub trait World {
     /// Handles a packet that the fabric has dropped.
     fn dropped(&mut self, dropped: Dropped<Self::Body>);
 
-    /// Returns the earliest known time at which a link changes or a host acts. Actions that a packet triggers are not
-    /// included.
+    /// Returns the earliest known time at which a link changes or a host acts.
+    /// Actions that a packet triggers are not included.
     fn next(&self) -> Time;
 
     /// Returns the time of the next action of a host's NIC, such as sending a packet when its link becomes free.
-    /// Returns [`Time::MAX`] if there is none. The driver executes the action at exactly this time: the fabric does not
-    /// advance beyond this time before the action.
+    /// Returns [`Time::MAX`] if there is none.
+    /// The driver executes the action at exactly this time:
+    /// the fabric does not advance beyond this time before the action.
     fn next_departure(&self) -> Time {
         Time::MAX
     }
 
-    /// Executes the NIC action that is due first. `now` is the time at which the action is due, even if the clock shows
-    /// a later time.
+    /// Executes the NIC action that is due first.
+    /// `now` is the time at which the action is due, even if the clock shows a later time.
     fn depart(&mut self, _now: Time) {}
 
     /// Returns the time at which the run ends; [`Time::MAX`] if it is not known yet.
@@ -76,8 +77,9 @@ pub fn drive(world: &mut impl World) -> Result<Time, LinkError> {
     }
 }
 
-/// Executes one action that is due, and returns whether there was one. If several actions are due at the same instant,
-/// packets arrive first. Then NICs send packets, links change, and hosts act, in this order.
+/// Executes one action that is due, and returns whether there was one.
+/// If several actions are due at the same instant, packets arrive first.
+/// Then NICs send packets, links change, and hosts act, in this order.
 fn step(world: &mut impl World, now: Time) -> Result<bool, LinkError> {
     let departure = world.next_departure();
     match world.fabric().advance(now.min(departure)) {

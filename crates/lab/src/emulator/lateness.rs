@@ -68,9 +68,10 @@ pub struct Validity {
 }
 
 impl Validity {
-    /// Returns the validity of a run whose clock is `slowdown` times slower than the wall clock. `unloaded` is the
-    /// delay of a full-size packet on the longest path without other traffic. A run is valid if the 99th percentile of
-    /// the lateness is at most one fifth of this delay, the mean lateness is at most one twentieth, and `lost` is zero.
+    /// Returns the validity of a run whose clock is `slowdown` times slower than the wall clock.
+    /// `unloaded` is the delay of a full-size packet on the longest path without other traffic.
+    /// A run is valid if the 99th percentile of the lateness is at most one fifth of this delay.
+    /// In addition, the mean lateness must be at most one twentieth of this delay, and `lost` must be zero.
     /// `lost` is the number of frames lost between kernels and network.
     pub fn new(lateness: &LatenessSummary, lost: u64, unloaded: Duration, slowdown: u32) -> Self {
         let unloaded_us = unloaded.as_us_f64();
@@ -79,8 +80,8 @@ impl Validity {
         let times = by_tail.max(by_mean);
         let mut why_not = Vec::new();
         if times > 1.0 {
-            // On the wall clock, the lateness does not depend on the slowdown. On the network's clock, the lateness is
-            // divided by the slowdown.
+            // On the wall clock, the lateness does not depend on the slowdown.
+            // On the network's clock, the lateness is divided by the slowdown.
             let needed = (times * f64::from(slowdown)).ceil();
             why_not.push(format!(
                 "packets were late (p99 {:.0} us, mean {:.0} us; allowed {:.0} and {:.0}): use \

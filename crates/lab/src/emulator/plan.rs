@@ -44,14 +44,14 @@ pub struct LabPlan {
     pub has_requests: bool,
     /// SCDP's parameters for each host, in times of the wall clock; `None`: the kernel's TCP is the transport.
     pub scdp: Option<Vec<ScdpConfig>>,
-    /// Factor by which the network's clock is slower than the wall clock. All times, rates, delays and latenesses of
-    /// the network refer to the network's clock.
+    /// Factor by which the network's clock is slower than the wall clock.
+    /// All times, rates, delays and latenesses of the network refer to the network's clock.
     pub slowdown: u32,
-    /// Whether a reset of a TCP connection removes the connection's queued segments from each switch that the reset
-    /// passes.
+    /// Whether a reset of a TCP connection removes queued segments of the connection.
+    /// Each switch that the reset passes then removes them.
     pub purges_by_reset: bool,
-    /// Maximum number of ICMP replies per second of each switch as a router; `None`: switches are not routers, and do
-    /// not change the TTL.
+    /// Maximum number of ICMP replies per second of each switch as a router.
+    /// `None`: switches are not routers, and do not change the TTL.
     pub routed: Option<NonZeroU32>,
     /// DSCPs that hosts and switches use for trimming.
     pub codes: TrimCodes,
@@ -120,9 +120,10 @@ fn can_be_sent(config: &RunConfig) -> Result<()> {
     Ok(())
 }
 
-/// Returns the queue of each host before its link, with a limit of `packets`. If switches trim, the host's queue also
-/// trims. It then sends headers and pulls first, and trims packets that do not fit. If the workload consists of
-/// requests, the queue sends copies of the high class first, as on simulated hosts.
+/// Returns the queue of each host before its link, with a limit of `packets`.
+/// If switches trim, the host's queue also trims.
+/// It then sends headers and pulls first, and trims packets that do not fit.
+/// If the workload consists of requests, the queue sends copies of the high class first, as on simulated hosts.
 fn uplink(config: &RunConfig, topology: &Topology, packets: NonZeroU32) -> QueueConfig {
     let limit = Limit::Packets(packets.get());
     let of_switches = topology.links.iter().map(|link| &link.config.queue);
@@ -247,8 +248,8 @@ impl LabPlan {
             fabric: FabricConfig {
                 load_balancer: plan.load_balancer,
                 engine: config.engine,
-                // A link may change while it sends a packet. With two events for each packet, the port does not compute
-                // the departure in advance.
+                // A link may change while it sends a packet.
+                // With two events for each packet, the port does not compute the departure in advance.
                 port_events: PortEvents::Two,
                 seed: config.seed,
                 bonding: plan.bonding,
@@ -299,8 +300,8 @@ impl LabPlan {
     fn path_time(&self, from: HostId, to: HostId, size: u64) -> Duration {
         let mut link = self.topology.uplinks_of(from).start;
         let mut time = Duration::ZERO;
-        // A path uses each link at most once, so the number of links is an upper limit. The limit ends the loop even if
-        // the routes are wrong.
+        // A path uses each link at most once, so the number of links is an upper limit.
+        // The limit ends the loop even if the routes are wrong.
         for _ in 0..self.topology.links.len() {
             let passed = &self.topology.links[link as usize];
             time = time + passed.config.rate.serialisation(size) + passed.config.delay;
@@ -347,8 +348,8 @@ impl LabPlan {
         self.topology.link_name(link.0).unwrap_or_default()
     }
 
-    /// Returns the links between two nodes in both directions. `text` has the form `A-B`, or `A-B#1` for one of several
-    /// links.
+    /// Returns the links between two nodes in both directions.
+    /// `text` has the form `A-B`, or `A-B#1` for one of several links.
     ///
     /// # Errors
     /// A message for the user, if a node does not exist or the nodes have no common link.

@@ -113,8 +113,8 @@ impl Poller {
             tv_sec: timeout.as_secs() as _,
             tv_nsec: timeout.subsec_nanos() as _,
         });
-        // An error means that a signal interrupted the call. The poller then reports no file, and the caller waits
-        // again.
+        // An error means that a signal interrupted the call.
+        // The poller then reports no file, and the caller waits again.
         let count = epoll::wait(&self.epoll, &mut self.events, timeout.as_ref()).unwrap_or(0);
         for event in &self.events[..count] {
             let (flags, data) = (event.flags, event.data);

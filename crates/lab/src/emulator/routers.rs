@@ -60,9 +60,9 @@ impl Routers {
         }
     }
 
-    /// Writes the reply to a packet whose TTL has expired at a switch. Returns the packet of the reply and the length
-    /// of its frame in bytes, or `None` if the rate limit forbids a reply. `ended` is the frame as the switch received
-    /// it.
+    /// Writes the reply to a packet whose TTL has expired at a switch.
+    /// Returns the packet of the reply and the length of its frame in bytes,
+    /// or `None` if the rate limit forbids a reply. `ended` is the frame as the switch received it.
     pub fn answer(
         &mut self,
         now: Time,
@@ -105,8 +105,8 @@ impl Routers {
     }
 }
 
-/// Returns the hop limit that a host's packet gets in the fabric. 0 means no limit. A packet with TTL 0 expires at the
-/// first switch, like a packet with TTL 1.
+/// Returns the hop limit that a host's packet gets in the fabric. 0 means no limit.
+/// A packet with TTL 0 expires at the first switch, like a packet with TTL 1.
 pub fn hop_limit(ttl: Option<u8>) -> u8 {
     ttl.map_or(0, |ttl| ttl.max(1))
 }
@@ -166,8 +166,8 @@ mod tests {
         let answer = routers.answer(Time::ZERO, 2, &packet(), &frame(), &mut out);
         let (answer, length) = answer.expect("an answer");
         assert_eq!((answer.src, answer.dst), (HostId(1), HostId(0)));
-        // The length is the sum of the Ethernet, IP and ICMP headers, and of the datagram's IP header, UDP header and
-        // payload.
+        // The length is the sum of the Ethernet, IP and ICMP headers, and of the datagram's IP header,
+        // UDP header and payload.
         assert_eq!(length, 14 + 20 + 8 + 20 + 8 + 10);
         assert_eq!(answer.size, line_time(length));
         assert_eq!(out[26..30], addresses::switch_ipv4(2).octets());

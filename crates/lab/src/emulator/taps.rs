@@ -16,8 +16,8 @@ use std::collections::{BTreeMap, VecDeque};
 use tailcut_fabric::{Delivery, Dropped, Fabric, Observer, Packet};
 use tailcut_units::{Duration, FiveTuple, HostId, Time};
 
-/// Time by which the fabric's thread wakes up before an event. The kernel wakes a thread about 25 us late, in rare
-/// cases 100 us.
+/// Time by which the fabric's thread wakes up before an event.
+/// The kernel wakes a thread about 25 us late, in rare cases 100 us.
 const EARLY: Duration = Duration::from_us(100);
 /// Poller key of the file for wake-ups. The key of a network card is the number of its host.
 const WAKE: u64 = u64::MAX;
@@ -292,15 +292,15 @@ impl Taps {
         self.lateness.summary()
     }
 
-    /// Returns the counters of each host, and the number of frames lost between the host's kernel and the network. The
-    /// number is `None` if the kernel does not count these frames.
+    /// Returns the counters of each host, and the number of frames lost between the host's kernel and the network.
+    /// The number is `None` if the kernel does not count these frames.
     pub fn counts(&mut self) -> impl Iterator<Item = (&Counts, Option<u64>)> {
         let lost = self.hosts.iter_mut().map(|host| host.counters.dropped());
         self.counts.iter().zip(lost)
     }
 
-    /// Returns the settings that the kernel does not have. All hosts share one kernel, so the list of the first host is
-    /// sufficient.
+    /// Returns the settings that the kernel does not have.
+    /// All hosts share one kernel, so the list of the first host is sufficient.
     pub fn missing(&self) -> Vec<String> {
         let first = self.hosts.first();
         first.map_or_else(Vec::new, |host| host.missing.clone())

@@ -1,13 +1,16 @@
 //! Tracker of the flows that any program sends over TCP. It reads the headers of the programs' segments.
 //!
-//! A TCP connection has up to two flows: the data from the side that opens the connection (the opener), and the data in
-//! the other direction. The length of a flow is the number of bytes of its stream, without retransmissions. The
-//! opener's flow starts with the first SYN. The other flow starts with its first byte of payload. A flow is complete
-//! when its receiver acknowledges the FIN. The tracker uses the times at which packets enter the network. A completion
-//! time therefore includes the delay in the receiver, but not the time that the last ACK spends in the network.
+//! A TCP connection has up to two flows. One flow is the data from the side that opens the connection (the opener).
+//! The other flow is the data in the other direction.
+//! The length of a flow is the number of bytes of its stream, without retransmissions.
+//! The opener's flow starts with the first SYN. The other flow starts with its first byte of payload.
+//! A flow is complete when its receiver acknowledges the FIN.
+//! The tracker uses the times at which packets enter the network. A completion time includes the delay in the receiver.
+//! It does not include the time that the last ACK spends in the network.
 //!
-//! The flows of a reset or open connection have no completion time. Data that TCP sends with the SYN (Fast Open) is
-//! counted in the length only if later data of the flow follows. It is never counted as sent payload.
+//! The flows of a reset or open connection have no completion time.
+//! Data that TCP sends with the SYN (Fast Open) is counted in the length only if later data of the flow follows.
+//! It is never counted as sent payload.
 
 use crate::emulator::frames::TcpSegment;
 use serde::{Deserialize, Serialize};
@@ -114,8 +117,8 @@ impl Direction {
         if segment.payload > 0 {
             self.started.get_or_insert(now);
             self.payload_sent += u64::from(segment.payload);
-            // Signed distance from the end of the known stream to the end of the segment, modulo 2^32. The distance is
-            // positive if the segment contains new bytes.
+            // Signed distance from the end of the known stream to the end of the segment, modulo 2^32.
+            // The distance is positive if the segment contains new bytes.
             let furthest = first.wrapping_add(self.bytes as u32);
             let last = segment.sequence.wrapping_add(segment.payload);
             match last.wrapping_sub(furthest) as i32 {
@@ -308,8 +311,8 @@ mod tests {
             self.segment(at, false, flags, numbers);
         }
 
-        /// Records a handshake that starts at 10 us. The client's SYN has the highest sequence number, so its first
-        /// byte has the number 0.
+        /// Records a handshake that starts at 10 us.
+        /// The client's SYN has the highest sequence number, so its first byte has the number 0.
         fn opened() -> Self {
             let mut wire = Self {
                 port: 40_000,

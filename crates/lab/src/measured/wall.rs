@@ -1,5 +1,5 @@
-//! Measured run on real hosts, on the wall clock. The simulator's code creates the workload and the record. The
-//! transport is the kernel's TCP, or SCDP over UDP.
+//! Measured run on real hosts, on the wall clock. The simulator's code creates the workload and the record.
+//! The transport is the kernel's TCP, or SCDP over UDP.
 
 use crate::emulator::clock::Clock;
 use crate::emulator::driver::{World, drive};
@@ -25,8 +25,8 @@ use tailcut_sim::transport::{Event, Transport};
 use tailcut_sim::{RunClock, RunConfig, RunControl, RunError, RunParts, Watch};
 use tailcut_units::{Duration, HostId, Time};
 
-/// Time by which the agents receive an order before the flow starts. The agents need this time to start the flow
-/// punctually.
+/// Time by which the agents receive an order before the flow starts.
+/// The agents need this time to start the flow punctually.
 const ORDER_LEAD_TIME: Duration = Duration::from_us(500);
 /// Number of actions of the driver between two checks whether the run must stop.
 const EVENTS_PER_CHECK: u32 = 4_096;
@@ -50,8 +50,9 @@ impl RealHosts for ThisMachine {
     }
 }
 
-/// Gains the privileges to create hosts. Root already has these privileges. Any other user gets them in a new user
-/// namespace, which this process enters. Call this function before the process starts threads.
+/// Gains the privileges to create hosts. Root already has these privileges.
+/// Any other user gets them in a new user namespace, which this process enters.
+/// Call this function before the process starts threads.
 ///
 /// # Errors
 /// The system allows no user namespaces.
@@ -59,8 +60,8 @@ pub fn prepare() -> Result<()> {
     lab_process::gain_privileges().map(|_| ())
 }
 
-/// Runs one configuration on real hosts. The network's clock is `slowdown` times slower than the wall clock. All times
-/// in the record are on the network's clock.
+/// Runs one configuration on real hosts. The network's clock is `slowdown` times slower than the wall clock.
+/// All times in the record are on the network's clock.
 ///
 /// # Errors
 /// [`RunError`] if the hosts cannot run the configuration, or if the run was stopped.
@@ -103,8 +104,8 @@ struct MeasuredRun<'a> {
     drain: Duration,
     /// Time by which the agents receive an order before the flow starts.
     ahead: Duration,
-    /// Time of the last action of the applications. Events with earlier times must not reach the applications. Used
-    /// only for requests.
+    /// Time of the last action of the applications. Events with earlier times must not reach the applications.
+    /// Used only for requests.
     acted: Time,
     sample_every: Option<Duration>,
     next_sample: Time,
@@ -168,8 +169,8 @@ impl<'a> MeasuredRun<'a> {
             events,
             drain: config.drain,
             ahead: match plan.has_requests {
-                // Orders for copies contain no start time: the agents execute them at once. The orders are therefore
-                // sent exactly at the start time.
+                // Orders for copies contain no start time: the agents execute them at once.
+                // The orders are therefore sent exactly at the start time.
                 true => Duration::ZERO,
                 false => ORDER_LEAD_TIME,
             },
@@ -193,8 +194,8 @@ impl<'a> MeasuredRun<'a> {
             .deliver_events(event.at.max(self.acted), event.host);
     }
 
-    /// Lets the applications submit their next orders, if the orders are due soon. Returns whether an order was
-    /// submitted.
+    /// Lets the applications submit their next orders, if the orders are due soon.
+    /// Returns whether an order was submitted.
     fn order(&mut self, now: Time) -> bool {
         let Some(due) = self.parts.next() else {
             return false;
@@ -302,8 +303,8 @@ impl<'a> World for MeasuredRun<'a> {
                 has_events = true;
             }
         }
-        // The events may include the end of the last flow. The result is then true, so that the driver calls `act`
-        // again before it waits.
+        // The events may include the end of the last flow.
+        // The result is then true, so that the driver calls `act` again before it waits.
         has_events
             || self.order(now)
             || self.sample(now)

@@ -69,8 +69,8 @@ impl Device {
         let file = rustix::fs::open("/dev/net/tun", flags, Mode::empty())?;
         let mut request = InterfaceRequest::new(&(IFF_TUN | IFF_NO_PI).to_ne_bytes());
         let control = socket(AddressFamily::INET, SocketType::DGRAM, None)?;
-        // SAFETY: these requests read and write a `struct ifreq`, which has 40 bytes on 64-bit Linux. The kernel keeps
-        // no pointer to it.
+        // SAFETY: these requests read and write a `struct ifreq`, which has 40 bytes on 64-bit Linux.
+        // The kernel keeps no pointer to it.
         unsafe {
             ioctl(
                 &file,

@@ -15,8 +15,8 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
-/// Maximum time to wait for an answer to an input. The kernel answers before it accepts the next packet, so the wait is
-/// only this long if an answer is missing.
+/// Maximum time to wait for an answer to an input.
+/// The kernel answers before it accepts the next packet, so the wait is only this long if an answer is missing.
 const PATIENCE: Duration = Duration::from_millis(10);
 /// First sequence number of the peer.
 const PEER_START: u32 = 5_000_000;
@@ -42,14 +42,14 @@ pub struct Kernel<'a> {
     step: Instant,
     /// Longest delay of an input after its planned time.
     lateness: Duration,
-    /// Whether an answer was missing. The lateness of later inputs is then not recorded, because the wait for the
-    /// answer caused it.
+    /// Whether an answer was missing.
+    /// The lateness of later inputs is then not recorded, because the wait for the answer caused it.
     is_missing: bool,
     birth: Instant,
     sent: Vec<Sent>,
     capable: Option<bool>,
-    /// Timestamp of the latest packet of the kernel. `firsts` contains the timestamp of the first transmission from
-    /// each offset.
+    /// Timestamp of the latest packet of the kernel.
+    /// `firsts` contains the timestamp of the first transmission from each offset.
     latest: u32,
     firsts: BTreeMap<u64, u32>,
 }
@@ -488,8 +488,8 @@ fn tcp_info(stream: &OwnedFd) -> Option<libc::tcp_info> {
     // SAFETY: the structure consists of numbers, for which zero is valid.
     let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
     let mut length = size_of_val(&info) as libc::socklen_t;
-    // SAFETY: `info` is writable for `length` bytes, and the kernel does not write more. Both variables live through
-    // the call, and the kernel keeps no pointer to them.
+    // SAFETY: `info` is writable for `length` bytes, and the kernel does not write more.
+    // Both variables live through the call, and the kernel keeps no pointer to them.
     let answer = unsafe {
         libc::getsockopt(
             stream.as_raw_fd(),

@@ -1,8 +1,9 @@
-//! Compares the answers of this machine's kernel with the expected answers of each case, which were measured on a
-//! kernel. The test can also measure the answers for new cases.
+//! Compares the answers of this machine's kernel with the expected answers of each case.
+//! The expected answers were measured on a kernel. The test can also measure the answers for new cases.
 //!
-//! A TUN device connects the kernel with the peer that a case plays. Each thread has its own device and network
-//! namespace. Settings of the machine and traffic of other programs therefore do not change the answers.
+//! A TUN device connects the kernel with the peer that a case plays.
+//! Each thread has its own device and network namespace.
+//! Settings of the machine and traffic of other programs therefore do not change the answers.
 #![cfg(target_os = "linux")]
 
 #[path = "../../../transport/tests/tcp/cases/mod.rs"]
@@ -66,8 +67,8 @@ impl Played<'_> {
 #[test]
 fn answers_of_this_kernel_are_those_of_the_cases() {
     let cases = parse(CASES).unwrap_or_else(|error| panic!("{error}"));
-    // One variable selects cases by a part of their name. The other variable sets the number of runs, which shows how
-    // stable the answers are.
+    // One variable selects cases by a part of their name.
+    // The other variable sets the number of runs, which shows how stable the answers are.
     let wanted = std::env::var("TAILCUT_KERNEL_CASES").unwrap_or_default();
     let runs = std::env::var("TAILCUT_KERNEL_RUNS").ok();
     let runs = runs.map_or(RUNS, |runs| runs.parse().expect("a number of runs"));

@@ -10,8 +10,8 @@ use crate::plot::Size;
 use maud::{Markup, PreEscaped, html};
 use std::fmt::Write;
 
-/// Colours of utilisation on a light background, from idle to full. Busier links are darker and wider. The scale has
-/// only one hue, so its order is visible with every kind of colour vision and in print.
+/// Colours of utilisation on a light background, from idle to full. Busier links are darker and wider.
+/// The scale has only one hue, so its order is visible with every kind of colour vision and in print.
 const BUSY_LIGHT: [&str; 7] = [
     "#d3d8de", "#a9c9e6", "#74abd6", "#3f8bc4", "#1b65a6", "#0b3f78", "#061d3d",
 ];
@@ -74,8 +74,8 @@ fn properties(busy: &[&str], waiting: &[&str]) -> String {
     css
 }
 
-/// Returns the CSS rules for the classes of both scales. `stroke` receives the name of a scale, a step, and the full
-/// width of the step. It returns the colour and the width.
+/// Returns the CSS rules for the classes of both scales.
+/// `stroke` receives the name of a scale, a step, and the full width of the step. It returns the colour and the width.
 fn rules(stroke: impl Fn(&str, usize, f64) -> (String, String)) -> String {
     let mut css = String::new();
     for (name, letter, widths) in [
@@ -223,8 +223,9 @@ impl<'a> Drawing<'a> {
         path
     }
 
-    /// Returns the text in a switch. It is the name of the switch, or only an index such as `0.1` if the full names of
-    /// the tier do not fit. The name of the tier is next to its row.
+    /// Returns the text in a switch.
+    /// It is the name of the switch, or only an index such as `0.1` if the full names of the tier do not fit.
+    /// The name of the tier is next to its row.
     fn switch_name<'n>(&self, node: usize, name: &'n str) -> &'n str {
         let tier: Vec<usize> = self.graph.tier(self.graph.nodes[node].tier).collect();
         let of = |node: usize| self.graph.nodes[node].name.as_str();
@@ -243,8 +244,8 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// Returns the name of a node and its position: inside a switch, or below a host. Returns `None` if there is no
-    /// space for it.
+    /// Returns the name of a node and its position: inside a switch, or below a host.
+    /// Returns `None` if there is no space for it.
     fn name(&self, node: usize, name: &str) -> Option<(f64, f64, String)> {
         let (place, hosts) = (self.layout.positions[node], self.graph.nodes[node].hosts);
         let (text, room, y) = match hosts {

@@ -14,8 +14,8 @@ use std::ops::Range;
 use tailcut_record::{LinkFailure, LinkTrouble, link_numbers};
 use tailcut_units::Time;
 
-/// Position of a mark on its link, as a share of the length from the lower end. Marks in the middle of crossing links
-/// would cover each other.
+/// Position of a mark on its link, as a share of the length from the lower end.
+/// Marks in the middle of crossing links would cover each other.
 const PLACE: f64 = 1.0 / 3.0;
 
 /// Half of the width of a mark.
@@ -71,8 +71,8 @@ impl Symbol {
         }
     }
 
-    /// Returns a drawing of a short link with its mark, for legends. The link starts at the origin and extends to the
-    /// right.
+    /// Returns a drawing of a short link with its mark, for legends.
+    /// The link starts at the origin and extends to the right.
     pub fn drawing(self) -> Markup {
         html! {
             g class="trouble" {
@@ -204,8 +204,8 @@ impl EdgeFailure {
         words
     }
 
-    /// Returns the mark as an SVG path. `up` is the line of the edge's first direction, and `down` is the line of its
-    /// second direction.
+    /// Returns the mark as an SVG path.
+    /// `up` is the line of the edge's first direction, and `down` is the line of its second direction.
     pub fn mark(&self, up: &[Point], down: &[Point]) -> String {
         // The two lines have opposite directions.
         let (a, b) = (along(up, PLACE), along(down, 1.0 - PLACE));
@@ -269,8 +269,8 @@ pub(crate) fn sentence(study: &Study, setting: usize) -> Option<String> {
     (!failures.is_empty()).then(|| format!("Links in trouble: {}.", failures.join("; ")))
 }
 
-/// Returns the table of the links of `run` that failed or were impaired. Links of the same kind share a row. Returns
-/// `None` if there are none.
+/// Returns the table of the links of `run` that failed or were impaired. Links of the same kind share a row.
+/// Returns `None` if there are none.
 pub(super) fn table(study: &Study, setting: usize, run: &Run) -> Option<Table> {
     let rows = names(run).into_iter().map(|(kind, names)| {
         let shown = first_of(&names);

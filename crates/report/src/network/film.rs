@@ -26,8 +26,8 @@ pub(crate) struct DesignFilm {
     pub design: String,
     pub seed: u64,
     directions: usize,
-    /// Share of each frame in which a link was busy, ordered by frame and then by direction ([`Graph::ports`]). If a
-    /// direction represents several links, the value belongs to the busiest link.
+    /// Share of each frame in which a link was busy, ordered by frame and then by direction ([`Graph::ports`]).
+    /// If a direction represents several links, the value belongs to the busiest link.
     busy: Vec<f32>,
     /// Longest sampled backlog in bytes, in the same order as `busy`.
     backlog: Vec<u64>,
@@ -36,8 +36,8 @@ pub(crate) struct DesignFilm {
 }
 
 impl Film {
-    /// Returns the film of `runs`, one run for each design, in at most `most_frames` frames. Returns `None` if no run
-    /// was sampled.
+    /// Returns the film of `runs`, one run for each design, in at most `most_frames` frames.
+    /// Returns `None` if no run was sampled.
     pub fn of(graph: &Graph, runs: &[(&str, &Run)], most_frames: usize) -> Option<Self> {
         let sampled = |run: &Run| run.summary.sampling.filter(|_| !run.links.is_empty());
         let every = runs.iter().filter_map(|(_, run)| sampled(run));

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use tailcut_record::TopologyLink;
 use tailcut_units::Rate;
 
-/// Maximum number of hosts for which each host is drawn as a node. Above this number, all hosts on the same switches
-/// share one node.
+/// Maximum number of hosts for which each host is drawn as a node.
+/// Above this number, all hosts on the same switches share one node.
 const MOST_HOSTS: usize = 64;
 
 /// Maximum numbers of links, and of nodes in a tier, that are still distinguishable in a drawing.
@@ -126,8 +126,8 @@ impl Graph {
         2 * self.edges.len()
     }
 
-    /// Returns the ports of the directed link `index`. `2 * edge` is the direction up, and `2 * edge + 1` is the
-    /// direction down.
+    /// Returns the ports of the directed link `index`.
+    /// `2 * edge` is the direction up, and `2 * edge + 1` is the direction down.
     pub fn ports(&self, index: usize) -> &[u32] {
         let edge = &self.edges[index / 2];
         match index.is_multiple_of(2) {
@@ -147,8 +147,8 @@ impl Graph {
     }
 }
 
-/// Returns the name under which each node is drawn. If there are many hosts, all hosts on the same switches get a
-/// common name. Otherwise each node has its own name.
+/// Returns the name under which each node is drawn.
+/// If there are many hosts, all hosts on the same switches get a common name. Otherwise each node has its own name.
 fn drawn_nodes<'a>(
     links: &'a [TopologyLink],
     names: &BTreeMap<&'a str, u8>,

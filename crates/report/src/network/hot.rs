@@ -20,8 +20,8 @@ struct Heat {
     longest: (u64, u64),
 }
 
-/// Returns a table with the links that have the longest mean queues, for each design. If queues were not sampled, the
-/// table contains the busiest links.
+/// Returns a table with the links that have the longest mean queues, for each design.
+/// If queues were not sampled, the table contains the busiest links.
 pub(super) fn table(study: &Study, setting: usize, runs: &[(&str, &Run)]) -> Table {
     let rows = runs.iter().flat_map(|(design, run)| rows(design, run));
     let columns = [
@@ -68,8 +68,8 @@ fn rows(design: &str, run: &Run) -> Vec<Vec<Cell>> {
             }
         }
     }
-    // Ports of hosts are left out. A host sends a packet only when its link is free, so the host's backlog does not
-    // appear at its port.
+    // Ports of hosts are left out.
+    // A host sends a packet only when its link is free, so the host's backlog does not appear at its port.
     let from_switches = |port: &usize| run.topology[*port].from_tier > 0;
     let mut ports: Vec<usize> = (0..heats.len()).filter(from_switches).collect();
     ports.sort_by(|&a, &b| {

@@ -28,13 +28,13 @@ pub(super) struct Layout {
     pub height: f64,
     /// Position of each node.
     pub positions: Vec<NodePosition>,
-    /// Line of each directed link, in the order of [`Graph::ports`]. A line begins at the sender, and is on the right
-    /// side of its edge.
+    /// Line of each directed link, in the order of [`Graph::ports`].
+    /// A line begins at the sender, and is on the right side of its edge.
     pub lines: Vec<Vec<Point>>,
     /// Factor for the widths of lines, 0.3 to 1. It prevents neighbouring lines from touching.
     pub thickness: f64,
-    /// Width of the longest host name. If hosts have less space, no host shows its name, because only some names would
-    /// fit.
+    /// Width of the longest host name.
+    /// If hosts have less space, no host shows its name, because only some names would fit.
     pub host_name: f64,
     /// Vertical position and name of each tier.
     pub tiers: Vec<(f64, String)>,
@@ -128,8 +128,8 @@ fn degrees(graph: &Graph) -> Vec<usize> {
     sides.into_iter().map(|[up, down]| up.max(down)).collect()
 }
 
-/// Returns the order in which tiers are placed. The switches next to the hosts are first, ordered by number. The hosts
-/// are next, ordered by their switch. The higher tiers follow.
+/// Returns the order in which tiers are placed. The switches next to the hosts are first, ordered by number.
+/// The hosts are next, ordered by their switch. The higher tiers follow.
 fn order_of_placing(top: u8) -> impl Iterator<Item = u8> {
     [1, 0]
         .into_iter()
@@ -185,8 +185,8 @@ fn settle_above_hosts(graph: &Graph, positions: &mut [NodePosition]) {
         distances.fold(f64::INFINITY, f64::min)
     };
     let room: Vec<f64> = (0..row.len()).map(nearest).collect();
-    // If hosts have several switches, the move could put these switches on top of each other. They then stay evenly
-    // spread.
+    // If hosts have several switches, the move could put these switches on top of each other.
+    // They then stay evenly spread.
     if room.iter().all(|room| *room > 4.0) {
         let linked = has_links_within_tiers(graph);
         for ((node, x), room) in row.into_iter().zip(settled).zip(room) {
@@ -236,8 +236,8 @@ fn are_neighbours(graph: &Graph, edge: &Edge, positions: &[NodePosition]) -> boo
 }
 
 fn ends(graph: &Graph, positions: &[NodePosition]) -> Vec<Ends> {
-    // For each node, the edges above the node and the edges below it. The edges are ordered by their other ends, so
-    // that they do not cross at the node.
+    // For each node, the edges above the node and the edges below it.
+    // The edges are ordered by their other ends, so that they do not cross at the node.
     let mut above = vec![Vec::new(); positions.len()];
     let mut below = vec![Vec::new(); positions.len()];
     for (index, edge) in graph.edges.iter().enumerate() {

@@ -42,8 +42,8 @@ pub(crate) struct Network {
     failures: Vec<EdgeFailure>,
 }
 
-/// Returns two kinds of tables for `setting`: the links that failed or were impaired, and the links with the longest
-/// queues. The list is empty if links were not sampled.
+/// Returns two kinds of tables for `setting`: the links that failed or were impaired, and the longest queues.
+/// The list is empty if links were not sampled.
 pub(crate) fn tables(study: &Study, setting: usize) -> Vec<Table> {
     let runs = sampled_runs(study, setting);
     let Some((_, first)) = runs.first() else {
@@ -74,8 +74,8 @@ impl Network {
         })
     }
 
-    /// Returns a picture of the network at each design's busiest time. Empty if the network is too large for a drawing,
-    /// or if the size leaves no room for its names.
+    /// Returns a picture of the network at each design's busiest time.
+    /// The list is empty if the network is too large for a drawing, or if its names do not fit into this size.
     pub fn pictures(&self, study: &Study, size: Size) -> Vec<Picture> {
         if !self.graph.can_be_drawn() || size == Size::Column {
             return Vec::new();

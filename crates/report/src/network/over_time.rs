@@ -11,8 +11,8 @@ use tailcut_record::TopologyLink;
 /// Number of points of a line over time.
 const BINS: usize = 100;
 
-/// Returns plots of the mean link and of the busiest link over time, with one line for each design. The list is empty
-/// if links were not sampled.
+/// Returns plots of the mean link and of the busiest link over time, with one line for each design.
+/// The list is empty if links were not sampled.
 pub(crate) fn plots(study: &Study, setting: usize) -> Vec<Plot> {
     let runs = sampled_runs(study, setting);
     let Some((_, first)) = runs.first() else {
@@ -72,8 +72,8 @@ pub(crate) fn plots(study: &Study, setting: usize) -> Vec<Plot> {
     ]
 }
 
-/// Returns the share of each bin in which a link was busy, for each link that `counted` selects. Links that carried
-/// nothing are left out.
+/// Returns the share of each bin in which a link was busy, for each link that `counted` selects.
+/// Links that carried nothing are left out.
 fn binned(run: &Run, end_us: f64, counted: &dyn Fn(&TopologyLink) -> bool) -> Vec<Vec<f64>> {
     let every_us = run
         .summary

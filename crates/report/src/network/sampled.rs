@@ -4,8 +4,9 @@ use crate::run::Run;
 use crate::study::Study;
 use tailcut_units::Time;
 
-/// Returns the first run of each design in `setting` whose links were sampled. All returned runs have the same network
-/// as the first one. A run whose network has the same name but other links is left out.
+/// Returns the first run of each design in `setting` whose links were sampled.
+/// All returned runs have the same network as the first one.
+/// A run whose network has the same name but other links is left out.
 pub(super) fn sampled_runs(study: &Study, setting: usize) -> Vec<(&str, &Run)> {
     let cells = study.cells();
     let sampled = |run: &&&Run| !run.links.is_empty() && !run.topology.is_empty();
@@ -19,9 +20,9 @@ pub(super) fn sampled_runs(study: &Study, setting: usize) -> Vec<(&str, &Run)> {
     runs
 }
 
-/// Returns the time at which drawings over time end: when every design has carried almost all bytes, but at most twice
-/// the time of the fastest design. Without this maximum, a design that waits for timeouts would compress the lines of
-/// all others.
+/// Returns the time at which drawings over time end: when every design has carried almost all bytes,
+/// but at most twice the time of the fastest design.
+/// Without this maximum, a design that waits for timeouts would compress the lines of all others.
 pub(super) fn end_of(runs: &[(&str, &Run)]) -> Option<Time> {
     let ends = || runs.iter().filter_map(|(_, run)| run.nearly_all_carried());
     let (first, last) = (ends().min()?, ends().max()?);

@@ -19,12 +19,12 @@ const DARK_TEXT: [&str; 7] = [
     "#10141a", "#ffffff", "#ffffff", "#ffffff", "#ffffff", "#ffffff", "#10141a",
 ];
 
-/// Returns the colours as CSS custom properties.
+/// Returns the colours for a light background as CSS custom properties.
 pub(crate) fn light_cells() -> String {
     properties(&LIGHT, &LIGHT_TEXT)
 }
 
-/// Returns the same for a dark background.
+/// Returns the colours for a dark background as CSS custom properties.
 pub(crate) fn dark_cells() -> String {
     properties(&DARK, &DARK_TEXT)
 }
@@ -37,7 +37,7 @@ fn properties(fills: &[&str], texts: &[&str]) -> String {
     css
 }
 
-/// Returns the page's rules that use them.
+/// Returns the CSS rules of the page for the cells of all levels.
 pub(crate) fn cell_rules() -> String {
     let mut css = String::new();
     for level in 0..LIGHT.len() {
@@ -49,7 +49,7 @@ pub(crate) fn cell_rules() -> String {
     css
 }
 
-/// Returns the rules of one level for a separate file.
+/// Returns the CSS rules for the cells of one level in a separate file.
 pub(super) fn file_rules(series: &Series) -> String {
     let level = level(series);
     let (fill, text) = (LIGHT[level], LIGHT_TEXT[level]);

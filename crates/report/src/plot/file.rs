@@ -1,4 +1,4 @@
-//! Plots as files: SVG in light colours, without a title, because a paper's or a slide's caption has it.
+//! Plots as SVG files in light colours. They have no title, because a paper or a slide has a caption.
 
 use super::cells;
 use super::model::{Mark, Plot};
@@ -20,16 +20,16 @@ pub struct Picture {
 pub enum Size {
     /// For slides and screens, 7.5 inches wide.
     Screen,
-    /// For one column of a paper of two columns, 3.3 inches wide, with text of 8 points.
+    /// For one column of a paper with two columns: 3.3 inches wide, with a font size of 8 points.
     Column,
-    /// For both columns of a paper, 7 inches wide, with text of 8 points.
+    /// For both columns of a paper: 7 inches wide, with a font size of 8 points.
     Page,
 }
 
-/// Units of a drawing in an inch, as in CSS.
+/// Number of drawing units per inch, as in CSS.
 const PER_INCH: f64 = 96.0;
 
-/// Size of a paper's text, 8 points, in units.
+/// Font size in papers: 8 points, converted to drawing units.
 const PAPER_FONT: f64 = 8.0 / 72.0 * PER_INCH;
 
 impl Size {
@@ -59,7 +59,7 @@ impl Size {
         }
     }
 
-    /// Returns a length of a drawing of `width` units as an attribute: the whole drawing has this size's width.
+    /// Returns a length of `units` as an SVG attribute. A drawing of `width` units gets the width of this size.
     pub(crate) fn length(self, units: f64, width: f64) -> String {
         match self {
             Self::Screen => format!("{units}"),
@@ -130,7 +130,7 @@ fn style(plot: &Plot) -> String {
     css
 }
 
-/// Width of an entry's piece of line in the legend, with the space after it.
+/// Width of the sample of a line in the legend, with the space after it.
 const SWATCH: f64 = 34.0;
 
 /// Returns the positions of the legend entries below the drawing, wrapped into rows.

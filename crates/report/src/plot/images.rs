@@ -8,27 +8,27 @@ use krilla_svg::{SurfaceExt, SvgSettings};
 use resvg::{tiny_skia, usvg};
 use std::sync::Arc;
 
-/// Dots in an inch of a PNG file. A journal asks for 300.
+/// Number of dots per inch in a PNG file. Journals require 300.
 const DOTS_PER_INCH: f32 = 300.0;
-/// Dots in a metre of a PNG file, as its header gives them.
+/// Number of dots per metre, which the header of a PNG file contains.
 const DOTS_PER_METRE: u32 = 11_811;
-/// Units in an inch of an SVG file.
+/// Number of units per inch in an SVG file.
 const UNITS_PER_INCH: f32 = 96.0;
-/// Points in an inch of a PDF file.
+/// Number of points per inch in a PDF file.
 const POINTS_PER_INCH: f32 = 72.0;
 
 /// Reason why a plot could not be rendered.
 #[derive(Debug, thiserror::Error)]
 pub enum ImageError {
-    /// The drawing is no SVG file.
+    /// The drawing is not an SVG file.
     #[error("cannot read the drawing: {0}")]
     Svg(#[from] usvg::Error),
-    /// The drawing has no size that a file can have.
+    /// The size of the drawing is not allowed for a file.
     #[error("cannot render the drawing: found {width} by {height} units")]
     Size {
-        /// Width in units of the drawing.
+        /// Width of the drawing in units.
         width: f32,
-        /// Height in units of the drawing.
+        /// Height of the drawing in units.
         height: f32,
     },
     /// The PNG file cannot be written.

@@ -30,9 +30,9 @@ pub struct Axis {
     pub quantity: Quantity,
     /// Scale of the values.
     pub scale: Scale,
-    /// Labelled values instead of round ones. May be empty.
+    /// Values that have a labelled tick, in place of round values. The list may be empty.
     pub ticks: Vec<f64>,
-    /// Range that the axis covers at least, so that several plots have the same range.
+    /// Minimum range of the axis. It can give several plots the same range.
     pub reach: Option<(f64, f64)>,
 }
 
@@ -43,7 +43,7 @@ pub enum Scale {
     Linear,
     /// Logarithmic. Values are above zero, but intervals may reach zero.
     Log,
-    /// One position per name. A value is an index, and a fraction is a position next to it.
+    /// One position for each name. The value of a point is the index of a name, or slightly more or less.
     Names(Vec<String>),
 }
 
@@ -67,7 +67,7 @@ pub struct Series {
     pub mark: Mark,
     /// Points. The points of a line are in the order of `x`.
     pub points: Vec<Point>,
-    /// Runs that the points come from. Empty if no point comes from a single row.
+    /// Runs from which the points were computed. The list is empty if no point comes from a single row.
     pub runs: Vec<SeriesRun>,
 }
 
@@ -76,15 +76,15 @@ pub struct Series {
 pub enum Mark {
     /// Straight lines from point to point.
     Line,
-    /// Line that keeps its height until the next point, for distribution functions.
+    /// Steps: after each point, the line keeps the height of this point. Used for distribution functions.
     Step,
-    /// Line that has the height of the next point, for complementary distribution functions.
+    /// Steps: before each point, the line has the height of this point. Used for complementary distribution functions.
     StepBefore,
     /// Line with a marker at each point.
     LineAndDots,
     /// Markers only.
     Dots,
-    /// Cells of a heat map, all of one level. Both axes are names.
+    /// Cells of a heat map that all have the same level. Both axes have names.
     Cells,
 }
 
@@ -97,9 +97,9 @@ pub struct Point {
     pub y: f64,
     /// Whiskers.
     pub whisker: Option<Whisker>,
-    /// Value that a cell shows.
+    /// Value that the cell of a heat map shows; `None` if the point is not a cell.
     pub shows: Option<CellValue>,
-    /// Row of a run's tables that the point comes from, if it comes from a single one.
+    /// Row of a run's table from which the point was computed; `None` if there is not a single row.
     pub row: Option<RowKey>,
 }
 
@@ -134,7 +134,7 @@ pub struct CellValue {
     pub value: f64,
     /// Interval of the value.
     pub interval: Option<(f64, f64)>,
-    /// Whether the value is in brackets because it is not a significant difference.
+    /// Whether the text is in brackets, because the value is not a significant difference.
     pub is_doubtful: bool,
 }
 
@@ -204,7 +204,7 @@ impl Point {
 }
 
 impl Plot {
-    /// Returns whether a legend adds information to the axes.
+    /// Returns whether a legend shows more than the axes.
     pub fn has_legend(&self) -> bool {
         let has_cells = self.series.iter().any(|series| series.mark == Mark::Cells);
         has_cells || self.series.len() > 1 && !matches!(self.y.scale, Scale::Names(_))
@@ -215,8 +215,8 @@ impl Plot {
         self.series.iter().any(|series| !series.points.is_empty())
     }
 
-    /// Returns the values of a point as text, for the page's tooltips: `x`, `y`, and the label with the value that the
-    /// point shows in addition. The labels of the axes are not part of it, because thousands of points share them.
+    /// Returns the values of a point as text, for the tooltips of the page: `x`, `y` and the value of a cell.
+    /// The names of the axes are not included, because thousands of points share them.
     pub(crate) fn texts(&self, point: &Point) -> Vec<String> {
         let (x_interval, y_interval) = match point.whisker {
             Some(Whisker::X(low, high)) => (Some((low, high)), None),

@@ -1,5 +1,5 @@
-//! Outline of a curve: the corners of its lines or steps in whole cells of a grid, without the corners that change no
-//! cell.
+//! Outline of a curve: the corners of its lines or steps, in whole cells of a grid.
+//! Corners that change no cell are left out.
 
 use super::model::{Mark, Plot, Series};
 use super::scale::{ScaledAxis, Side};
@@ -13,25 +13,25 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// Grid of the page, with about two cells for each pixel of a usual screen, for the zoom.
+    /// Grid of the page. It has about two cells for each pixel of a usual screen, so that curves can be zoomed.
     pub const PAGE: Self = Self {
         columns: 1_400,
         rows: 800,
     };
-    /// Grid of a file, with about one cell for each dot at 300 dots per inch and a width of 7 inches.
+    /// Grid of a file. A picture of 7 inches with 300 dots per inch has about one dot for each cell.
     pub const FILE: Self = Self {
         columns: 2_100,
         rows: 1_260,
     };
 }
 
-/// Largest distance in cells between the drawn outline and the curve, before corners are moved to whole cells.
+/// Maximum distance in cells between a curve and its outline. Afterwards, corners are moved to whole cells.
 const TOLERANCE: f64 = 0.5;
 
-/// Corner in cells, from the left and from the top.
+/// Corner of an outline, in cells from the left and from the top.
 type Corner = (i32, i32);
 
-/// Returns the outline of the series in `grid`. Each point of the curve is at most one cell away from it.
+/// Returns the outline of the series in `grid`. Each point of the curve is at most one cell away from the outline.
 pub(super) fn outline(plot: &Plot, series: &Series, grid: Grid) -> Vec<Corner> {
     let (x, y) = (
         ScaledAxis::new(plot, Side::X),
@@ -53,7 +53,7 @@ pub(super) fn outline(plot: &Plot, series: &Series, grid: Grid) -> Vec<Corner> {
         .into_iter()
         .map(|(x, y)| (x.round() as i32, y.round() as i32))
         .collect();
-    // A single point keeps its corner, so that it is drawn as a dot of the line's width.
+    // A single point keeps its corner. The point is then drawn as a dot with the width of the line.
     outline.dedup();
     outline
 }
@@ -86,8 +86,8 @@ pub(super) fn path(outline: &[Corner]) -> String {
     path
 }
 
-/// Returns the corners without those that are at most [`TOLERANCE`] away from the line through the others (Ramer,
-/// Douglas and Peucker).
+/// Returns the corners that are needed for the outline (algorithm of Ramer, Douglas and Peucker).
+/// Corners that are at most [`TOLERANCE`] away from the line through the others are left out.
 fn simplified(corners: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let Some(last) = corners.len().checked_sub(1) else {
         return Vec::new();
@@ -116,7 +116,7 @@ fn distance(corner: (f64, f64), from: (f64, f64), to: (f64, f64)) -> f64 {
     let (dx, dy) = (to.0 - from.0, to.1 - from.1);
     let (px, py) = (corner.0 - from.0, corner.1 - from.1);
     let square = dx * dx + dy * dy;
-    // The nearest place on the line, from 0 (start) to 1 (end).
+    // Nearest position on the line, from 0 (start) to 1 (end).
     let along = match square > 0.0 {
         true => ((px * dx + py * dy) / square).clamp(0.0, 1.0),
         false => 0.0,

@@ -71,7 +71,7 @@ impl<'a> ScaledAxis<'a> {
         }
     }
 
-    /// Returns about a hundred ticks for a zoomed plot, or none for an axis of names.
+    /// Returns about a hundred ticks for a zoomed plot. Returns no ticks for an axis of names.
     pub fn fine_ticks(&self) -> Vec<Tick> {
         let quantity = self.axis.quantity;
         let values = match self.axis.scale {
@@ -95,7 +95,7 @@ impl<'a> ScaledAxis<'a> {
     }
 }
 
-/// Returns the size of the unit in which an axis's largest number is printed, so that ticks are round in that unit.
+/// Returns the size of the unit in which the largest number of an axis is printed. Ticks are round in this unit.
 fn unit_size(quantity: Quantity, high: f64) -> f64 {
     match quantity {
         Quantity::Share => 0.01,
@@ -136,7 +136,7 @@ fn extent(plot: &Plot, side: Side) -> (f64, f64) {
         .flat_map(of_point)
         .chain(reference)
         .chain(reach)
-        // Zero has no position on a logarithmic axis, so that an interval that reaches it ends at the axis.
+        // Zero has no position on a logarithmic axis. An interval that reaches zero therefore ends at the axis.
         .filter(|value| value.is_finite() && (!is_log || *value > 0.0))
         .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
             (low.min(value), high.max(value))
@@ -194,7 +194,7 @@ fn multiples(low: f64, high: f64, step: f64) -> Vec<f64> {
     (first..=last).map(|index| index as f64 * step).collect()
 }
 
-/// Factors of the ticks that are closest together on a logarithmic axis.
+/// Factors of ticks on a short logarithmic axis. A tick is the product of a factor and a power of ten.
 const FINEST: [f64; 11] = [1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0];
 
 /// Returns the products of `factors` and powers of ten from `10^low` to `10^high`.
@@ -222,7 +222,7 @@ fn log_ticks(low: f64, high: f64) -> Vec<f64> {
             let every = ticks.len().div_ceil(9);
             ticks.into_iter().step_by(every).collect()
         }
-        // Below a fifth of a decade, ticks are as on a linear axis.
+        // An axis of less than a fifth of a decade has the ticks of a linear axis.
         None => {
             let (low, high) = (10f64.powf(low), 10f64.powf(high));
             linear_ticks(low, high, 1e3f64.powf((high.log10() / 3.0).floor()))

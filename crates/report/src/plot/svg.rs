@@ -1,4 +1,4 @@
-//! Plots as SVG: one drawing, laid out wide or narrow for the page, or for a file.
+//! Plots as SVG. The same drawing has a wide and a narrow layout for the page, and layouts for files.
 
 use super::cells;
 use super::model::{Mark, Plot, Point, Reference, Scale, Series, Whisker};
@@ -7,8 +7,8 @@ use super::scale::{ScaledAxis, Side, Tick};
 use maud::{Markup, html};
 use std::fmt::Write;
 
-/// Colours on a light background: grey for the baseline, then the palette of Okabe and Ito, which people with every
-/// common kind of colour blindness can distinguish. Markers and dashes differ too.
+/// Colours on a light background: grey for the baseline, then the palette of Okabe and Ito.
+/// People with any common kind of colour blindness can distinguish them. Markers and dashes differ too.
 pub(super) const LIGHT: [&str; 8] = [
     "#5f6670", "#0072b2", "#d55e00", "#009e73", "#b8860b", "#b04f8f", "#3a9bd9", "#7a4b2a",
 ];
@@ -18,11 +18,11 @@ const DARK: [&str; 8] = [
 ];
 const DASHES: [&str; 5] = ["", "7 3", "2 3", "9 3 2 3", "4 2"];
 
-/// Width of a digit or an average letter, divided by the font size. It is an upper estimate for common sans-serif
-/// fonts, because labels are laid out before the font is known.
+/// Estimated width of a character, divided by the font size. Common sans-serif fonts are not wider.
+/// The width is estimated because labels are positioned before the font is known.
 const LETTER: f64 = 0.6;
 
-/// Largest number of points of a curve with a tooltip, minus one.
+/// Maximum number of points of a curve that have a tooltip, minus one.
 const TOOLTIP_POINTS: usize = 64;
 
 /// Size of a drawing.
@@ -52,12 +52,12 @@ impl Layout {
     }
 }
 
-/// Returns the palette as CSS custom properties.
+/// Returns the colours of the series on a light background, as CSS custom properties.
 pub(crate) fn light_colours() -> String {
     properties(&LIGHT)
 }
 
-/// Returns the palette for a dark background.
+/// Returns the colours of the series on a dark background, as CSS custom properties.
 pub(crate) fn dark_colours() -> String {
     properties(&DARK)
 }
@@ -113,13 +113,13 @@ impl Plot {
         }
     }
 
-    /// Returns the points for tooltips.
+    /// Returns the points of a series that have tooltips.
     pub(crate) fn places(&self, series: &Series) -> Vec<Place> {
         let (x, y) = (
             ScaledAxis::new(self, Side::X),
             ScaledAxis::new(self, Side::Y),
         );
-        // Curves have more points than a pointer can tell apart.
+        // Only some points of a curve have a tooltip, because a pointer cannot select each point.
         let last = series.points.len().saturating_sub(1);
         let every = last.div_ceil(TOOLTIP_POINTS).max(1);
         let points = series.points.iter().enumerate();
@@ -136,8 +136,8 @@ impl Plot {
             .collect()
     }
 
-    /// Returns the ticks of an axis for the zoomed plot: positions and labels, closer together than on the whole plot.
-    /// Empty for an axis of names.
+    /// Returns the ticks of an axis for a zoomed plot: positions and labels.
+    /// They are closer together than in the whole plot. The list is empty for an axis of names.
     pub(crate) fn fine_ticks(&self, side: Side) -> Vec<(u32, String)> {
         let ticks = ScaledAxis::new(self, side).fine_ticks().into_iter();
         ticks
@@ -146,7 +146,7 @@ impl Plot {
     }
 }
 
-/// Position, texts and row of a point for a tooltip.
+/// Data of a tooltip: the position, the texts and the row of its point.
 #[derive(serde::Serialize)]
 pub(crate) struct Place(
     u32,
@@ -155,7 +155,7 @@ pub(crate) struct Place(
     #[serde(skip_serializing_if = "Option::is_none")] Option<(u32, u32)>,
 );
 
-/// Returns a position from 0 to 10,000.
+/// Converts a position from 0 to 1 to a whole number from 0 to 10,000.
 fn place_of(place: f64) -> u32 {
     (place * 1e4).round() as u32
 }
@@ -163,9 +163,9 @@ fn place_of(place: f64) -> u32 {
 /// Form of the curves in a drawing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Curves {
-    /// Curves in the cells of the page's grid. Another drawing of the same plot can use them.
+    /// Curves in the cells of the page's grid. Another drawing of the same plot can reuse them.
     Own,
-    /// Curves of the plot's other drawing on the page.
+    /// Reference to the curves in the other drawing of the same plot.
     OfOther,
     /// Curves in the coordinates of a file.
     File,
@@ -180,7 +180,7 @@ pub(crate) fn colour_class(series: &Series) -> String {
     format!("c{colour}")
 }
 
-/// Returns a short piece of a series' line with its marker, 28 wide, at height 0.
+/// Returns a sample of a series for the legend: a line of 28 units with its marker, at height 0.
 pub(crate) fn swatch(series: &Series) -> Markup {
     if series.mark == Mark::Cells {
         let class = format!("cell{}", cells::level(series));
@@ -213,7 +213,7 @@ pub(super) struct Drawn<'a> {
     y: ScaledAxis<'a>,
     x_ticks: Vec<Tick>,
     y_ticks: Vec<Tick>,
-    /// Distance between the two rows of horizontal labels, in font sizes. 0 if there is only one row.
+    /// Distance between the two rows of horizontal labels, as a multiple of the font size. 0 if there is only one row.
     second_row: f64,
 }
 
@@ -242,7 +242,7 @@ impl<'a> Drawn<'a> {
             (layout.text_width(&tick.label) / 2.0 + 4.0).max(16.0)
         });
         let top = layout.font * 2.2;
-        // All names are shown. If they do not fit in one row, every second one is in a second row.
+        // All names are shown. If they do not fit into one row, every second name is in a second row.
         let names = matches!(plot.x.scale, Scale::Names(_));
         let room = layout.width - left - right;
         let is_tight = names && !fits(&x_ticks, 1, layout, room);
@@ -401,8 +401,8 @@ impl<'a> Drawn<'a> {
         }
     }
 
-    /// Returns the series' curve. The page's curves are inside an inner `svg`, whose view box is the grid: the zoom
-    /// changes the view box.
+    /// Returns the curve of a series. On the page, the curve is inside an inner `svg`.
+    /// The view box of the inner `svg` is the grid. A zoom changes this view box.
     fn curve(&self, index: usize, series: &Series) -> Markup {
         let frame = self.frame;
         let id = format!("{}.{index}", self.plot.id);

@@ -1,5 +1,5 @@
-//! Tests of the page in a real browser: labels do not overlap, marks are within their axes, and toggles, themes and
-//! tooltips work.
+//! Tests of the page in a real browser. Labels do not overlap, and marks are within their axes.
+//! Toggles, themes and tooltips work.
 
 use crate::chromium::Chromium;
 use crate::synthetic::{Behaviour, TCP, compare, run, study, swept};

@@ -14,7 +14,7 @@ pub struct Chromium {
     _profile: tempfile::TempDir,
 }
 
-/// Returns the browser's program: `CHROMIUM`, or a browser in the path. `None` if there is none.
+/// Returns the path of the browser: `CHROMIUM`, or a browser in `PATH`. Returns `None` if there is none.
 ///
 /// # Panics
 /// There is no browser under CI (`CI=true`), where the checks must not be skipped.
@@ -39,7 +39,7 @@ fn program() -> Option<PathBuf> {
 }
 
 impl Chromium {
-    /// Starts a browser with its own profile. `None` if there is no browser.
+    /// Starts a browser with a separate profile. Returns `None` if there is no browser.
     pub fn start() -> Option<Self> {
         let program = program()?;
         let profile = tempfile::tempdir().expect("a temporary directory");
@@ -147,7 +147,7 @@ pub struct Tab<'a> {
 }
 
 impl Tab<'_> {
-    /// Returns the value of an expression. Waits for it if it is a promise.
+    /// Returns the value of a JavaScript expression. If the value is a promise, waits for the promise.
     pub fn evaluate(&mut self, expression: &str) -> Value {
         let parameters =
             json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
@@ -161,7 +161,7 @@ impl Tab<'_> {
         let parameters = json!({ "format": "png", "captureBeyondViewport": true });
         let reply = self.call("Page.captureScreenshot", parameters);
         let picture = decoded(reply["data"].as_str().expect("a picture"));
-        std::fs::write(file, picture).expect("a place for the picture");
+        std::fs::write(file, picture).expect("the file can be written");
     }
 
     /// Returns the page as a PDF file on sheets of A4.
@@ -170,7 +170,7 @@ impl Tab<'_> {
         decoded(reply["data"].as_str().expect("a file"))
     }
 
-    /// Shows the page as it is printed, without pages.
+    /// Applies the styles for printing, without sheets of paper.
     pub fn emulate_print(&mut self) {
         self.call("Emulation.setEmulatedMedia", json!({ "media": "print" }));
     }

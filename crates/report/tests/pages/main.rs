@@ -1,8 +1,8 @@
 //! Tests of the page in a real browser.
 //!
-//! They need Chromium: `CHROMIUM`, or `chromium`, `chromium-browser` or `google-chrome` in the path. Some also need Java
-//! and the checkers: `npm ci` in `tests/checkers`. Without them, the tests report that they are skipped, and under CI
-//! (`CI=true`) they fail.
+//! The tests need Chromium: `CHROMIUM`, or `chromium`, `chromium-browser` or `google-chrome` in `PATH`.
+//! Some tests also need Java and the checkers: `npm ci` in `tests/checkers`.
+//! If a program is missing, the tests report that they are skipped. Under CI (`CI=true`), they fail instead.
 
 mod browser;
 mod chromium;

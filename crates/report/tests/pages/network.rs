@@ -22,7 +22,7 @@ fn port(record: &RunRecord, name: &str) -> u32 {
     found.expect("a port of the synthetic network").port
 }
 
-/// Returns a run whose hotspot moves at half time, and whose other links are idle.
+/// Returns a run whose hotspot moves to another port after half of the time. All other links are idle.
 fn moving(behaviour: Behaviour) -> RunRecord {
     let mut record = run(behaviour, Some(0.5), 1, 2_000);
     let (first, second) = (port(&record, HOTSPOT), port(&record, LATER));
@@ -46,7 +46,7 @@ fn moving(behaviour: Behaviour) -> RunRecord {
 /// Writes the page of `study` to a file that stays after the test.
 fn page(name: &str, study: &Study) -> PathBuf {
     let page = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("network-{name}.html"));
-    fs::write(&page, html(study)).expect("a place for the page");
+    fs::write(&page, html(study)).expect("the file can be written");
     page
 }
 
@@ -100,14 +100,14 @@ fn scrubbing_shows_where_it_was_hot_and_when() {
         let mut tab = browser.open(&page, width, false);
         let as_written = tab.evaluate(SHOWN);
         let last = as_written["frames"].as_u64().expect("frames") - 1;
-        assert_eq!(last, 99, "400 samples, four a frame");
+        assert_eq!(last, 99, "400 samples, four in each frame");
 
         assert_eq!(
             as_written["seen"], true,
-            "scrolled to where it is hot, {width} px"
+            "the hot port is visible at {width} px"
         );
 
-        // The page is written with this frame already drawn. The script must draw the same.
+        // The page already contains the drawing of this frame. The script must draw the same.
         let busiest = as_written["value"].as_u64().expect("a frame");
         let drawn = scrub(&mut tab, busiest);
         assert_eq!(drawn, as_written);
@@ -225,7 +225,7 @@ fn a_link_says_its_name_and_figures_to_pointer_and_keyboard() {
     }
 }
 
-/// Script that returns the links in trouble: subpaths of each mark, and the tooltip on the link s4 to s9.
+/// Script that returns the marks of failed links: the subpaths of each mark, and the tooltip of the link s4 to s9.
 const TROUBLE: &str = r#"(() => {
     const card = document.querySelector(".network");
     const film = JSON.parse(card.querySelector("script").textContent);
@@ -247,7 +247,7 @@ const TROUBLE: &str = r#"(() => {
              legend: card.innerText.includes("Link in trouble") };
 })()"#;
 
-/// Returns the trouble of the link between two nodes, in both directions.
+/// Adds a failure or impairment to the link between two nodes, in both directions.
 fn in_trouble(
     record: &mut RunRecord,
     ends: [&str; 2],
@@ -298,7 +298,7 @@ fn links_in_trouble_are_marked_while_they_are() {
     {
         assert!(picture.svg.contains("In trouble"), "a legend in the file");
         let png = picture.png().expect("a picture");
-        fs::write(page.with_extension("png"), png).expect("a place for the picture");
+        fs::write(page.with_extension("png"), png).expect("the file can be written");
     }
     let Some(mut browser) = browser(&page) else {
         return;
@@ -310,7 +310,7 @@ fn links_in_trouble_are_marked_while_they_are() {
         tab.screenshot(&page.with_extension(format!("{width}-early.png")));
         let words = early["said"][0].as_str().unwrap_or("").to_owned();
         assert!(words.starts_with("down from the start, until "), "{early}");
-        // A line has a part for each direction.
+        // A line has one part for each direction.
         let marks = |cut, down, said: Vec<String>| json!({ "cut": cut, "down": down, "worn": 4, "slow": 1, "lossy": 1, "said": said, "legend": true });
         assert_eq!(early, marks(2, 1, vec![words]));
         scrub(&mut tab, 99);

@@ -1,5 +1,5 @@
-//! Tests of the page as its readers use it: on a phone, on paper, with the keyboard, and with the checkers of
-//! accessibility (axe-core) and of HTML (the Nu checker).
+//! Tests of the page as its readers use it: on a phone, on paper, with the keyboard,
+//! and with the checkers of accessibility (axe-core) and of HTML (the Nu checker).
 
 use crate::chromium::Chromium;
 use crate::synthetic::{Behaviour, TCP, compare};
@@ -104,7 +104,7 @@ fn ten_sheets_of_a4_hold_the_page_with_whole_tables_and_every_plot() {
     let sheets = text.matches("/Type /Page\n").count();
     assert!((1..=10).contains(&sheets), "{sheets} sheets");
 
-    // The same rules on a page as wide as the text on a sheet: 210 mm less two margins of 11 mm, at 96 units an inch.
+    // The same check at the width of the text on a sheet: 210 mm minus two margins of 11 mm, at 96 units per inch.
     let mut tab = browser.open(&PAGE, 710, true);
     tab.emulate_print();
     let seen = tab.evaluate(
@@ -134,7 +134,7 @@ fn ten_sheets_of_a4_hold_the_page_with_whole_tables_and_every_plot() {
     let mut expected: Vec<&str> = drawn.iter().map(String::as_str).collect();
     printed.sort_unstable();
     expected.sort_unstable();
-    assert_eq!(printed, expected, "every plot is on paper");
+    assert_eq!(printed, expected, "every plot is printed on paper");
     assert!(seen["tables"].as_u64() >= Some(6), "{seen}");
     assert_eq!(seen["cut"], json!([]));
     assert_eq!(seen["alone"], json!([]));
@@ -159,7 +159,7 @@ fn the_tab_key_reaches_every_control() {
             for (const details of document.querySelectorAll('details')) details.open = true;
             const shown = (e) => e.checkVisibility();
             const all = [...document.querySelectorAll('a, button, input, summary, [tabindex]')].filter(shown);
-            // Of a group of radio buttons the key reaches one, and the arrows the others.
+            // In a group of radio buttons, the Tab key reaches one button, and arrow keys reach the others.
             window.controls = all.filter((e) => e.type !== 'radio' || e.checked);
             window.reached = new Set();
             return window.controls.length;

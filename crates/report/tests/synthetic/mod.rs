@@ -24,7 +24,7 @@ pub struct Behaviour {
     pub elephants: f64,
     /// Bytes on the wire divided by the application's bytes.
     pub bytes: f64,
-    /// One in this number of flows does not finish. With 0, all finish.
+    /// One of this number of flows does not finish. If the number is 0, all flows finish.
     pub unfinished_one_in: u32,
 }
 
@@ -37,8 +37,9 @@ pub const TCP: Behaviour = Behaviour {
     unfinished_one_in: 0,
 };
 
-/// Returns a study over five limits of a queue and three numbers of spines. A longer queue delays mice more, and more
-/// spines less. A study of one design with one seed has forty limits.
+/// Returns a study over five limits of a queue and three numbers of spines.
+/// A longer queue delays mice more. More spines delay mice less.
+/// A study of one design with one seed has forty limits.
 pub fn swept(designs: &[Behaviour], seeds: u64, flows: u32) -> Study {
     let limits: Vec<u64> = match seeds {
         1 => (1..=40).map(|step| step * 10).collect(),

@@ -1,5 +1,5 @@
-//! Testbed of Expeditus: 16 hosts on a fat-tree of 4 pods. The slides mention this testbed without results. The studies
-//! run in the simulator or on real hosts.
+//! Testbed of Expeditus: 16 hosts on a fat-tree of 4 pods. The slides mention this testbed without results.
+//! The studies run in the simulator or on real hosts.
 
 use super::figures::{ECMP, Measure, change};
 use crate::band;

@@ -1,6 +1,6 @@
-//! Simulations of Expeditus. The final form has a fat-tree of 12 pods with an oversubscribed core. The form in the
-//! slides has 16 pods, 1,024 hosts and an oversubscription of 4:1. In further simulations without published results,
-//! links of one switch are slow or down.
+//! Simulations of Expeditus. The final form has a fat-tree of 12 pods with an oversubscribed core.
+//! The form in the slides has 16 pods, 1,024 hosts and an oversubscription of 4:1.
+//! In further simulations without published results, links of one switch are slow or down.
 
 use super::figures::{DECK, DECK_FORM, ECMP, FINAL, FINAL_FORM, Measure, change};
 use crate::band;

@@ -1,5 +1,5 @@
-//! Sensitivity of Expeditus' results. Both forms run with web search at load 0.6. Each study sets one parameter to
-//! another value that the sources permit.
+//! Sensitivity of Expeditus' results. Both forms run with web search at load 0.6.
+//! Each study sets one parameter to another value that the sources permit.
 
 use super::figures::{DECK, DECK_FORM, ECMP, FINAL, FINAL_FORM, Measure};
 use crate::band;
@@ -58,8 +58,9 @@ impl Family {
         }
     }
 
-    /// Returns the name of the case whose ECMP runs are the base for `case`. If the changes of `case` do not affect
-    /// ECMP, ECMP does not run again, and the base is the first case of the family.
+    /// Returns the name of the case whose ECMP runs are the base for `case`.
+    /// If the changes of `case` do not affect ECMP, ECMP does not run again.
+    /// The base is then the first case of the family.
     fn ecmp_of(&self, case: &Case) -> &'static str {
         let of_a_design = |key: &str| key.starts_with("expeditus") || key.starts_with("conga");
         let same = case.changes().iter().all(|(key, _)| of_a_design(key));

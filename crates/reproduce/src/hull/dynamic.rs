@@ -81,8 +81,9 @@ fn packets(results: &Results, part: &str, design: &'static str) -> String {
     format!("{:.1} M packets", packets as f64 / 1e6)
 }
 
-/// Returns two rows for a column of the table. The first row compares the order of the designs with the published
-/// order. The second row compares the ratios between the designs with the published ratios.
+/// Returns two rows for a column of the table.
+/// The first row compares the order of the designs with the published order.
+/// The second row compares the ratios between the designs with the published ratios.
 fn of_column(results: &Results, column: usize) -> [ComparisonRow; 2] {
     let (what, figure) = COLUMNS[column];
     let (factor, high, low) = farthest_ratio(results, TABLE.each_ref().map(|row| row.part), column);

@@ -7,8 +7,8 @@ use crate::part::Results;
 use tailcut_report::Statistic;
 use tailcut_scenario::record::{RunRecord, WaitStats};
 
-/// Largest permitted factor between our value and the published value, in either direction. The values may differ
-/// because some parameters of the testbed are not published: round-trip time, buffer, and the unit of the pacer.
+/// Maximum factor between our value and the published value, in either direction. Some parameters of the testbed
+/// are not published: the round-trip time, the buffer, and the unit of the pacer.
 pub const FACTOR: f64 = 1.5;
 
 /// Returns the band of values that differ from a published value by at most [`FACTOR`].
@@ -25,8 +25,8 @@ pub fn waits_at_busiest(run: &RunRecord) -> WaitStats {
 /// Payload of a full packet, and its length on the wire, in bytes.
 pub const FULL_PACKET: (f64, f64) = (1_460.0, 1_538.0);
 
-/// Returns the payload rate of the long flows at the port that carried the most bytes, in Mb/s, averaged over the whole
-/// run.
+/// Returns the payload rate of the long flows at the port that carried the most bytes, in Mb/s,
+/// averaged over the whole run.
 pub fn throughput_mbps(run: &RunRecord) -> f64 {
     let (payload, wire) = FULL_PACKET;
     let most = run.ports.iter().map(|port| port.bytes.0).max();
@@ -43,8 +43,8 @@ pub struct TableRow {
     pub published: [f64; 4],
 }
 
-/// Published table of dynamic flows. The threshold of the phantom queue in the row of HULL is not published. The
-/// previous row has a threshold of 6 KB, which is used here, too.
+/// Published table of dynamic flows. The threshold of the phantom queue in the row of HULL is not published.
+/// The previous row has a threshold of 6 KB, which is used here, too.
 pub const TABLE: [TableRow; 4] = [
     TableRow {
         part: "tcp",
@@ -106,8 +106,9 @@ pub fn large_ms(run: &RunRecord) -> Vec<f64> {
     us.into_iter().map(|us| us / 1_000.0).collect()
 }
 
-/// Compares the ratio of each pair of rows in a column with the published ratio. For the pair that differs most,
-/// returns our ratio divided by the published ratio, and the names of the two rows. `parts` are the parts of the rows.
+/// Compares the ratio of each pair of rows in a column with the published ratio.
+/// For the pair that differs most, returns our ratio divided by the published ratio, and the names of the two rows.
+/// `parts` are the parts of the rows.
 pub fn farthest_ratio(
     results: &Results,
     parts: [&str; 4],
@@ -126,8 +127,9 @@ pub fn farthest_ratio(
     (factor, TABLE[high].name, TABLE[low].name)
 }
 
-/// Returns the number of changes that are below zero. A change whose interval contains zero may or may not be below
-/// zero. The interval of the result therefore extends from the number without these changes to the number with them.
+/// Returns the number of changes that are below zero.
+/// A change whose interval contains zero may or may not be below zero.
+/// The interval of the result therefore extends from the number without these changes to the number with them.
 pub fn below_zero(changes: &[MeasuredValue]) -> MeasuredValue {
     let count =
         |holds: &dyn Fn(&MeasuredValue) -> bool| changes.iter().filter(|c| holds(c)).count() as f64;
@@ -147,8 +149,8 @@ pub fn below_zero(changes: &[MeasuredValue]) -> MeasuredValue {
     }
 }
 
-/// Returns the two rows of a column whose ratio differs most from the published ratio. The first row has the value that
-/// is most too high, and the second row has the value that is most too low.
+/// Returns the two rows of a column whose ratio differs most from the published ratio.
+/// The first row has the value that is most too high, and the second row has the value that is most too low.
 pub fn worst_ratio(ours: [f64; 4], published: [f64; 4]) -> (usize, usize) {
     let over = |row: usize| ours[row] / published[row];
     let by_over = |a: &usize, b: &usize| over(*a).total_cmp(&over(*b));

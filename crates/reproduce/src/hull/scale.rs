@@ -1,5 +1,6 @@
-//! HULL in a large network: a leaf-spine network of 10 Gb/s with web search traffic. HULL is compared with DCTCP and
-//! TCP for several marking thresholds and buffer sizes. No results are published for this network.
+//! HULL in a large network: a leaf-spine network of 10 Gb/s with web search traffic.
+//! HULL is compared with DCTCP and TCP for several marking thresholds and buffer sizes.
+//! No results are published for this network.
 
 use crate::band;
 use crate::measure::{Figure, Metric, Selection, elephants, mice};

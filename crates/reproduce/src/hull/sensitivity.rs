@@ -1,5 +1,5 @@
-//! Sensitivity of the table of dynamic flows. Each variant runs the four rows with one parameter set to another value
-//! that the sources permit.
+//! Sensitivity of the table of dynamic flows.
+//! Each variant runs the four rows with one parameter set to another value that the sources permit.
 
 use super::figures::{COLUMNS, TABLE, farthest_ratio};
 use crate::band;
@@ -14,8 +14,8 @@ const SCENARIO: &str = include_str!("../../scenarios/reproduce/hull-dynamic.toml
 /// Variant: description and changed keys.
 type Variant = (&'static str, &'static [(&'static str, &'static str)]);
 
-/// All variants. The paper gives a gain (beta) of 16 without a clear unit. The variants contain three other gains: 16
-/// as a number per second, the default of public ns-2 code, and four times the value that we use.
+/// All variants. The paper gives a gain (beta) of 16 without a clear unit. The variants contain three other gains:
+/// 16 as a number per second, the default of public ns-2 code, and four times the value that we use.
 const VARIANTS: [Variant; 22] = [
     ("as reproduced", &[]),
     ("round trip 100 us", &[("topology.delay", "25us")]),

@@ -1,5 +1,5 @@
-//! Static experiment of HULL: two long flows through one port, with and without pacing, for several drain rates and
-//! thresholds of the phantom queue.
+//! Static experiment of HULL: two long flows through one port, with and without pacing,
+//! for several drain rates and thresholds of the phantom queue.
 
 use super::figures::{below_zero, throughput_mbps, waits_at_busiest, within_factor};
 use crate::band;
@@ -23,8 +23,8 @@ struct Point {
 /// Thresholds of the phantom queue in KB. The published charts have one line for each threshold.
 const THRESHOLDS_KB: [u32; 5] = [1, 3, 6, 15, 30];
 
-/// Drain rates of our points in Mb/s. These five are sufficient to show the shape of the lines. The published rates are
-/// 600 to 1,000 Mb/s in steps of 50.
+/// Drain rates of our points in Mb/s. These five are sufficient to show the shape of the lines.
+/// The published rates are 600 to 1,000 Mb/s in steps of 50.
 const DRAINS_MBPS: [u32; 5] = [600, 800, 900, 950, 1_000];
 
 static POINTS: LazyLock<Vec<Point>> = LazyLock::new(|| {
@@ -45,8 +45,8 @@ static POINTS: LazyLock<Vec<Point>> = LazyLock::new(|| {
     points
 });
 
-/// Threshold in KB and drain rate in Mb/s of the last row in the table. The slides give two numbers for the paced
-/// charts, but not the point to which these numbers belong.
+/// Threshold in KB and drain rate in Mb/s of the last row in the table.
+/// The slides give two numbers for the paced charts, but not the point to which these numbers belong.
 const MARKED: (u32, u32) = (6, 950);
 
 /// Measurements that are made at each point.
@@ -81,8 +81,8 @@ fn parts() -> Vec<Part> {
 }
 
 fn parts_on_real_hosts() -> Vec<Part> {
-    // One machine cannot run these hosts at 1 Gb/s, so the network is ten times slower. It has 100 Mb/s, and the
-    // kernel's initial timeout of 1 s corresponds to 100 ms.
+    // One machine cannot run these hosts at 1 Gb/s, so the network is ten times slower.
+    // It has 100 Mb/s, and the kernel's initial timeout of 1 s corresponds to 100 ms.
     let slower = [
         ("clock", "wall"),
         ("slowdown", "10"),
@@ -114,8 +114,8 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
     rows
 }
 
-/// Returns the study of a point. `more` contains further changed keys. `quick` contains the changed keys of the quick
-/// form.
+/// Returns the study of a point. `more` contains further changed keys.
+/// `quick` contains the changed keys of the quick form.
 fn part(
     point: &'static Point,
     more: &[(&'static str, &str)],
@@ -165,9 +165,10 @@ fn marked(results: &Results) -> Vec<ComparisonRow> {
         .collect()
 }
 
-/// Returns rows for the properties that all lines of the charts share. Each row shows the share of points with the
-/// property. The line of 1 KB is left out: 1 KB is less than a packet, so every packet is marked. At 1,000 Mb/s, no
-/// packet is marked, so nothing is paced.
+/// Returns rows for the properties that all lines of the charts share.
+/// Each row shows the share of points with the property.
+/// The line of 1 KB is left out: 1 KB is less than a packet, so every packet is marked.
+/// At 1,000 Mb/s, no packet is marked, so nothing is paced.
 fn shapes(results: &Results) -> Vec<ComparisonRow> {
     // Returns the change of a value from one point to another.
     let change = |point: &'static Point, other: &'static Point, metric: usize| {

@@ -1,5 +1,5 @@
-//! Short flows that lose a symbol and therefore need decoding (SCDP paper, section V-G, figure 15), for several loads
-//! and several rates of short flows.
+//! Short flows that lose a symbol and therefore need decoding (SCDP paper, section V-G, figure 15),
+//! for several loads and several rates of short flows.
 
 use super::figures::{is_of, per_cent};
 use crate::case::{Case, cases};
@@ -16,8 +16,8 @@ const PUBLISHED: &str = "rate-8000";
 
 const RATES: &str = include_str!("../../cases/scdp-decoding.txt");
 
-/// Returns the percentage of short flows that lost a symbol. A flow that lost a symbol has sent at least one repair
-/// symbol.
+/// Returns the percentage of short flows that lost a symbol.
+/// A flow that lost a symbol has sent at least one repair symbol.
 fn lossy(run: &RunRecord) -> f64 {
     let flows = run
         .flows
@@ -57,8 +57,8 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
         for load in results.loads(name, "scdp") {
             let at = Selection::new(results, name, Some(load));
             let flows = at.measured("scdp", mice).sample().len();
-            // The paper reports 0.44 % and 1.2 % at two loads that are not legible. The limit is twice the larger
-            // value.
+            // The paper reports 0.44 % and 1.2 % at two loads that are not legible.
+            // The limit is twice the larger value.
             let published = name == PUBLISHED;
             rows.push(row(
                 format!(

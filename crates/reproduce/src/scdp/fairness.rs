@@ -1,5 +1,5 @@
-//! Fairness and convergence (SCDP paper, section V-I, figure 17). Five sessions to one host start 2 s apart. Each
-//! session has the size that it sends in 18 s if all active sessions share the link evenly.
+//! Fairness and convergence (SCDP paper, section V-I, figure 17). Five sessions to one host start 2 s apart.
+//! Each session has the size that it sends in 18 s if all active sessions share the link evenly.
 
 use super::figures::{carried_mbps, samples_of};
 use crate::band;
@@ -16,8 +16,8 @@ const DESIGNS: [&str; 3] = ["scdp", "ndp", "dctcp"];
 
 const UPLINKS: [&str; 5] = ["h1>s0", "h2>s0", "h3>s0", "h4>s0", "h5>s0"];
 
-/// Returns the shares of the link that the five senders use, for each sample between two times. The times are in
-/// seconds.
+/// Returns the shares of the link that the five senders use, for each sample between two times.
+/// The times are in seconds.
 fn shares(run: &RunRecord, from: f64, until: f64) -> Vec<[f64; 5]> {
     let within = |time: Time| time.as_secs_f64() > from + 1e-6 && time.as_secs_f64() < until + 1e-6;
     let of_sender = UPLINKS.map(|uplink| {
@@ -49,8 +49,8 @@ fn jains(run: &RunRecord) -> Vec<f64> {
     shares.iter().map(|shares| jain(shares)).collect()
 }
 
-/// Returns the time from the start of the fifth flow until all five flows are within a fifth of their fair share, in
-/// ms.
+/// Returns the time in ms from the start of the fifth flow until all flows are near their fair share.
+/// Near means that a flow's rate is within a fifth of its fair share.
 fn convergence(run: &RunRecord) -> f64 {
     let fair = |shares: &[f64; 5]| shares.iter().all(|share| (share - 0.2).abs() <= 0.04);
     let first = shares(run, 8.0, 18.0).iter().position(fair);

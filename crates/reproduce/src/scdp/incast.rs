@@ -1,5 +1,5 @@
-//! Incast (SCDP paper, section V-E, figures 12a and 12b). The rows show the goodput for several numbers of senders, and
-//! the distribution of completion times with 70 senders.
+//! Incast (SCDP paper, section V-E, figures 12a and 12b).
+//! The rows show the goodput for several numbers of senders, and the distribution of completion times with 70 senders.
 
 use super::figures::{ON_REAL_HOSTS, concerned, is_of};
 use crate::band;
@@ -32,8 +32,8 @@ fn studied(run: &RunRecord) -> Vec<f64> {
     fcts(run, is_studied)
 }
 
-/// Returns the goodput of the whole incast in Mb/s: the bytes of all flows, divided by the time until the last flow
-/// ends.
+/// Returns the goodput of the whole incast in Mb/s: the bytes of all flows,
+/// divided by the time until the last flow ends.
 fn goodput(run: &RunRecord) -> f64 {
     let last = studied(run).into_iter().fold(0.0, f64::max);
     let flows = run.flows.iter().filter(|flow| is_studied(flow));
@@ -78,8 +78,8 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
             .filter(|design| results.ran(name, design))
         {
             // Without collapse, the incast uses most of the link, because the background traffic needs only a tenth.
-            // With collapse, the incast uses less than half. It collapses if the windows of all senders together are
-            // larger than the buffer.
+            // With collapse, the incast uses less than half.
+            // It collapses if the windows of all senders together are larger than the buffer.
             let band = match (design, name) {
                 (_, "senders-1") => None,
                 ("tcp", "senders-10" | "senders-20") => None,

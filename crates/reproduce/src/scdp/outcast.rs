@@ -1,6 +1,6 @@
-//! Outcast (SCDP paper, section V-E, figures 12c and 12d). Two near flows over 4 hops and twelve far flows over 6 hops
-//! share a drop-tail port. With TCP, this port drops many consecutive packets from the input port of the near flows
-//! ("port blackout").
+//! Outcast (SCDP paper, section V-E, figures 12c and 12d).
+//! Two near flows over 4 hops and twelve far flows over 6 hops share a drop-tail port.
+//! With TCP, this port drops many consecutive packets from the input port of the near flows ("port blackout").
 
 use super::figures::{ON_REAL_HOSTS, carried_mbps, concerned, per_cent};
 use crate::band;
@@ -83,8 +83,8 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
     let at = Selection::new(results, AS_IS.name, None);
     let why = "payload of both groups until the first group is complete";
     let mut rows = Vec::new();
-    // The band allows half to twice the published goodput, but not more than the capacity of the link. The goodput of
-    // TCP depends on its timeouts, so only the order of the two groups is checked.
+    // The band allows half to twice the published goodput, but not more than the capacity of the link.
+    // The goodput of TCP depends on its timeouts, so only the order of the two groups is checked.
     for (design, near, far) in [
         ("scdp", Some(460.0), Some(435.0)),
         ("ndp", None, None),

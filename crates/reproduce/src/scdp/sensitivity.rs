@@ -1,5 +1,5 @@
-//! Sensitivity of the figures about short flows, with web search at load 0.8. Each study sets one parameter to another
-//! value that the SCDP paper permits.
+//! Sensitivity of the figures about short flows, with web search at load 0.8.
+//! Each study sets one parameter to another value that the SCDP paper permits.
 
 use super::figures::concerned;
 use super::short_flows::{QUICK, SCENARIO, long, short};

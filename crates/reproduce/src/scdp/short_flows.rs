@@ -16,15 +16,15 @@ use tailcut_scenario::units::{Duration, Time};
 pub(super) const SCENARIO: &str = include_str!("../../scenarios/reproduce/scdp-short-flows.toml");
 
 const WEB_SEARCH: Case = case("web-search", "web search", "");
-/// Data mining. The number of sessions per second is the same as with web search, but the mean size of a session is
-/// 7.47 MB instead of 1.67 MB.
+/// Data mining. The number of sessions per second is the same as with web search.
+/// The mean size of a session is 7.47 MB instead of 1.67 MB.
 const DATA_MINING: Case = case(
     "data-mining",
     "data mining",
     "workload.sizes = datamining; workload.load = 0.598; loads = 0.5, 0.8",
 );
-/// Web search at 10 Gb/s. The run is ten times shorter and contains the same number of flows. NDP has the same initial
-/// window as SCDP.
+/// Web search at 10 Gb/s. The run is ten times shorter and contains the same number of flows.
+/// NDP has the same initial window as SCDP.
 const TEN_GIGABIT: Case = case(
     "web-search-10g",
     "web search at 10 Gb/s",
@@ -79,10 +79,12 @@ const MEAN_OF_LONG: Figure<'static> = Figure::Of(Statistic::Mean, &long);
 
 const OTHERS: [&str; 3] = ["ndp-plus", "ndp", "pias"];
 
-/// Returns the published change from another design to SCDP, and the band for this change. The paper gives numbers only
-/// for web search. At load 0.8, the mean is 0.31 ms for SCDP, 0.292 ms for NDP+ and 0.43 ms for PIAS. At load 0.5, the
-/// p99 is 0.277 ms for SCDP, 0.306 ms for NDP and 0.386 ms for PIAS. In all other cases, the paper only has curves. The
-/// curve of SCDP is then the lowest curve, or equal to the curve of NDP+.
+/// Returns the published change from another design to SCDP, and the band for this change.
+/// The paper gives numbers only for web search.
+/// At load 0.8, the mean is 0.31 ms for SCDP, 0.292 ms for NDP+ and 0.43 ms for PIAS.
+/// At load 0.5, the p99 is 0.277 ms for SCDP, 0.306 ms for NDP and 0.386 ms for PIAS.
+/// In all other cases, the paper only has curves.
+/// The curve of SCDP is then the lowest curve, or equal to the curve of NDP+.
 fn published(
     case: &Case,
     load: f64,
@@ -93,8 +95,8 @@ fn published(
         ("web-search", Statistic::Mean, "pias") if load == 0.8 => Some(change_from(310.0, 430.0)),
         ("web-search", Statistic::P99, "ndp") if load == 0.5 => Some(change_from(277.0, 306.0)),
         ("web-search", Statistic::P99, "pias") if load == 0.5 => Some(change_from(277.0, 386.0)),
-        // The paper says "slightly better", but its values are 6 % worse. The band therefore allows a change of at most
-        // twice this size in either direction.
+        // The paper says "slightly better", but its values are 6 % worse.
+        // The band therefore allows a change of at most twice this size in either direction.
         ("web-search", Statistic::Mean, "ndp-plus") if load == 0.8 => {
             let (change, _) = change_from(310.0, 292.0);
             Some((change, (-2.0 * change, 2.0 * change)))
@@ -275,9 +277,9 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
     rows
 }
 
-/// Returns the row about SCDP's advantage over NDP at 10 Gb/s. The row shows how the advantage changes from the lowest
-/// to the highest load. The paper says that the advantage is smallest at the highest load, because more flows need
-/// decoding there.
+/// Returns the row about SCDP's advantage over NDP at 10 Gb/s.
+/// The row shows how the advantage changes from the lowest to the highest load.
+/// The paper says that the advantage is smallest at the highest load, because more flows need decoding there.
 fn gap_at_high_load(results: &Results) -> Option<ComparisonRow> {
     let gap = |load| {
         let at = Selection::new(results, TEN_GIGABIT.name, Some(load));

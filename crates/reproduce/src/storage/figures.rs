@@ -21,8 +21,8 @@ pub const ON_REAL_HOSTS: usize = 2;
 pub struct Load {
     /// Description of the load in rows.
     pub description: &'static str,
-    /// Names of the two studies. The first study uses the best method of each design, and the second study uses the
-    /// other method.
+    /// Names of the two studies.
+    /// The first study uses the best method of each design, and the second study uses the other method.
     pub parts: (&'static str, &'static str),
     /// Sizes of the objects that sessions transfer.
     pub sizes: &'static str,
@@ -101,8 +101,8 @@ pub fn background(run: &RunRecord) -> f64 {
 
 pub const BACKGROUND: Figure<'static> = Figure::Run(&background);
 
-/// Returns the rows that writes and reads have in common: the values of SCDP's sessions, the comparison with the other
-/// designs for both methods, and the background flows.
+/// Returns the rows that writes and reads have in common: the values of SCDP's sessions,
+/// the comparison with the other designs for both methods, and the background flows.
 pub fn rows_of(
     results: &Results,
     load: &Load,
@@ -130,8 +130,8 @@ pub fn rows_of(
         }
     }
     if !results.ran(part, "ndp") {
-        // Studies on real hosts contain only one design. They do not measure the goodput of background flows, because
-        // these flows do not finish.
+        // Studies on real hosts contain only one design.
+        // They do not measure the goodput of background flows, because these flows do not finish.
         return rows;
     }
     for (its_part, by) in [(part, way), (other_part, other_way)] {

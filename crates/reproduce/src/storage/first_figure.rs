@@ -1,5 +1,5 @@
-//! Goodput of TCP and NDP with one and with three replicas (SCDP paper, figure 1). The figure motivates SCDP for
-//! storage.
+//! Goodput of TCP and NDP with one and with three replicas (SCDP paper, figure 1).
+//! The figure motivates SCDP for storage.
 
 use super::figures::{Load, MEAN_GOODPUT};
 use crate::band;

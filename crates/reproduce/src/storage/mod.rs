@@ -1,5 +1,5 @@
-//! Storage figures of SCDP (SCDP paper, figure 1, sections V-A, V-D and V-H). The scenarios set values that the paper
-//! does not specify.
+//! Storage figures of SCDP (SCDP paper, figure 1, sections V-A, V-D and V-H).
+//! The scenarios set values that the paper does not specify.
 
 mod figures;
 mod first_figure;

@@ -1,14 +1,15 @@
-//! Reads of blocks with three replicas (SCDP paper, figure 6). A read is of one block from all replicas, of one block
-//! from one replica, or of three blocks at the same time, each from one replica.
+//! Reads of blocks with three replicas (SCDP paper, figure 6). There are three kinds of reads:
+//! one block from all replicas, one block from one replica,
+//! or three blocks at the same time, each from one replica.
 
 use super::figures::{Load, ON_REAL_HOSTS, rows_of};
 use crate::case::Keys;
 use crate::part::{Part, Reproduction, Results};
 use tailcut_report::ComparisonRow;
 
-/// Loads of the figure. In the first part, each read is from all replicas. Designs that cannot use several replicas
-/// read from one. In the second part, each read is of three blocks at the same time. A block arrives at three hosts in
-/// a write and at one host in a read, so there are three times as many reads as writes.
+/// Loads of the figure. In the first part, each read is from all replicas. Some designs can only read from one replica.
+/// In the second part, each read is of three blocks at the same time.
+/// A write brings a block to three hosts, and a read to one host. There are therefore three times as many reads.
 const LOADS: [Load; 4] = [
     Load {
         description: "reads of 1 MB, 12 a second a host",
@@ -65,8 +66,8 @@ fn parts() -> Vec<Part> {
     parts.collect()
 }
 
-/// Returns the parts in credit mode, with switches that do not trim. In paper mode over UDP, SCDP supports only one
-/// sender, so it cannot read from all replicas.
+/// Returns the parts in credit mode, with switches that do not trim.
+/// In paper mode over UDP, SCDP supports only one sender, so it cannot read from all replicas.
 fn parts_on_real_hosts() -> Vec<Part> {
     let blocks_of_1_mb = LOADS.iter().take(ON_REAL_HOSTS);
     let parts = blocks_of_1_mb.map(|load| load.part_on_real_hosts(READS_ONLY, "scdp-plain"));

@@ -1,5 +1,5 @@
-//! Sensitivity of SCDP's storage figures: the writes and reads at the highest load, and the hotspots. Each study sets
-//! one parameter to another value that the SCDP paper permits.
+//! Sensitivity of SCDP's storage figures: the writes and reads at the highest load, and the hotspots.
+//! Each study sets one parameter to another value that the SCDP paper permits.
 
 use super::figures::{BACKGROUND, MEAN_GOODPUT, SCENARIO, goodputs};
 use super::hotspots::{self, SHORT_P99};
@@ -136,8 +136,8 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
     rows
 }
 
-/// Returns the rows for the goodput of sessions and of background flows. `published` contains the published goodput of
-/// background flows.
+/// Returns the rows for the goodput of sessions and of background flows.
+/// `published` contains the published goodput of background flows.
 fn compared(
     results: &Results,
     setting: &Setting,
@@ -176,8 +176,8 @@ fn compared(
     rows
 }
 
-/// Returns the rows for short flows with storage traffic. They also show the change against short flows with long flows
-/// only.
+/// Returns the rows for short flows with storage traffic.
+/// They also show the change against short flows with long flows only.
 fn beside_storage(results: &Results, setting: &Setting) -> Vec<ComparisonRow> {
     let without = settings(WITHOUT).find(|without| without.k == setting.k);
     let at = Selection::new(results, setting.case.name, None);

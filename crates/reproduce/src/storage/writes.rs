@@ -1,13 +1,13 @@
-//! Writes to three replicas (SCDP paper, figure 5): by multicast, with one flow to each replica, or along a chain of
-//! replicas.
+//! Writes to three replicas (SCDP paper, figure 5): by multicast, with one flow to each replica,
+//! or along a chain of replicas.
 
 use super::figures::{Load, ON_REAL_HOSTS, rows_of};
 use crate::case::Keys;
 use crate::part::{Part, Reproduction, Results};
 use tailcut_report::ComparisonRow;
 
-/// Loads of the figure. The first part uses multicast. Designs without multicast use one flow to each replica. The
-/// second part uses a chain of replicas.
+/// Loads of the figure. The first part uses multicast. Designs without multicast use one flow to each replica.
+/// The second part uses a chain of replicas.
 const LOADS: [Load; 4] = [
     Load {
         description: "writes of 1 MB, 4 a second a host",

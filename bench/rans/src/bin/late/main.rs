@@ -1,5 +1,6 @@
-//! Bytes that still arrive after a purge. The client reads a part of an endless answer over a link of 200 Mb/s, and
-//! then drops the request. The program creates a network namespace, so it needs root on Linux.
+//! Bytes that still arrive after a purge.
+//! The client reads a part of an endless answer over a link of 200 Mb/s, and then drops the request.
+//! The program creates a network namespace, so it needs root on Linux.
 //!
 //! ```sh
 //! cargo run --release --manifest-path bench/rans/Cargo.toml --bin late -- [TIMES]
@@ -137,8 +138,8 @@ async fn behind_link(role: &str) {
     }
 }
 
-/// Sends a request, reads some bytes, and drops the request. Returns the bytes that still arrive over the link, in KB,
-/// including packet headers.
+/// Sends a request, reads some bytes, and drops the request.
+/// Returns the bytes that still arrive over the link, in KB, including packet headers.
 async fn late(link: &Link, protocol: Protocol) -> f64 {
     let to = Authority::try_from(format!("{}:{PORT}", link::SERVER)).expect("an address");
     let connector = Connector::new(to.clone(), SocketOptions::default(), CONNECT_TIME);
@@ -164,8 +165,8 @@ async fn late(link: &Link, protocol: Protocol) -> f64 {
     loop {
         tokio::time::sleep(Duration::from_millis(200)).await;
         let now = link.received();
-        // The connection may stay open and exchange pings, so a few bytes always arrive. If fewer bytes than this limit
-        // arrive, the answer has ended.
+        // The connection may stay open and exchange pings, so a few bytes always arrive.
+        // If fewer bytes than this limit arrive, the answer has ended.
         if now - last < 2_000 {
             return (now - purged) as f64 / 1e3;
         }

@@ -1,5 +1,6 @@
-//! Client that sends requests at random times, with or without copies. Only primaries are measured, so a primary is not
-//! dropped when its copy arrives first. A copy is dropped when its primary has arrived.
+//! Client that sends requests at random times, with or without copies.
+//! Only primaries are measured, so a primary is not dropped when its copy arrives first.
+//! A copy is dropped when its primary has arrived.
 
 use super::{Combination, draw};
 use bytes::Bytes;

@@ -1,10 +1,11 @@
 //! Duplicates over a network with priorities, on real hosts (`tailcut lab`). The program compares the latency of
 //! primaries with and without duplicates, with and without guards, and with and without marked packets.
 //!
-//! Two services have 32 workers each. A worker sleeps for a random time: exponential, 100 ms on average, equal for a
-//! primary and its copy. Two clients receive answers of 5 KB over one link of 20 Mb/s. Primaries alone use 44 % of the
-//! workers and 61 % of the link. So copies with the same priority overload the link. Because the workers only sleep,
-//! processors do not limit the rate.
+//! Two services have 32 workers each.
+//! A worker sleeps for a random time: exponential, 100 ms on average, equal for a primary and its copy.
+//! Two clients receive answers of 5 KB over one link of 20 Mb/s.
+//! Primaries alone use 44 % of the workers and 61 % of the link. So copies with the same priority overload the link.
+//! Because the workers only sleep, processors do not limit the rate.
 //!
 //! ```sh
 //! cargo build --release -p tailcut
@@ -107,8 +108,7 @@ impl Lab {
         Ok(command.stdout(Stdio::piped()).spawn()?)
     }
 
-    /// Returns the latencies of all primaries in milliseconds, and the number of primaries that did not arrive in
-    /// time.
+    /// Returns the latencies of all primaries in milliseconds, and the number of primaries that did not arrive in time.
     fn measure(
         &self,
         combination: &str,

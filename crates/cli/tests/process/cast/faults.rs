@@ -79,8 +79,8 @@ fn a_pipe_that_nobody_reads_ends_at_the_first_interrupt() {
     assert_eq!(sender.wait().expect("it ends").code(), Some(2));
 }
 
-/// Kills the receiver and the sender at random moments. Each new transfer continues the partial file until it has
-/// arrived.
+/// Kills the receiver and the sender at random moments.
+/// Each new transfer continues the partial file until it has arrived.
 #[test]
 fn ends_that_are_killed_at_any_moment_go_on_from_there() {
     let kills = std::env::var(KILLS).map_or(5, |kills| kills.parse().expect("a number"));
@@ -121,7 +121,7 @@ fn ends_that_are_killed_at_any_moment_go_on_from_there() {
     assert_eq!(sent.code, Some(0), "{}", sent.stderr);
     assert_eq!(receiver.end().code, Some(0));
     assert!(fs::read(directory.join("file")).expect("a file") == contents);
-    eprintln!("{killed} kills, {} transfers arrived", whole + 1);
+    eprintln!("{killed} kills, {} finished transfers", whole + 1);
 }
 
 #[test]

@@ -57,8 +57,8 @@ fn send(hosts: &Hosts, test_dir: &TestDir, more: &[&str]) -> Command {
 #[test]
 fn a_group_is_sent_one_copy_and_who_does_not_hear_it_one_of_its_own() {
     let (test_dir, contents, hosts) = file_of(20_000_000);
-    // Number of receivers that do not get packets of the group, and expected number of copies that the sender
-    // transmits.
+    // Number of receivers that do not get packets of the group,
+    // and expected number of copies that the sender transmits.
     for (deaf, copies) in [(0, 1), (1, 2), (RECEIVERS, RECEIVERS)] {
         let receivers: Vec<Listening> = (0..RECEIVERS)
             .map(|at| {
@@ -72,8 +72,8 @@ fn a_group_is_sent_one_copy_and_who_does_not_hear_it_one_of_its_own() {
             })
             .collect();
         let before = hosts.bytes_sent(1);
-        // At this rate, a receiver's socket buffer holds all packets that arrive while a busy machine runs other
-        // programs. At full rate, packets would be lost, and the number of sent bytes would depend on the machine.
+        // At this rate, a receiver's socket buffer holds all packets that arrive while other programs run.
+        // At full rate, packets would be lost. The number of sent bytes would then depend on the machine.
         let sent = send(&hosts, &test_dir, &["--group", GROUP, "--rate", "100Mbps"]).output();
         let sent = Ended::from(sent.expect("it runs"));
         assert_eq!(sent.code, Some(0), "{}", sent.stderr);

@@ -16,7 +16,7 @@ impl Hosts {
     pub fn new(count: usize) -> Self {
         assert!(
             rustix::process::geteuid().is_root(),
-            "missing: root, as which these tests run"
+            "these tests must run as root"
         );
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);

@@ -16,8 +16,8 @@ fn packets_are_as_large_as_they_may_be_and_smaller_where_the_path_takes_less() {
         hosts.set_port_mtu(host, 9_000);
     }
     let mut sent = 0;
-    // Each symbol has a header of 32 bytes. Packets of 1,500 bytes need six times as many headers as packets of 9,000
-    // bytes.
+    // Each symbol has a header of 32 bytes.
+    // Packets of 1,500 bytes need six times as many headers as packets of 9,000 bytes.
     for (mtu, overhead) in [(9_000, 0.002..0.012), (1_500, 0.02..0.04)] {
         hosts.set_mtu(1, mtu);
         let into = format!("into-{mtu}");

@@ -1,5 +1,5 @@
-//! Tests of studies that consist of cases. Any number of processes run the cases. No finished case is lost when a
-//! process ends. The collected results equal the results of one command.
+//! Tests of studies that consist of cases. Any number of processes run the cases.
+//! No finished case is lost when a process ends. The collected results equal the results of one command.
 
 #[cfg(unix)]
 mod ended_from_outside;
@@ -145,7 +145,7 @@ fn a_case_of_another_process_is_skipped_until_that_is_silent_for_a_minute() {
     assert_eq!((&status["done"], &status["stale"]), (&2.into(), &1.into()));
     assert_eq!(status["cases"][4]["host"], "elsewhere");
     done(&test_dir, &["case", "grid", "4"]);
-    assert!(!path.exists(), "the lock was taken over, and given back");
+    assert!(!path.exists(), "the lock was taken over and then released");
     let status = done(&test_dir, &["study", "status", "grid", "--json"]).json();
     assert_eq!(
         (&status["done"], &status["waiting"]),
@@ -154,8 +154,8 @@ fn a_case_of_another_process_is_skipped_until_that_is_silent_for_a_minute() {
     assert!(status["to_go_cpu_seconds"].as_f64().expect("a time") > 0.0);
 }
 
-/// Scenario with incasts of two and of six senders. The network has only four senders, so the incast of six senders
-/// fails.
+/// Scenario with incasts of two and of six senders.
+/// The network has only four senders, so the incast of six senders fails.
 const FAILING: &str = r#"
 designs = ["tcp"]
 loads = 0.3

@@ -1,5 +1,5 @@
-//! Tests of the errors and messages when cases are submitted to an engine. Tests with a real engine are in
-//! `tests/slurm`.
+//! Tests of the errors and messages when cases are submitted to an engine.
+//! Tests with a real engine are in `tests/slurm`.
 
 use super::*;
 use std::fs::Permissions;

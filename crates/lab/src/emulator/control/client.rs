@@ -80,8 +80,8 @@ impl Lab {
         }
     }
 
-    /// Returns the flows that programs have sent since the start of the lab, and the number of flows that were not
-    /// recorded.
+    /// Returns the flows that programs have sent since the start of the lab,
+    /// and the number of flows that were not recorded.
     ///
     /// # Errors
     /// The lab has ended.

@@ -1,5 +1,6 @@
-//! Protocol between commands and a running lab. Each connection over a Unix socket transports one request and one reply
-//! in JSON. The socket has an abstract name and no file, so nothing remains when the lab's process ends.
+//! Protocol between commands and a running lab.
+//! Each connection over a Unix socket transports one request and one reply in JSON.
+//! The socket has an abstract name and no file, so nothing remains when the lab's process ends.
 
 mod client;
 mod message;

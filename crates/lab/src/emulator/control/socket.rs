@@ -25,8 +25,9 @@ const MOST_FILES: usize = 8;
 
 /// Returns the socket name of a lab.
 fn socket_name(lab: &str) -> String {
-    // In a user namespace of the lab, this process has another user number. The first call happens before the process
-    // enters the namespace. Later calls therefore reuse the number of the first call.
+    // In a user namespace of the lab, this process has another user number.
+    // The first call happens before the process enters the namespace.
+    // Later calls therefore reuse the number of the first call.
     static USER: OnceLock<u32> = OnceLock::new();
     let user = USER.get_or_init(|| rustix::process::getuid().as_raw());
     format!("{PREFIX}/{user}/{lab}")
@@ -76,8 +77,8 @@ pub fn is_foreign(lab: &str) -> bool {
     connect(lab).is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
 }
 
-/// Returns whether the process at the other end belongs to this user. The check is necessary because any user can
-/// bind any abstract name.
+/// Returns whether the process at the other end belongs to this user.
+/// The check is necessary because any user can bind any abstract name.
 pub fn is_same_user(stream: &UnixStream) -> bool {
     let peer = getsockopt(stream, PeerCredentials);
     peer.is_ok_and(|peer| peer.uid() == rustix::process::getuid().as_raw())

@@ -17,8 +17,8 @@ impl Frame {
         &self.buffer[..self.length]
     }
 
-    /// Returns the bytes of the frame for writing. If other clones share the buffer, this clone gets its own copy
-    /// first.
+    /// Returns the bytes of the frame for writing.
+    /// If other clones share the buffer, this clone gets its own copy first.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         if Rc::get_mut(&mut self.buffer).is_none() {
             self.buffer = Rc::new(self.buffer.as_ref().clone());

@@ -6,8 +6,8 @@ use tailcut_fabric::{Ecn, Packet};
 use tailcut_transport::Condition;
 use tailcut_wire::foreign::{Content, Trimmable, View, set_dscp, set_ecn, set_ttl, shorten, trim};
 
-/// Writes the changes of a packet into its frame: the congestion mark, the trimmed payload, and the TTL. Each switch on
-/// the path decrements the TTL, except the switch where the packet is now.
+/// Writes the changes of a packet into its frame: the congestion mark, the trimmed payload, and the TTL.
+/// Each switch on the path decrements the TTL, except the switch where the packet is now.
 pub fn leave(packet: &Packet, frame: &mut Frame) {
     if packet.ecn == Ecn::Marked {
         // This call fails only for a frame without IP. Such a frame is not ECN-capable, so no switch marks it.

@@ -47,16 +47,16 @@ pub enum Refusal {
     Spoofed,
     /// No host has the destination address.
     NoHost,
-    /// The frame is a neighbour message, such as ARP. The network needs no such messages, because the hosts' neighbour
-    /// tables are complete from the start.
+    /// The frame is a neighbour message, such as ARP.
+    /// The network needs no such messages, because the hosts' neighbour tables are complete from the start.
     Neighbour,
     /// The frame is a group membership message, which the first switch processes.
     Membership,
 }
 
 impl Refusal {
-    /// Returns whether the frame is an error of the host. Neighbour and membership messages are no errors, although
-    /// they do not enter the network.
+    /// Returns whether the frame is an error of the host.
+    /// Neighbour and membership messages are no errors, although they do not enter the network.
     pub const fn is_fault(self) -> bool {
         !matches!(self, Self::Neighbour | Self::Membership)
     }
@@ -73,8 +73,9 @@ impl Refusal {
     }
 }
 
-/// Returns the packet for a frame that host `from` sends in a network of `hosts` hosts. `codes` are the DSCPs for
-/// trimming. If the frame is a group membership message, `on_membership` receives the message.
+/// Returns the packet for a frame that host `from` sends in a network of `hosts` hosts.
+/// `codes` are the DSCPs for trimming.
+/// If the frame is a group membership message, `on_membership` receives the message.
 ///
 /// # Errors
 /// The reason why the frame does not enter the network.
@@ -170,8 +171,8 @@ fn hints(view: &View<'_>) -> Hints {
     }
 }
 
-/// Returns the line time of a frame in bytes: the number of byte times that it occupies a link. `bytes` is the length
-/// of the frame at the TAP device.
+/// Returns the line time of a frame in bytes: the number of byte times that it occupies a link.
+/// `bytes` is the length of the frame at the TAP device.
 pub fn line_time(bytes: usize) -> u32 {
     (bytes as u32 + LINE_OVERHEAD).max(SHORTEST_LINE_TIME)
 }

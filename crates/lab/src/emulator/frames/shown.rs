@@ -14,8 +14,8 @@ impl Body for Frame {
         let mut frame = self.clone();
         leave(packet, &mut frame);
         let bytes = frame.bytes();
-        // The smaller of the two hashes is the same for both directions of a connection. All frames without IP are flow
-        // 0.
+        // The smaller of the two hashes is the same for both directions of a connection.
+        // All frames without IP are flow 0.
         let flow = View::read(bytes).ok().and_then(|view| view.ip);
         let flow = flow.map_or(0, |ip| ip.hash().min(ip.reversed_hash()));
         Carried::Real(RealFrame {

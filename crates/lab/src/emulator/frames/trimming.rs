@@ -7,8 +7,8 @@ use tailcut_wire::foreign::Trimmable;
 /// Payload that remains in a trimmed datagram, in bytes. SCDP has its own rule.
 pub const TRIMMED_PAYLOAD: usize = 64;
 
-/// DSCPs (RFC 2474) for trimming. The Ultra Ethernet specification defines their names and leaves their values to
-/// operators.
+/// DSCPs (RFC 2474) for trimming.
+/// The Ultra Ethernet specification defines their names and leaves their values to operators.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TrimCodes {
     /// DSCP of datagrams that switches may trim, for datagrams of any program (DSCP_TRIMMABLE).
@@ -17,8 +17,8 @@ pub struct TrimCodes {
     pub trimmed: Option<u8>,
     /// Additional DSCP of packets of the highest class (DSCP_CONTROL).
     pub control: Option<u8>,
-    /// Whether switches read the headers of SCDP. If true, they may trim SCDP symbols with any DSCP, and the SCDP
-    /// header determines the priority class.
+    /// Whether switches read the headers of SCDP.
+    /// If true, they may trim SCDP symbols with any DSCP, and the SCDP header determines the priority class.
     pub knows_scdp: bool,
 }
 
@@ -63,8 +63,8 @@ impl TrimCodes {
         Ok(())
     }
 
-    /// Returns the size and class that a frame has after trimming, or `None` if switches may not trim the frame. `size`
-    /// is the length of the frame in bytes, and `payload` is its UDP payload.
+    /// Returns the size and class that a frame has after trimming, or `None` if switches may not trim the frame.
+    /// `size` is the length of the frame in bytes, and `payload` is its UDP payload.
     pub fn cut(&self, size: usize, payload: &[u8], dscp: u8) -> Option<TrimmedSize> {
         let ours = match self.knows_scdp || dscp == self.trimmable {
             true => Trimmable::of(payload),

@@ -1,5 +1,5 @@
-//! Congestion control of the hosts. DCTCP is the kernel's own module, or tailcut's BPF programs if the kernel has no
-//! DCTCP with the required parameters.
+//! Congestion control of the hosts.
+//! DCTCP is the kernel's own module, or tailcut's BPF programs if the kernel has no DCTCP with the required parameters.
 
 use crate::bpf::{Dctcp, Parameters};
 use anyhow::{Context, Result, bail};
@@ -90,16 +90,16 @@ fn own() -> Option<Parameters> {
         let value = fs::read_to_string(path).ok()?;
         value.trim().parse::<u32>().ok()
     };
-    // If the parameters are not readable, the defaults of the module tcp_dctcp apply. The gain is 2^-shift, and alpha
-    // has units of 1/1024.
+    // If the parameters are not readable, the defaults of the module tcp_dctcp apply.
+    // The gain is 2^-shift, and alpha has units of 1/1024.
     let shift = parameter("dctcp_shift_g").unwrap_or(4);
     let first = parameter("dctcp_alpha_on_init").unwrap_or(1_024);
     let gain = f64::from(shift).exp2().recip();
     Some(Parameters::new(gain, f64::from(first) / 1_024.0))
 }
 
-/// Returns whether the kernel has a congestion control. The function tries to use it. If this process is root, the
-/// kernel then loads the module if necessary.
+/// Returns whether the kernel has a congestion control. The function tries to use it.
+/// If this process is root, the kernel then loads the module if necessary.
 fn has(name: &str) -> Result<bool> {
     let available = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
     let available = available.context("cannot read the kernel's congestion controls")?;

@@ -1,5 +1,5 @@
-//! Limits of the hosts' kernels for the values of a scenario. Kernels round timers to clock ticks, have some fixed
-//! timers, and have a different queue than simulated hosts.
+//! Limits of the hosts' kernels for the values of a scenario.
+//! Kernels round timers to clock ticks, have some fixed timers, and have a different queue than simulated hosts.
 
 use super::settings::USUAL_QUEUE;
 use anyhow::{Result, bail};
@@ -11,8 +11,8 @@ use tailcut_units::Duration;
 /// Retransmission timeout before the first RTT sample. The kernel's value is fixed (RFC 6298).
 const INITIAL_RTO: Duration = Duration::from_ms(1_000);
 
-/// Replaces values of a scenario by the values that the hosts' kernels use. Simulated runs of the same study then use
-/// the same values. Returns texts that describe the changes.
+/// Replaces values of a scenario by the values that the hosts' kernels use.
+/// Simulated runs of the same study then use the same values. Returns texts that describe the changes.
 ///
 /// # Errors
 /// The scenario sets a key that is fixed in the kernel.
@@ -43,8 +43,8 @@ pub fn apply_kernel_limits(scenario: &mut Scenario) -> Result<Vec<String>> {
             run.settings.designs.pias.host_order && run.stack.design.hosts.have_tags()
         };
         let of_scdp = |run: &RunConfig| matches!(run.stack.design.kernel(), Kernel::Cast { .. });
-        // If all designs are SCDP, no value changes. SCDP hosts serve classes in order both in the simulator and on
-        // real hosts. The keys below apply only to TCP.
+        // If all designs are SCDP, no value changes.
+        // SCDP hosts serve classes in order both in the simulator and on real hosts. The keys below apply only to TCP.
         if study.runs.iter().all(of_scdp) {
             return Ok(words);
         }
@@ -105,8 +105,8 @@ fn tick() -> Duration {
     Duration::from_ns(tick.tv_sec as u64 * 1_000_000_000 + tick.tv_nsec as u64)
 }
 
-/// Returns the value that the kernel uses for a timer of `span`. `span` and the result are on the network's clock. The
-/// kernel rounds the timer up to ticks of the wall clock.
+/// Returns the value that the kernel uses for a timer of `span`. `span` and the result are on the network's clock.
+/// The kernel rounds the timer up to ticks of the wall clock.
 fn in_ticks(span: Duration, slowdown: u32, tick: Duration) -> Duration {
     let wall = span.saturating_mul(slowdown.into()).as_ps();
     let ticks = wall.div_ceil(tick.as_ps().max(1)).max(1);

@@ -86,8 +86,8 @@ impl Counters {
     }
 }
 
-/// Returns the number of dropped frames from the kernel's table. The number is the fourth transmit counter. The
-/// transmit counters follow eight receive counters.
+/// Returns the number of dropped frames from the kernel's table. The number is the fourth transmit counter.
+/// The transmit counters follow eight receive counters.
 fn dropped_on_sending(text: &str) -> Option<u64> {
     let card = text.lines().find_map(|line| {
         let (name, counters) = line.split_once(':')?;

@@ -40,13 +40,14 @@ pub struct KernelSettings {
     pub queue: NonZeroU32,
 }
 
-/// Length of the kernel's queue before a TAP device, in frames. The kernel's queue only holds the frames that arrive
-/// while the fabric's thread sleeps. When the thread wakes up, it moves the frames to the host's own queue.
+/// Length of the kernel's queue before a TAP device, in frames.
+/// The kernel's queue only holds the frames that arrive while the fabric's thread sleeps.
+/// When the thread wakes up, it moves the frames to the host's own queue.
 const TAP_QUEUE: u32 = 4_096;
 /// Default limit of the host's own queue: Linux's default queue length.
 pub(super) const USUAL_QUEUE: NonZeroU32 = NonZeroU32::new(1_000).unwrap();
-/// Ratio of the receive buffer to the receive window. The buffer is larger than the window, because the kernel counts
-/// its overhead for each packet as used buffer.
+/// Ratio of the receive buffer to the receive window.
+/// The buffer is larger than the window, because the kernel counts its overhead for each packet as used buffer.
 const BUFFER_OF_WINDOW: u32 = 4;
 /// Header bytes of IPv4 and UDP.
 const IPV4_AND_UDP: u32 = 28;
@@ -72,8 +73,8 @@ pub fn carried(stack: Stack) -> Result<Kernel> {
     let duplicates = matches!(stack.replication, Replication::Duplicates(_));
     let why = match design.kernel() {
         Kernel::Missing(why) => why,
-        // PIAS already uses the priority classes that copies of requests need. The pacer of HULL does not support
-        // copies.
+        // PIAS already uses the priority classes that copies of requests need.
+        // The pacer of HULL does not support copies.
         _ if duplicates && !carries_copies(design) => {
             "its packets have no class for copies of requests"
         }
@@ -93,8 +94,8 @@ pub fn carried(stack: Stack) -> Result<Kernel> {
     )
 }
 
-/// Returns whether the lab's hosts support copies of requests over the design. The design must use the kernel's TCP. It
-/// must not set priority classes, and must have no layer in NICs.
+/// Returns whether the lab's hosts support copies of requests over the design. The design must use the kernel's TCP.
+/// It must not set priority classes, and must have no layer in NICs.
 fn carries_copies(design: &Design) -> bool {
     matches!(design.kernel(), Kernel::Tcp { .. })
         && !design.hosts.have_tags()
@@ -102,8 +103,8 @@ fn carries_copies(design: &Design) -> bool {
 }
 
 impl KernelSettings {
-    /// Returns the settings for the hosts of a run. The network's clock is `slowdown` times slower than the hosts'
-    /// clock.
+    /// Returns the settings for the hosts of a run.
+    /// The network's clock is `slowdown` times slower than the hosts' clock.
     ///
     /// # Errors
     /// The kernel does not support the transport of the design.
@@ -146,8 +147,8 @@ impl KernelSettings {
         })
     }
 
-    /// Writes all settings that are not part of routes, in the network namespace of the calling thread. Returns the
-    /// keys that the kernel does not have.
+    /// Writes all settings that are not part of routes, in the network namespace of the calling thread.
+    /// Returns the keys that the kernel does not have.
     ///
     /// # Errors
     /// The kernel rejects a value.

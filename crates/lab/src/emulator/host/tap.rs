@@ -38,8 +38,8 @@ impl Tap {
             rest: [0; 22],
         };
         request.name[..DEVICE.len()].copy_from_slice(DEVICE.as_bytes());
-        // SAFETY: TUNSETIFF reads and writes a `struct ifreq`, which has 40 bytes on 64-bit Linux. `InterfaceRequest`
-        // has the same size (checked below). The kernel keeps no pointer to it.
+        // SAFETY: TUNSETIFF reads and writes a `struct ifreq`, which has 40 bytes on 64-bit Linux.
+        // `InterfaceRequest` has the same size (checked below). The kernel keeps no pointer to it.
         unsafe {
             let ioctl = Updater::<TUNSETIFF, InterfaceRequest>::new(&mut request);
             rustix::ioctl::ioctl(&file, ioctl)?;

@@ -28,8 +28,9 @@ pub struct CardConfig {
 }
 
 impl CardConfig {
-    /// Returns the configuration of a host's card for a design. Returns `None` if the design needs no functions in the
-    /// card. The fabric's queue before the uplink is then sufficient.
+    /// Returns the configuration of a host's card for a design.
+    /// Returns `None` if the design needs no functions in the card.
+    /// The fabric's queue before the uplink is then sufficient.
     ///
     /// # Errors
     /// A parameter of the pacer is outside its range.
@@ -102,8 +103,8 @@ impl Card {
         })
     }
 
-    /// Queues a frame of the host. `tcp` is the TCP segment in the frame, if there is one. If the card sets classes, it
-    /// writes the segment's class into the packet and the DSCP of the class into the frame.
+    /// Queues a frame of the host. `tcp` is the TCP segment in the frame, if there is one.
+    /// If the card sets classes, it writes the class of the segment into the packet, and the DSCP into the frame.
     ///
     /// # Errors
     /// The queue is full. Returns the frame.
@@ -150,8 +151,8 @@ impl Card {
         self.sender.transport().has_transmit()
     }
 
-    /// Returns the time at which the caller must call [`Card::pull`] again, unless another event causes an earlier
-    /// call.
+    /// Returns the time at which the caller must call [`Card::pull`] again,
+    /// unless another event causes an earlier call.
     pub fn next_timeout(&self) -> Option<Time> {
         self.sender.transport().next_timeout()
     }

@@ -29,10 +29,10 @@ struct Connection {
     sent: u64,
 }
 
-/// Connections of a host, in two generations of at most 4,096 connections each. A connection that sends a segment
-/// enters the young generation. When the young generation is full, the old generation is discarded, and the young
-/// generation becomes the old one. A connection therefore stays known until at least 4,096 other connections have sent
-/// a segment.
+/// Connections of a host, in two generations of at most 4,096 connections each.
+/// A connection that sends a segment enters the young generation.
+/// When the young generation is full, the old generation is discarded, and the young generation becomes the old one.
+/// A connection therefore stays known until at least 4,096 other connections have sent a segment.
 #[derive(Default, Debug)]
 pub struct Connections {
     young: HashMap<Key, Connection>,
@@ -40,9 +40,9 @@ pub struct Connections {
 }
 
 impl Connections {
-    /// Records a segment to `dst`. Returns the progress of its connection before the segment. A stream starts after the
-    /// SYN of its connection. If the card has not seen the SYN, the stream starts with the first segment that the card
-    /// sees.
+    /// Records a segment to `dst`. Returns the progress of its connection before the segment.
+    /// A stream starts after the SYN of its connection.
+    /// If the card has not seen the SYN, the stream starts with the first segment that the card sees.
     pub fn send(&mut self, dst: HostId, tcp: &TcpSegment) -> Progress {
         let key = (dst, tcp.is_ipv6, tcp.ports);
         let is_syn = tcp.flags.has(TcpFlags::SYN);
@@ -96,8 +96,9 @@ impl Connections {
 }
 
 impl Connection {
-    /// Returns the position of a sequence number in the stream. Sequence numbers repeat every 4 GiB, so a sequence
-    /// number fits several positions. The function returns the position that is nearest to the last byte that was sent.
+    /// Returns the position of a sequence number in the stream.
+    /// Sequence numbers repeat every 4 GiB, so a sequence number fits several positions.
+    /// The function returns the position that is nearest to the last byte that was sent.
     const fn offset(&self, sequence: u32) -> u64 {
         let furthest = self.first.wrapping_add(self.next as u32);
         let beyond = sequence.wrapping_sub(furthest) as i32;

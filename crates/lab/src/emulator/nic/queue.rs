@@ -1,5 +1,5 @@
-//! Queue of frames that wait for the host's link. The queue implements the interface of a transport. Layers that work
-//! on transports, such as the pacer, therefore also work on frames.
+//! Queue of frames that wait for the host's link. The queue implements the interface of a transport.
+//! Layers that work on transports, such as the pacer, therefore also work on frames.
 
 use crate::emulator::frames::Frame;
 use std::num::NonZeroU32;
@@ -21,10 +21,11 @@ pub struct QueuedFrame {
     pub tuple: FiveTuple,
 }
 
-/// Queue of a host's frames. For each frame, the queue emits a segment that represents the frame in the layer above,
-/// such as the pacer. The segment has the frame's addresses, a payload length equal to the line time of the frame, and
-/// the number of the frame's slot in its header. When the layer emits the segment, [`FrameQueue::take`] returns the
-/// frame. Arriving segments do not affect the queue.
+/// Queue of a host's frames.
+/// For each frame, the queue emits a segment that represents the frame in the layer above, such as the pacer.
+/// The segment has the frame's addresses, a payload length equal to the line time of the frame,
+/// and the number of the frame's slot in its header.
+/// When the layer emits the segment, [`FrameQueue::take`] returns the frame. Arriving segments do not affect the queue.
 #[derive(Debug)]
 pub struct FrameQueue {
     /// Slots for frames. A slot stays in use until [`FrameQueue::take`] removes its frame.
@@ -37,8 +38,9 @@ pub struct FrameQueue {
 }
 
 impl FrameQueue {
-    /// Creates a queue with `length` slots. If `in_order` is true, the queue serves classes by strict priority, and
-    /// frames of the same class in order of arrival. Otherwise, it serves all frames in order of arrival.
+    /// Creates a queue with `length` slots.
+    /// If `in_order` is true, the queue serves classes by strict priority, and each class in order of arrival.
+    /// Otherwise, it serves all frames in order of arrival.
     pub const fn new(length: NonZeroU32, in_order: bool) -> Self {
         Self {
             slots: Vec::new(),
@@ -70,8 +72,8 @@ impl FrameQueue {
         Ok(())
     }
 
-    /// Returns the frame that a segment represents. Returns `None` if this queue has not emitted the segment, or if the
-    /// frame was already taken.
+    /// Returns the frame that a segment represents.
+    /// Returns `None` if this queue has not emitted the segment, or if the frame was already taken.
     pub fn take(&mut self, segment: &Segment) -> Option<QueuedFrame> {
         let Header::Own([slot, ..]) = segment.header else {
             return None;
@@ -82,8 +84,8 @@ impl FrameQueue {
     }
 }
 
-/// Returns a segment that represents an arrived TCP segment in the layer above. The returned segment has only addresses
-/// and flags.
+/// Returns a segment that represents an arrived TCP segment in the layer above.
+/// The returned segment has only addresses and flags.
 pub fn arrived(tuple: FiveTuple, flags: TcpFlags) -> Segment {
     let header = TcpHeader {
         flags,

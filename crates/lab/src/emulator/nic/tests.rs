@@ -46,8 +46,8 @@ fn tagging(tags: Tags) -> CardConfig {
     }
 }
 
-/// Returns the configuration of a card with a pacer at a tenth of the link's rate. When an ECN-Echo arrives, the pacer
-/// starts to pace the flow of this ECN-Echo.
+/// Returns the configuration of a card with a pacer at a tenth of the link's rate.
+/// When an ECN-Echo arrives, the pacer starts to pace the flow of this ECN-Echo.
 fn pacing() -> CardConfig {
     let rate = Rate::from_mbps(10);
     CardConfig {
@@ -186,8 +186,8 @@ impl Network {
         self.send_from(tcp.from, &tcp.bytes());
     }
 
-    /// Runs the network until `until`. Returns the packets that arrive at hosts. The network cards of these hosts also
-    /// receive the packets.
+    /// Runs the network until `until`. Returns the packets that arrive at hosts.
+    /// The network cards of these hosts also receive the packets.
     fn run_until(&mut self, until: Time) -> Vec<Delivery<Frame>> {
         let mut deliveries = Vec::new();
         loop {
@@ -355,7 +355,7 @@ fn other_traffic_goes_around_the_pacer() {
         .position(|delivery| delivery.packet.size < 1_000);
     assert!(
         place < Some(5),
-        "it must arrive before the last paced frame: {place:?}"
+        "the frame must arrive before the last paced frame: {place:?}"
     );
 }
 

@@ -1,5 +1,5 @@
-//! Functions that wait for a child process and for signals without a second thread. A process whose children are in
-//! another process namespace cannot start threads.
+//! Functions that wait for a child process and for signals without a second thread.
+//! A process whose children are in another process namespace cannot start threads.
 
 use anyhow::{Context, Result};
 use signal_hook::consts::SIGCHLD;
@@ -26,8 +26,8 @@ pub fn run_child(
 pub struct SignalWait(Signals);
 
 impl SignalWait {
-    /// Starts to record signals. Call this function before the child starts. Otherwise the signal that reports the
-    /// child's end could be missed.
+    /// Starts to record signals. Call this function before the child starts.
+    /// Otherwise the signal that reports the child's end could be missed.
     ///
     /// # Errors
     /// The kernel rejects the call.

@@ -1,5 +1,5 @@
-//! Start of programs on a host. The program uses the network and the directories of the host. It has the terminal, the
-//! open files and the user of the command that starts it.
+//! Start of programs on a host. The program uses the network and the directories of the host.
+//! It has the terminal, the open files and the user of the command that starts it.
 
 use super::child;
 use super::mounts;
@@ -13,8 +13,9 @@ use std::io::{self, IsTerminal};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
 
-/// Runs a program on a host, and returns its exit code. The code is 128 plus the signal's number if a signal ended
-/// the program, 127 if the program does not exist, and 126 if it cannot run.
+/// Runs a program on a host, and returns its exit code.
+/// If a signal ended the program, the code is 128 plus the signal's number.
+/// The code is 127 if the program does not exist, and 126 if it cannot run.
 ///
 /// This process must have only one thread. The process stays on the host afterwards.
 ///
@@ -40,14 +41,14 @@ pub fn run(entered: &Entered, program: &[OsString]) -> Result<i32> {
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
         Ok(())
     };
-    // SAFETY: only async-signal-safe functions may be called between fork and exec. The closure makes one system call
-    // and allocates no memory.
+    // SAFETY: only async-signal-safe functions may be called between fork and exec.
+    // The closure makes one system call and allocates no memory.
     unsafe { command.pre_exec(die_with_us) };
     let keys = [SIGINT, SIGQUIT];
     let has_terminal = io::stdin().is_terminal();
     let pass_on = |program: &Child, number: i32| {
-        // If a user presses Ctrl-C or Ctrl-\, the terminal sends the signal to this process and to the program. This
-        // process must not forward it, or the program would receive it twice.
+        // If a user presses Ctrl-C or Ctrl-\, the terminal sends the signal to this process and to the program.
+        // This process must not forward it, or the program would receive it twice.
         if !(has_terminal && keys.contains(&number))
             && let Some(signal) = Signal::from_named_raw(number)
         {

@@ -20,14 +20,14 @@ use tailcut_units::HostId;
 
 /// Line that the lab's process prints when hosts and network are ready.
 pub const READY: &str = "ready";
-/// Number of files that the lab keeps open for each host: two of the namespace, one of the network card, and one of the
-/// counters.
+/// Number of files that the lab keeps open for each host: two of the namespace, one of the network card,
+/// and one of the counters.
 const FILES_OF_HOST: u64 = 4;
 /// Number of other files that the lab keeps open.
 const OTHER_FILES: u64 = 64;
 
-/// Runs the lab until its end. Standard input is the socket on which commands connect. Standard output goes to the
-/// command that starts the lab: first notes, and then the line [`READY`].
+/// Runs the lab until its end. Standard input is the socket on which commands connect.
+/// Standard output goes to the command that starts the lab: first notes, and then the line [`READY`].
 ///
 /// # Errors
 /// The kernel rejects a call.
@@ -71,8 +71,8 @@ pub fn run_lab(mut plan: LabPlan, mode: LaunchMode) -> Result<()> {
     control::serve(&listener, &network, &access).context("the lab's socket failed")
 }
 
-/// Returns notes for the user: about settings that the kernel does not have, and about the congestion control. All
-/// hosts share one kernel, so the settings of the first host are sufficient.
+/// Returns notes for the user: about settings that the kernel does not have, and about the congestion control.
+/// All hosts share one kernel, so the settings of the first host are sufficient.
 fn notes(hosts: &[Host], settings: &KernelSettings) -> Vec<String> {
     let missing = hosts.first().map_or(&[][..], |host| &host.missing);
     let missing = missing.iter();
@@ -115,9 +115,9 @@ fn raise_limit(needed: u64) -> Result<()> {
     setrlimit(Resource::Nofile, raised).context("cannot raise the limit of open files")
 }
 
-/// Starts a thread that ends this process at a SIGTERM from outside of the lab. The kernel then ends the programs on the
-/// hosts, and removes the congestion control that the lab has registered. Call this function before other threads start,
-/// because they inherit the mask of signals.
+/// Starts a thread that ends this process at a SIGTERM from outside of the lab.
+/// The kernel then ends the programs on the hosts, and removes the congestion control that the lab has registered.
+/// Call this function before other threads start, because they inherit the mask of signals.
 fn end_at_sigterm() -> Result<()> {
     let mut signals = SigSet::empty();
     signals.add(SIGTERM);
@@ -137,8 +137,8 @@ fn end_at_sigterm() -> Result<()> {
     Ok(())
 }
 
-/// Starts a thread that collects the exit status of orphaned processes. The kernel makes orphans children of the first
-/// process of their namespace, which is this process.
+/// Starts a thread that collects the exit status of orphaned processes.
+/// The kernel makes orphans children of the first process of their namespace, which is this process.
 fn reap() -> Result<()> {
     let mut signals = signal_hook::iterator::Signals::new([SIGCHLD])
         .map_err(|error| anyhow!("cannot listen for signals: {error}"))?;

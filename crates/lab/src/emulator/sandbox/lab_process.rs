@@ -1,5 +1,5 @@
-//! Start of a lab's process. The process is the first in a new process namespace. When it ends, the kernel therefore
-//! ends all processes in this namespace.
+//! Start of a lab's process. The process is the first in a new process namespace.
+//! When it ends, the kernel therefore ends all processes in this namespace.
 
 use super::namespaces::{Namespace, leave_for_new};
 use crate::emulator::control;
@@ -51,8 +51,9 @@ impl LaunchMode {
     }
 }
 
-/// Starts the process of the lab `name`, and waits until the lab is ready. The process runs the same program with the
-/// same arguments as this process. Returns the process, and the notes that it has printed.
+/// Starts the process of the lab `name`, and waits until the lab is ready.
+/// The process runs the same program with the same arguments as this process.
+/// Returns the process, and the notes that it has printed.
 ///
 /// # Errors
 /// The name is in use, the kernel allows no namespaces, or the lab could not be set up.
@@ -77,8 +78,8 @@ pub fn start_lab(name: &str, is_detached: bool) -> Result<(Child, Vec<String>)> 
         .stdin(Stdio::from(OwnedFd::from(listener)))
         .stdout(Stdio::piped());
     if is_detached {
-        // The lab must not keep standard error open. Otherwise a program that reads this command's standard error would
-        // wait until the lab ends.
+        // The lab must not keep standard error open.
+        // Otherwise a program that reads this command's standard error would wait until the lab ends.
         command.stderr(Stdio::null());
     }
     let mut child = command.spawn().context("cannot start the lab's process")?;
@@ -98,8 +99,9 @@ pub fn start_lab(name: &str, is_detached: bool) -> Result<(Child, Vec<String>)> 
     }
 }
 
-/// Gains the privileges to create namespaces. Root already has these privileges. Any other user gets them in a new user
-/// namespace, in which the user has the number of root. Returns whether this process is in a new user namespace.
+/// Gains the privileges to create namespaces. Root already has these privileges.
+/// Any other user gets them in a new user namespace, in which the user has the number of root.
+/// Returns whether this process is in a new user namespace.
 ///
 /// # Errors
 /// The system allows no user namespaces.
@@ -122,8 +124,8 @@ pub fn gain_privileges() -> Result<bool> {
     Ok(true)
 }
 
-/// Returns the error text for a system on which ordinary users may not create user namespaces. The text names the
-/// setting that allows them.
+/// Returns the error text for a system on which ordinary users may not create user namespaces.
+/// The text names the setting that allows them.
 fn refused() -> &'static str {
     let restricted = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns";
     match fs::read_to_string(restricted).is_ok_and(|value| value.trim() == "1") {

@@ -1,5 +1,5 @@
-//! Mounts of hosts: each host has its own directories `/tmp` and `/run`, and a file `/etc/hosts` with the names of all
-//! hosts.
+//! Mounts of hosts: each host has its own directories `/tmp` and `/run`,
+//! and a file `/etc/hosts` with the names of all hosts.
 
 use crate::emulator::addresses;
 use anyhow::{Context, Result};
@@ -10,11 +10,11 @@ use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use tailcut_units::HostId;
 
-/// Directory in which the lab stores the directories of all hosts. Programs on a host do not see it, because the host's
-/// own `/run` hides it.
+/// Directory in which the lab stores the directories of all hosts.
+/// Programs on a host do not see it, because the host's own `/run` hides it.
 const STORE: &str = "/run";
-/// Directories that each host has separately, with their permissions. `/run` is mounted last, because it hides
-/// [`STORE`], which contains the sources of the other mounts.
+/// Directories that each host has separately, with their permissions.
+/// `/run` is mounted last, because it hides [`STORE`], which contains the sources of the other mounts.
 const OWN: [(&str, u32); 2] = [("tmp", 0o1777), ("run", 0o755)];
 
 /// Hides the mounts of this process from other processes, and creates the directories and files of the hosts.
@@ -24,8 +24,8 @@ const OWN: [(&str, u32); 2] = [("tmp", 0o1777), ("run", 0o755)];
 pub fn prepare(hosts: u32, routers: &[(String, Ipv4Addr)]) -> Result<()> {
     let private = MountPropagationFlags::REC | MountPropagationFlags::PRIVATE;
     mount_change("/", private).context("cannot separate the lab's mounts from the machine's")?;
-    // The new `/proc` shows only the processes of the lab. In a container that hides parts of `/proc`, the kernel
-    // rejects this mount, and the old `/proc` stays.
+    // The new `/proc` shows only the processes of the lab.
+    // In a container that hides parts of `/proc`, the kernel rejects this mount, and the old `/proc` stays.
     let _ = mount("proc", "/proc", "proc", secure(), None);
     let refused = "cannot mount a file system in memory for the hosts' files";
     mount("tmpfs", STORE, "tmpfs", secure(), Some(c"mode=0755")).context(refused)?;
@@ -41,8 +41,9 @@ pub fn prepare(hosts: u32, routers: &[(String, Ipv4Addr)]) -> Result<()> {
     fs::write(&names, hosts_file(hosts, routers)).context(refused)?;
     mount_bind(&names, "/etc/hosts")
         .context("cannot mount the names of the hosts at /etc/hosts")?;
-    // The hosts have no DNS server, so the file is empty. If /etc/resolv.conf is a link into /run, the mount above
-    // already hides its target. The mount below then fails, but is also not necessary.
+    // The hosts have no DNS server, so the file is empty.
+    // If /etc/resolv.conf is a link into /run, the mount above already hides its target.
+    // The mount below then fails, but is also not necessary.
     let nobody = Path::new(STORE).join("resolv.conf");
     fs::write(&nobody, "").context(refused)?;
     let _ = mount_bind(&nobody, "/etc/resolv.conf");

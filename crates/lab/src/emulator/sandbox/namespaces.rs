@@ -10,8 +10,8 @@ use std::os::fd::{AsFd, OwnedFd};
 pub enum Namespace {
     /// Namespace of users and their privileges.
     User,
-    /// Namespace of processes. A new namespace applies to child processes that start later, but not to the process
-    /// itself.
+    /// Namespace of processes.
+    /// A new namespace applies to child processes that start later, but not to the process itself.
     Process,
     /// Namespace of mounted file systems.
     Mount,
@@ -24,8 +24,8 @@ pub enum Namespace {
 }
 
 impl Namespace {
-    /// Namespaces of a lab, in the order in which a program on a host must enter them. The program enters the network
-    /// namespace of the host last.
+    /// Namespaces of a lab, in the order in which a program on a host must enter them.
+    /// The program enters the network namespace of the host last.
     pub const OF_LAB: [Self; 4] = [Self::User, Self::Process, Self::Ipc, Self::Mount];
 
     const fn flag(self) -> UnshareFlags {
@@ -62,8 +62,8 @@ impl Namespace {
     }
 }
 
-/// Creates a namespace and moves the calling thread into it. If the process has several threads, only network
-/// namespaces are possible.
+/// Creates a namespace and moves the calling thread into it.
+/// If the process has several threads, only network namespaces are possible.
 ///
 /// # Errors
 /// The kernel rejects the call.

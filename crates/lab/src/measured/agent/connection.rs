@@ -18,8 +18,8 @@ use tailcut_units::{FlowId, HostId};
 /// Zeros that are the payload of all flows, 256 KiB.
 pub(super) static NOTHING: [u8; 256 << 10] = [0; 256 << 10];
 
-/// Maximum wake-up threshold of a receiver in bytes. The kernel does not wake the receiver for each segment, because
-/// waking a thread on another CPU costs more than processing a segment.
+/// Maximum wake-up threshold of a receiver in bytes. The kernel does not wake the receiver for each segment.
+/// To wake a thread on another CPU costs more than to process a segment.
 const AT_ONCE: u64 = 16 << 10;
 
 sockopt_impl!(
@@ -167,8 +167,8 @@ pub fn reset(socket: OwnedFd) {
 }
 
 impl Sender {
-    /// Opens the connection of a flow from the network namespace of the calling thread. Returns the sender and its
-    /// local port.
+    /// Opens the connection of a flow from the network namespace of the calling thread.
+    /// Returns the sender and its local port.
     ///
     /// # Errors
     /// The kernel rejects a call.
@@ -195,8 +195,8 @@ impl Sender {
         tcp_info::stats(&self.socket)
     }
 
-    /// Writes until the socket is full. After the last byte, shuts down the sending direction, and then checks whether
-    /// the peer has closed the connection. Calls `on_progress` for each event.
+    /// Writes until the socket is full. After the last byte, shuts down the sending direction.
+    /// Then checks whether the peer has closed the connection. Calls `on_progress` for each event.
     pub fn serve(&mut self, is_writable: bool, mut on_progress: impl FnMut(Progress)) {
         if !self.is_established {
             if !is_writable {

@@ -1,6 +1,7 @@
-//! Copies of requests over the kernel's TCP. As in the simulator, each copy has its own connection: the client opens
-//! the connection and sends the request, and the server answers on the same connection. A client that no longer needs a
-//! copy resets its connection. The DSCP of the packets contains the priority class of the copy.
+//! Copies of requests over the kernel's TCP.
+//! As in the simulator, each copy has its own connection: the client opens the connection and sends the request,
+//! and the server answers on the same connection. A client that no longer needs a copy resets its connection.
+//! The DSCP of the packets contains the priority class of the copy.
 
 use super::connection::{self, NOTHING};
 use super::report::Reporter;
@@ -30,8 +31,8 @@ sockopt_impl!(
     i32
 );
 
-/// Returns the priority class of the copies that arrive at one of the server's two ports. Copies of the high class
-/// arrive at the first port, and copies of the low class at the second port.
+/// Returns the priority class of the copies that arrive at one of the server's two ports.
+/// Copies of the high class arrive at the first port, and copies of the low class at the second port.
 pub fn class_of(leg: Leg) -> u8 {
     match leg {
         Leg::First => HIGH,
@@ -72,15 +73,16 @@ pub struct Copies {
     ends: HashMap<u64, End>,
     /// Poller key of each open end, by the number of the copy and the side.
     open: HashMap<(u32, Side), u64>,
-    /// Number of each copy whose connection is opened but not accepted yet. The key is the client, its port, and the
-    /// server.
+    /// Number of each copy whose connection is opened but not accepted yet.
+    /// The key is the client, its port, and the server.
     expected: HashMap<(HostId, u16, HostId), u32>,
     buffer: Vec<u8>,
 }
 
 impl Copies {
-    /// Creates an empty set of copies. Servers receive copies of the high class at `port`, and copies of the low class
-    /// at the next port. `keys` is the lowest poller key of the sockets.
+    /// Creates an empty set of copies.
+    /// Servers receive copies of the high class at `port`, and copies of the low class at the next port.
+    /// `keys` is the lowest poller key of the sockets.
     pub fn new(port: u16, keys: u64) -> Self {
         Self {
             port,
@@ -93,8 +95,8 @@ impl Copies {
         }
     }
 
-    /// Executes an order of a host. For [`CopyOrder::Ask`], the calling thread must be in the network namespace of
-    /// that host.
+    /// Executes an order of a host.
+    /// For [`CopyOrder::Ask`], the calling thread must be in the network namespace of that host.
     pub fn order(&mut self, host: HostId, order: CopyOrder, poller: &Poller, reporter: &Reporter) {
         match order {
             CopyOrder::Ask(ask) => {
@@ -127,8 +129,8 @@ impl Copies {
             }
             CopyOrder::Reset { number } => {
                 if let Some(end) = self.remove((number, Side::Client)) {
-                    // The reset stops the work of the server. The reset has the high class, so that it overtakes queued
-                    // data.
+                    // The reset stops the work of the server.
+                    // The reset has the high class, so that it overtakes queued data.
                     mark(&end.socket, HIGH);
                     connection::reset(end.socket);
                 }

@@ -12,8 +12,8 @@ use tailcut_transport::repnet::RepNetConfig;
 use tailcut_transport::{Event, FlowStats, Message, NotShared, Part, Segment, Transport};
 use tailcut_units::{FlowId, HostId, Time};
 
-/// Host whose transport is the Linux kernel or an endpoint of SCDP. The host forwards each message to the agents'
-/// thread. No packets pass through this interface.
+/// Host whose transport is the Linux kernel or an endpoint of SCDP.
+/// The host forwards each message to the agents' thread. No packets pass through this interface.
 pub struct KernelHost {
     host: HostId,
     /// Replication of flows; `None`: no flow is replicated.
@@ -26,8 +26,8 @@ pub struct KernelHost {
 }
 
 impl KernelHost {
-    /// Creates the host. `orders` and `waker` belong to the agents' thread. The caller adds the events of this host to
-    /// `events`.
+    /// Creates the host. `orders` and `waker` belong to the agents' thread.
+    /// The caller adds the events of this host to `events`.
     pub fn new(
         (host, replication, several): (HostId, Option<RepNetConfig>, Several),
         orders: Sender<Order>,
@@ -136,8 +136,8 @@ impl Transport for KernelHost {
 
     fn unfinished(&self) -> Vec<(FlowId, FlowStats)> {
         let mut open = self.unfinished.clone();
-        // At the end of the run, the agents report flows that are still open. These events are still in the queue, and
-        // contain the final statistics.
+        // At the end of the run, the agents report flows that are still open.
+        // These events are still in the queue, and contain the final statistics.
         for event in self.events.borrow().iter() {
             if let Event::Closed(flow, stats) | Event::Failed(flow, stats) = event
                 && let Some(open) = open.get_mut(flow)

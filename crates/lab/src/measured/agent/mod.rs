@@ -1,6 +1,6 @@
-//! Agents generate the traffic of a measured run. An agent opens the connections of the workload's flows, sends the
-//! bytes, and reports when the bytes have arrived. The transport is the kernel's TCP, or SCDP over UDP. One thread
-//! serves the sockets of all hosts.
+//! Agents generate the traffic of a measured run.
+//! An agent opens the connections of the workload's flows, sends the bytes, and reports when the bytes have arrived.
+//! The transport is the kernel's TCP, or SCDP over UDP. One thread serves the sockets of all hosts.
 
 mod connection;
 mod copies;

@@ -1,9 +1,10 @@
-//! Flows over SCDP: each flow is an object that SCDP sends over UDP. Each host has an endpoint of the library `cast`,
-//! with its own thread. This module starts the transfers of the objects and reports their events.
+//! Flows over SCDP: each flow is an object that SCDP sends over UDP.
+//! Each host has an endpoint of the library `cast`, with its own thread.
+//! This module starts the transfers of the objects and reports their events.
 //!
 //! Each object starts with a name of 8 bytes: the number of its flow, or the port at which the receiver collects it.
-//! The receiver identifies the flow by the name. An object of less than 8 bytes has no name. The receiver then takes
-//! the first flow with the same sender, receiver and length that has not arrived yet.
+//! The receiver identifies the flow by the name. An object of less than 8 bytes has no name.
+//! The receiver then takes the first flow with the same sender, receiver and length that has not arrived yet.
 
 use super::orders::{Ends, Start};
 use super::report::Reporter;
@@ -26,8 +27,8 @@ use tailcut_units::{FlowId, HostId};
 
 /// Length of an object's name in bytes.
 const NAME: usize = size_of::<u64>();
-/// Bit of an object's name. If the bit is set, the receiver collects the object at a port, and the name contains this
-/// port.
+/// Bit of an object's name.
+/// If the bit is set, the receiver collects the object at a port, and the name contains this port.
 const COLLECTED: u64 = 1 << 63;
 
 /// Source of an event: an endpoint or the sender of a flow.
@@ -74,8 +75,8 @@ struct ActiveFlow {
     is_to_group: bool,
     /// Receivers that have not reported the arrival yet.
     left: usize,
-    /// Statistics of the sender; `None` until all receivers have acknowledged the object. The statistics are reported
-    /// only after all receivers have also reported the arrival.
+    /// Statistics of the sender; `None` until all receivers have acknowledged the object.
+    /// The statistics are reported only after all receivers have also reported the arrival.
     cost: Option<FlowStats>,
 }
 
@@ -94,8 +95,8 @@ pub struct Objects {
 }
 
 impl Objects {
-    /// Creates a set without endpoints. Each event wakes `waker`. The woken thread must then call
-    /// [`Self::report_events`].
+    /// Creates a set without endpoints. Each event wakes `waker`.
+    /// The woken thread must then call [`Self::report_events`].
     pub fn new(waker: Waker) -> Self {
         Self {
             endpoints: Vec::new(),
@@ -148,8 +149,8 @@ impl Objects {
         Ok(())
     }
 
-    /// Prepares a flow before its start. The flow's receivers join the multicast group, so that the network already has
-    /// routes to them when the flow starts.
+    /// Prepares a flow before its start. The receivers of the flow join the multicast group.
+    /// The network then already has routes to the receivers when the flow starts.
     ///
     /// # Errors
     /// The kernel rejects a call, or a host does not exist.
@@ -281,8 +282,8 @@ impl Objects {
             if let (true, Some(host_endpoint)) =
                 (active.is_to_group, self.endpoints.get(host.0 as usize))
             {
-                // The host leaves the group, because it needs no further packets. Leaving cannot fail, because the host
-                // has joined the group before.
+                // The host leaves the group, because it needs no further packets.
+                // Leaving cannot fail, because the host has joined the group before.
                 let _ = host_endpoint.endpoint.leave(group_of(flow), CARD);
             }
             active.left = active.left.saturating_sub(1);

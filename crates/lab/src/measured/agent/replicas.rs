@@ -1,6 +1,6 @@
-//! Replicated flows of all hosts. The module assigns each accepted connection to its flow. It contains the flow tables
-//! of the servers, and timers on the clock of the emulated network. A flow table has waiting lists and tombstones
-//! (records of ended flows).
+//! Replicated flows of all hosts. The module assigns each accepted connection to its flow.
+//! It contains the flow tables of the servers, and timers on the clock of the emulated network.
+//! A flow table has waiting lists and tombstones (records of ended flows).
 
 use super::connection;
 use super::orders::Start;
@@ -69,8 +69,8 @@ impl Replicas {
         }
     }
 
-    /// Opens a flow. The calling thread must be in the network namespace of the sender. Returns the local port that
-    /// both connections of the flow use.
+    /// Opens a flow. The calling thread must be in the network namespace of the sender.
+    /// Returns the local port that both connections of the flow use.
     ///
     /// # Errors
     /// The kernel rejects a call.
@@ -193,8 +193,8 @@ impl Replicas {
         let end = self.ends.get(&number);
         if let Some(socket) = end.and_then(|end| end.flow.socket(leg)) {
             let key = self.keys + 2 * number + leg as u64;
-            // If the poller rejects the socket, the flow makes no progress. At the end of the run, the flow is then
-            // reported as failed.
+            // If the poller rejects the socket, the flow makes no progress.
+            // At the end of the run, the flow is then reported as failed.
             let _ = poller.add_edges(socket, key);
         }
     }

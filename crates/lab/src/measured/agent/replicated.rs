@@ -1,11 +1,12 @@
 //! One end of a replicated flow, at the client or at the server. RepNet sends the flow over one or two connections.
 //!
-//! [`Flow`] is the state machine, and the kernel provides the TCP connections. Both connections use one client port and
-//! two server ports, as in the paper (RepNet, section II-C) and in the simulator. RepNet adds no bytes to the data
-//! here.
+//! [`Flow`] is the state machine, and the kernel provides the TCP connections.
+//! Both connections use one client port and two server ports, as in the paper (RepNet, section II-C)
+//! and in the simulator. RepNet adds no bytes to the data here.
 //!
-//! A flow of the library `repnet` uses the same state machine with other settings. In this module, only the waiting
-//! list has a deadline. The slower connection is never cut off, because its load is part of the cost of replication.
+//! A flow of the library `repnet` uses the same state machine with other settings.
+//! In this module, only the waiting list has a deadline.
+//! The slower connection is never cut off, because its load is part of the cost of replication.
 
 use super::connection::{self, NOTHING, WakeUps};
 use super::orders::Start;
@@ -44,8 +45,8 @@ pub enum Progress {
     Established,
     /// All bytes of the flow have arrived.
     Completed,
-    /// The flow has ended at the server. The server must remember the flow, because the other connection may still
-    /// arrive.
+    /// The flow has ended at the server.
+    /// The server must remember the flow, because the other connection may still arrive.
     Buried,
 }
 
@@ -75,9 +76,10 @@ struct OpenConnection {
     has_ended: bool,
 }
 
-/// Returns the limits of a flow. The size has no limit, because the caller selects the mode by size before the flow
-/// opens. The delay has no limit, because the slower connection is never cut off. The only limit is the number of bytes
-/// that a server keeps for a connection that has not arrived yet.
+/// Returns the limits of a flow.
+/// The size has no limit, because the caller selects the mode by size before the flow opens.
+/// The delay has no limit, because the slower connection is never cut off.
+/// The only limit is the number of bytes that a server keeps for a connection that has not arrived yet.
 fn limits(config: &RepNetConfig, role: Role) -> FlowLimits {
     FlowLimits {
         max_bytes: u64::MAX,
@@ -93,12 +95,13 @@ fn limits(config: &RepNetConfig, role: Role) -> FlowLimits {
     }
 }
 
-/// Returns two sockets that are bound to the same port, and the port. The sockets belong to the network namespace of
-/// the calling thread. If `path` is given, the port pins the flow to this path.
+/// Returns two sockets that are bound to the same port, and the port.
+/// The sockets belong to the network namespace of the calling thread.
+/// If `path` is given, the port pins the flow to this path.
 fn pair(path: Option<u16>) -> io::Result<([OwnedFd; 2], u16)> {
     let sockets = [connection::stream_socket()?, connection::stream_socket()?];
-    // The option for a shared port is set only after the first bind. If it were set earlier, the kernel could choose a
-    // port that another socket already uses.
+    // The option for a shared port is set only after the first bind.
+    // If it were set earlier, the kernel could choose a port that another socket already uses.
     let port = connection::bind(&sockets[0], path)?;
     for socket in &sockets {
         sockopt::set_socket_reuseaddr(socket, true)?;
@@ -108,8 +111,9 @@ fn pair(path: Option<u16>) -> io::Result<([OwnedFd; 2], u16)> {
 }
 
 impl Replicated {
-    /// Opens the connections of a flow to two ports of its receiver. The calling thread must be in the network
-    /// namespace of the sender. Returns the client's end of the flow and its local port.
+    /// Opens the connections of a flow to two ports of its receiver.
+    /// The calling thread must be in the network namespace of the sender.
+    /// Returns the client's end of the flow and its local port.
     ///
     /// # Errors
     /// The kernel rejects a call.
@@ -238,8 +242,8 @@ impl Replicated {
         }
     }
 
-    /// Reads, writes and closes connections until the sockets block. `buffer` receives the data that is read. Calls
-    /// `on_progress` for each event.
+    /// Reads, writes and closes connections until the sockets block. `buffer` receives the data that is read.
+    /// Calls `on_progress` for each event.
     pub fn serve(&mut self, now: Time, buffer: &mut [u8], mut on_progress: impl FnMut(Progress)) {
         loop {
             self.run_commands(now, &mut on_progress);

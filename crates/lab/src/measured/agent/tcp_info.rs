@@ -3,8 +3,8 @@
 use std::os::fd::{AsFd, AsRawFd};
 use tailcut_transport::FlowStats;
 
-/// Offset in bytes of a field in `struct tcp_info` (include/uapi/linux/tcp.h). New kernels add fields only at the end,
-/// so offsets never change.
+/// Offset in bytes of a field in `struct tcp_info` (include/uapi/linux/tcp.h).
+/// New kernels add fields only at the end, so offsets never change.
 const TOTAL_RETRANS: usize = 100;
 const BYTES_SENT: usize = 200;
 const TOTAL_RTO: usize = 240;
@@ -13,8 +13,8 @@ const CLOSED: u8 = 7;
 /// Number of bytes of the structure that are read.
 const LENGTH: usize = 256;
 
-/// Returns the statistics of a connection so far. Kernels before 4.19 do not count bytes, and kernels before 6.7 do not
-/// count timeouts. The missing values are 0.
+/// Returns the statistics of a connection so far.
+/// Kernels before 4.19 do not count bytes, and kernels before 6.7 do not count timeouts. The missing values are 0.
 pub fn stats(socket: impl AsFd) -> FlowStats {
     let info = read(socket).unwrap_or_default();
     let u32_at = |place: usize| {
@@ -46,8 +46,8 @@ pub fn is_over(socket: impl AsFd) -> bool {
 fn read(socket: impl AsFd) -> Option<Vec<u8>> {
     let mut info = vec![0u8; LENGTH];
     let mut length = LENGTH as libc::socklen_t;
-    // SAFETY: `info` is writable for `length` bytes, and the kernel does not write more. Both variables live through
-    // the call, and the kernel keeps no pointer to them.
+    // SAFETY: `info` is writable for `length` bytes, and the kernel does not write more.
+    // Both variables live through the call, and the kernel keeps no pointer to them.
     let answer = unsafe {
         libc::getsockopt(
             socket.as_fd().as_raw_fd(),

@@ -79,8 +79,8 @@ impl Server {
         }
     }
 
-    /// Serves the sockets until the client's end of a connection has ended. Returns the result of the client's last
-    /// read.
+    /// Serves the sockets until the client's end of a connection has ended.
+    /// Returns the result of the client's last read.
     fn end_of(&mut self, mut client: TcpStream) -> std::io::Result<usize> {
         client.set_nonblocking(true).expect("a socket");
         loop {

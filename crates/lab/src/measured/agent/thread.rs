@@ -130,8 +130,8 @@ struct Agents {
     copies: Option<Copies>,
     /// Flows as SCDP objects, in a run with SCDP.
     objects: Option<Objects>,
-    /// Number and length in bytes of each flow whose connection is opened but not accepted yet. The key is the sender,
-    /// its port, and the receiver.
+    /// Number and length in bytes of each flow whose connection is opened but not accepted yet.
+    /// The key is the sender, its port, and the receiver.
     expected: HashMap<(HostId, u16, HostId), (FlowId, u64)>,
     /// Flows that start later, in the order of their start times.
     waiting: BTreeMap<(Time, FlowId), (Start, Ends)>,
@@ -226,8 +226,8 @@ impl Agents {
                         }
                     }
                     Ok(Order::Copy(host, order)) => {
-                        // Only the order `Ask` creates a socket. A socket belongs to the namespace in which it is
-                        // created.
+                        // Only the order `Ask` creates a socket.
+                        // A socket belongs to the namespace in which it is created.
                         let moved = match order {
                             CopyOrder::Ask(_) => self.move_to(host),
                             _ => Ok(()),

@@ -71,8 +71,8 @@ pub fn queue() -> Result<Vec<Figure>> {
     let mut waits = Vec::new();
     for _ in 0..QUEUES {
         std::thread::sleep(Duration::from_millis(5));
-        // The first datagram does not wait. The waiting time of the last datagram is the difference to the first
-        // datagram.
+        // The first datagram does not wait.
+        // The waiting time of the last datagram is the difference to the first datagram.
         for _ in 0..=QUEUED {
             lab.send()?;
         }

@@ -7,8 +7,8 @@ use tailcut_record::{RunRecord, WallClock};
 use tailcut_scenario::{RealHosts, Scenario, Study};
 use tailcut_sim::Unattended;
 
-/// Measures the goodput of one flow on a link of 100 Mb/s. The ideal goodput is 94.1 Mb/s, because Linux puts 12 bytes
-/// of TCP options into each segment.
+/// Measures the goodput of one flow on a link of 100 Mb/s.
+/// The ideal goodput is 94.1 Mb/s, because Linux puts 12 bytes of TCP options into each segment.
 pub fn one() -> Result<Vec<Figure>> {
     let record = measured(
         "lab-tcp",

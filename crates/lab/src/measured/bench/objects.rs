@@ -1,5 +1,5 @@
-//! Benches of SCDP over UDP on a link of 100 Mb/s: with random loss, in competition with the kernel's CUBIC, with many
-//! senders, and with a multicast group.
+//! Benches of SCDP over UDP on a link of 100 Mb/s: with random loss, in competition with the kernel's CUBIC,
+//! with many senders, and with a multicast group.
 
 use super::figure::Figure;
 use super::slow_link::{RATE, SlowLinkNetwork};
@@ -44,8 +44,8 @@ fn seconds(from: &Endpoint, to: &Endpoint, object: &Arc<[u8]>) -> Result<f64> {
     Ok(took)
 }
 
-/// Measures the goodput on a link with random loss in both directions. Each result is a share of the goodput without
-/// loss.
+/// Measures the goodput on a link with random loss in both directions.
+/// Each result is a share of the goodput without loss.
 pub(super) fn loss(round_trip_ms: u32) -> Result<Vec<Figure>> {
     // The limit of the queue is one bandwidth-delay product in packets, but at least 64.
     let queue = (round_trip_ms * 25 / 3).max(64);
@@ -135,8 +135,9 @@ enum Kind {
     Cubic,
 }
 
-/// Runs two long transfers, the second of which starts 1.5 s later. Returns the throughput of the second transfer
-/// divided by the throughput of the first. The measurement starts together with the second transfer.
+/// Runs two long transfers, the second of which starts 1.5 s later.
+/// Returns the throughput of the second transfer divided by the throughput of the first.
+/// The measurement starts together with the second transfer.
 fn second_over_first(network: &SlowLinkNetwork, kinds: [Kind; 2]) -> Result<f64> {
     let start = |at: u32| -> Result<(Transfer, Option<(Endpoint, Endpoint)>)> {
         let (from, to) = (at, at + 2);
@@ -188,8 +189,8 @@ pub(super) fn shares(round_trip_ms: u32, queue: u32) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// Measures an incast: 32 senders send one object each to the same receiver at the same time. The result is the time
-/// until the last object arrives, divided by the serialisation time of all objects.
+/// Measures an incast: 32 senders send one object each to the same receiver at the same time.
+/// The result is the time until the last object arrives, divided by the serialisation time of all objects.
 pub(super) fn incast() -> Result<Vec<Figure>> {
     const SENDERS: u32 = 32;
     let network = SlowLinkNetwork::new(SENDERS, 1, 200, 64)?;
@@ -223,8 +224,9 @@ pub(super) fn incast() -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// Measures the cost of multicast: one sender sends an object to 8 receivers, each of which loses packets
-/// independently. The result is the number of symbols sent, divided by the number of symbols of the object.
+/// Measures the cost of multicast: one sender sends an object to 8 receivers.
+/// Each receiver loses packets independently.
+/// The result is the number of symbols sent, divided by the number of symbols of the object.
 pub(super) fn group() -> Result<Vec<Figure>> {
     const RECEIVERS: u32 = 8;
     let network = SlowLinkNetwork::new(1, RECEIVERS, 200, 256)?;

@@ -26,9 +26,9 @@ pub(super) struct SlowLinkNetwork {
 }
 
 impl SlowLinkNetwork {
-    /// Creates a network with `left` hosts on one side of the slow link and `right` hosts on the other side. The hosts
-    /// have links of 1 Gb/s. `round_trip_us` is the round-trip time in microseconds. `queue` is the queue limit of the
-    /// slow link in packets.
+    /// Creates a network with `left` hosts on one side of the slow link and `right` hosts on the other side.
+    /// The hosts have links of 1 Gb/s. `round_trip_us` is the round-trip time in microseconds.
+    /// `queue` is the queue limit of the slow link in packets.
     pub(super) fn new(left: u32, right: u32, round_trip_us: u32, queue: u32) -> Result<Self> {
         let half = round_trip_us / 2;
         let text = format!(
@@ -79,8 +79,8 @@ impl SlowLinkNetwork {
         endpoint(local)
     }
 
-    /// Returns an SCDP endpoint that can receive packets to a multicast group, and its unicast address. The endpoint is
-    /// bound to all addresses of the host, because it would otherwise not receive packets to a group.
+    /// Returns an SCDP endpoint that can receive packets to a multicast group, and its unicast address.
+    /// The endpoint is bound to all addresses of the host, because it would otherwise not receive packets to a group.
     pub(super) fn member(&self, host: u32) -> Result<(Endpoint, SocketAddr)> {
         let address = self.enter(host)?;
         Ok((endpoint(([0, 0, 0, 0], PORT).into())?, address))
