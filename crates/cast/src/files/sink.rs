@@ -6,11 +6,12 @@ use super::error::Error;
 use super::hash::{self, Hash, tree_root};
 use super::manifest::{
     Content, Header, LARGEST_SLAB, Layout, Location, ManifestError, Page, Reader, SlabLocation,
+    is_reserved,
 };
-use super::part::{Part, RECORDS_BEGIN};
+use super::part::{Of, Part, RECORDS_BEGIN};
 use super::pool::Buffer;
 use super::records::{Record, Records};
-use super::spool::Spool;
+use super::spool::{Spool, shown};
 use super::transfer::{Amount, Delivered, Label, Next, Sink};
 use rustix::fs::{Mode, OFlags};
 use std::collections::VecDeque;
@@ -135,7 +136,7 @@ impl FileSink {
     /// all of it is verified.
     pub fn destination(&self) -> Option<PathBuf> {
         match &self.state {
-            State::Manifest(open) | State::Contents(open) => Some(open.part.path(b"")),
+            State::Manifest(open) | State::Contents(open) => Some(open.part.path(Of::Final)),
             State::New | State::Finished => None,
         }
     }
@@ -149,6 +150,12 @@ impl FileSink {
         check_size(header.layout().bytes().unwrap_or(0), self.options.max_size)?;
         let sent_name = root_name(&header, bytes)?;
         let name = self.options.name.clone().unwrap_or(sent_name);
+        if is_reserved(&name) {
+            return Err(Error::Unfit {
+                path: shown(&self.path, &name),
+                why: "this name is reserved for unfinished transfers",
+            });
+        }
         let directory = self.directory.try_clone();
         let part = Part::open(
             directory.map_err(|error| Error::system("open", &self.path, error))?,
@@ -158,7 +165,7 @@ impl FileSink {
             self.options.resume,
             self.options.overwrite,
         )?;
-        let (path, keep) = (part.path(b".part"), self.options.keep);
+        let (path, keep) = (part.path(Of::Data), self.options.keep);
         let destination = match header.content {
             Content::Tree => Destination::tree(part.tree()?, path, keep),
             Content::File | Content::Stream => Destination::file(part.contents()?, path, keep),
@@ -168,7 +175,7 @@ impl FileSink {
         let layout = header.layout();
         let all = layout.slabs();
         let mut open = Open {
-            spool: Spool::new(manifest, header, part.path(b".part.manifest")),
+            spool: Spool::new(manifest, header, part.path(Of::Manifest)),
             missing: layout.manifest_slabs(),
             manifest: Verified::default(),
             records,
@@ -238,8 +245,16 @@ impl Open {
         Ok(())
     }
 
-    /// Checks the whole manifest. Call it after all slabs of the manifest have arrived.
+    /// Checks the whole manifest. Call it after all slabs of the manifest have arrived. A refused manifest leaves no files.
     fn check_manifest(&self) -> Result<(), Error> {
+        let checked = self.verify_manifest();
+        if matches!(checked, Err(Error::Manifest(_))) {
+            self.part.discard()?;
+        }
+        checked
+    }
+
+    fn verify_manifest(&self) -> Result<(), Error> {
         if !self.spool.is_whole()? {
             let why = "its hash does not agree with its header";
             return Err(ManifestError::new(Location::Header, why).into());
@@ -263,7 +278,7 @@ impl Open {
     }
 
     fn records_error(&self, error: std::io::Error) -> Error {
-        Error::system("write", &self.part.path(b".part.slabs"), error)
+        Error::system("write", &self.part.path(Of::Slabs), error)
     }
 
     /// Returns the length of a content slab that was kept from an earlier transfer. Returns `None` if the slab has no
@@ -420,7 +435,10 @@ impl Sink for FileSink {
                 let index = slab - open.layout().manifest_slabs();
                 if open.data_slabs.is_none() {
                     open.streamed = open.streamed.max(begins + length);
-                    check_size(begins + length, self.options.max_size)?;
+                    if let Err(error) = check_size(begins + length, self.options.max_size) {
+                        open.part.discard()?;
+                        return Err(error);
+                    }
                     if label.last {
                         // The last slab of a stream may be empty. It then only reports the end of the stream, and has
                         // no record.
@@ -481,7 +499,12 @@ impl Sink for FileSink {
         }
         open.destination
             .end_at(header.data.unwrap_or(open.streamed))?;
-        open.destination.finish(&open.spool)?;
+        let written = open.destination.finish(&open.spool);
+        // Some rules of a manifest are checked only here.
+        if matches!(written, Err(Error::Manifest(_))) {
+            open.part.discard()?;
+        }
+        written?;
         open.part.finish()
     }
 }

@@ -4,7 +4,8 @@ use super::common::{SLAB, all, bytes, folder, names, sink, some, source};
 use std::fs;
 use std::path::Path;
 use tailcut_cast::files::{
-    Delivered, Error, Failure, FileSink, Hash, Next, Pool, Sink, SinkOptions, Source,
+    Delivered, Error, Failure, FileSink, FileSource, Hash, Next, Pool, ScanOptions, Sink,
+    SinkOptions, Source,
 };
 
 fn overwriting(path: &Path) -> FileSink {
@@ -22,10 +23,8 @@ fn nothing_has_its_name_before_all_is_verified() {
     fs::write(&file, bytes(2 * SLAB, 1)).expect("a file");
     let (mut source, mut sink) = (source(&file), sink(to.path()));
     some(&mut source, &mut sink, 2).expect("moved");
-    assert_eq!(
-        names(to.path()),
-        ["file.part", "file.part.manifest", "file.part.slabs"]
-    );
+    assert_eq!(names(to.path()), [".tailcut"]);
+    assert_eq!(names(&to.path().join(".tailcut")).len(), 3);
     all(&mut source, &mut sink).expect("moved");
     assert_eq!(names(to.path()), ["file"]);
 }
@@ -65,6 +64,42 @@ fn a_file_does_not_take_the_place_of_a_directory() {
         error.to_string().ends_with("and it is a directory"),
         "{error}"
     );
+}
+
+#[test]
+fn the_files_of_a_receiver_with_names_of_partial_data_stay() {
+    let (from, to) = (folder(), folder());
+    let mine = [
+        "report.part",
+        "report.part.manifest",
+        "report.part.slabs",
+        "movie.part",
+    ];
+    for name in mine {
+        fs::write(to.path().join(name), name).expect("a file");
+    }
+    fs::write(from.path().join("report"), "new").expect("a file");
+    fs::write(from.path().join("movie"), "new").expect("a file");
+    for name in ["report", "movie"] {
+        all(&mut source(&from.path().join(name)), &mut sink(to.path())).expect("moved");
+    }
+    for name in mine {
+        let found = fs::read(to.path().join(name)).expect("a file");
+        assert_eq!(found, name.as_bytes());
+    }
+}
+
+#[test]
+fn the_folder_of_unfinished_transfers_does_not_travel() {
+    let (from, to) = (folder(), folder());
+    let tree = from.path().join("tree");
+    fs::create_dir_all(tree.join(".Tailcut")).expect("folders");
+    fs::write(tree.join(".Tailcut/a"), "x").expect("a file");
+    fs::write(tree.join("b"), "x").expect("a file");
+    all(&mut source(&tree), &mut sink(to.path())).expect("moved");
+    assert_eq!(names(&to.path().join("tree")), ["b"]);
+    FileSource::open(&tree.join(".Tailcut"), &ScanOptions::default(), &mut |_| ())
+        .expect_err("it is reserved");
 }
 
 #[test]

@@ -38,7 +38,7 @@ fn child() {
     };
     let path = PathBuf::from(std::env::var_os(PATH).expect("a path"));
     let endpoint = at_rate(at.parse().expect("an address"));
-    // The name of the test is on the same line, so the address gets a line of its own.
+    // The name of the test is on the same line, so a line break comes before the address.
     writeln!(std::io::stdout(), "\nat {}", endpoint.local()).expect("a pipe");
     if role == "serve" {
         let mut source = source(&path);
@@ -108,7 +108,7 @@ impl Drop for Restarts {
     }
 }
 
-/// Calls `act` each time that another tenth of the data is verified, three times in all.
+/// Number of tenths of the data that were verified so far, up to three.
 struct Thirds(u64);
 
 impl Thirds {
