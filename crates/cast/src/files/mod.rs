@@ -70,7 +70,7 @@ pub use attributes::Keep;
 pub use error::{Error, Failure};
 pub use escaped::Escaped;
 pub use exclude::Exclude;
-pub use hash::Hash;
+pub use hash::{Hash, SlabHashes};
 pub use manifest::LARGEST_SLAB;
 pub use pool::{Buffer, Pool};
 pub use scan::{Note, ScanOptions};

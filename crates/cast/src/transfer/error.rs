@@ -48,6 +48,11 @@ pub enum Error {
     /// This receiver was too slow, and the other receivers have waited for it too long.
     #[error("{0}: dropped, because the others waited too long")]
     Dropped(SocketAddr),
+    /// A replica has sent data that does not belong to the requested root.
+    #[error(
+        "{0}: its data does not match the root; has a file changed there since `serve` started?"
+    )]
+    Rotten(SocketAddr),
     /// The other end has violated the protocol.
     #[error("{peer} violates the protocol: {why}")]
     Broken {
@@ -82,6 +87,7 @@ impl Error {
             },
             Self::Peer { code, .. } => *code,
             Self::Dropped(_) => Code::Dropped,
+            Self::Rotten(_) => Code::Mismatch,
             Self::Broken { .. } => Code::Refused,
             // If one replica has answered with a reason, this reason explains more than the silence of the others.
             Self::NoReplica(all) => {

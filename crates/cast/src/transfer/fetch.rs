@@ -9,6 +9,7 @@ use super::error::Error;
 use super::holder::{FEWEST, Holder};
 use super::message::{Message, ReceivedBytes};
 use super::progress::{Event, Progress, REPORT_INTERVAL};
+use super::proof::{Proof, Step};
 use crate::files::{Delivered, Hash, Label, Next, Pool, Sink};
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
@@ -86,6 +87,8 @@ pub(super) struct Fetch<'f, 'l> {
     left: Vec<SocketAddr>,
     /// Root that the data must have. `None`: there is only one sender, and it sends the root at the end.
     root: Option<Hash>,
+    /// Hashes of the slabs, which prove them against the root. `None`: there is only one sender.
+    proof: Option<Proof>,
     /// Largest number of slabs that may be requested ahead from one holder.
     ahead: usize,
     /// Slabs that must be requested again, because their holder has left.
@@ -131,6 +134,7 @@ impl<'f, 'l> Fetch<'f, 'l> {
             gone: Vec::new(),
             left: Vec::new(),
             root,
+            proof: root.map(Proof::new),
             // All replicas may still answer. So the bytes are divided by the number of all of them.
             ahead: ((AHEAD >> slab_log2) / most.max(1)).clamp(FEWEST as u64, MOST) as usize,
             again: VecDeque::new(),
@@ -274,6 +278,9 @@ impl<'f, 'l> Fetch<'f, 'l> {
     /// Removes a holder. Its open requests go to other holders.
     fn release(&mut self, at: usize) {
         let lost = self.holders.remove(at);
+        if let Some(proof) = &mut self.proof {
+            proof.forget(lost.address());
+        }
         for asked in lost.requests {
             if !self.holders.iter().any(|one| one.has_requested(asked.slab)) {
                 self.again.push_back(asked.slab);
@@ -292,6 +299,16 @@ impl<'f, 'l> Fetch<'f, 'l> {
         let peer = holder.address();
         match message {
             Message::Slab(label, bytes) => self.on_slab(at, label, bytes)?,
+            Message::Hashes(page) if is_mine => {
+                let holder = &self.holders[at];
+                let step = self
+                    .proof
+                    .as_mut()
+                    .map(|proof| proof.add(self.channel, holder, page));
+                if step == Some(Step::Wrong) {
+                    self.lose(at, Error::Rotten(peer))?;
+                }
+            }
             // The receiver's own number shows that the sender means this transfer.
             Message::Root(root) if is_mine => {
                 if !self.is_closing {
@@ -319,6 +336,13 @@ impl<'f, 'l> Fetch<'f, 'l> {
         if !self.holders.iter().any(|holder| holder.has_requested(slab)) {
             // This slab has already arrived, from another holder.
             return Ok(());
+        }
+        let manifest = self.holders[at].offer.manifest;
+        if let Some(proof) = &self.proof
+            && !proof.proves(&label, &bytes, manifest)
+        {
+            let peer = self.holders[at].address();
+            return self.lose(at, Error::Rotten(peer));
         }
         self.holders[at].on_slab(slab, self.ahead);
         self.restarts.remove(&self.holders[at].address());
@@ -352,6 +376,12 @@ impl<'f, 'l> Fetch<'f, 'l> {
                 self.mismatches += 1;
                 // The sink will request this slab again.
                 self.is_ended = false;
+                // Its label is proven, so the bytes are wrong. Another replica can send the slab.
+                if self.proof.is_some() && self.holders.len() > 1 {
+                    let peer = self.holders[at].address();
+                    self.is_waiting = false;
+                    return self.lose(at, Error::Rotten(peer));
+                }
                 if self.mismatches > MOST_MISMATCHES {
                     let peer = self.holders[at].address();
                     let why = "its slabs do not agree with their hashes";
@@ -383,6 +413,13 @@ impl<'f, 'l> Fetch<'f, 'l> {
     /// Adds requests to holders that have few open requests. Returns whether the caller should call this function again
     /// soon.
     fn hand_out(&mut self) -> Result<bool, Error> {
+        if let Some(proof) = &mut self.proof {
+            proof.ask(self.channel, &self.holders);
+            // A slab without a proof could come from a replica with other data.
+            if !proof.is_known() {
+                return Ok(false);
+            }
+        }
         loop {
             let free = self.holders.iter().enumerate();
             let is_only = self.holders.len() == 1;

@@ -16,6 +16,8 @@ const LABEL: usize = 41;
 /// Largest number of slabs in one request. It is also the limit for the queue of requests that a sender keeps for each
 /// receiver.
 pub const MOST_WANTED: usize = 256;
+/// Largest number of hashes in one message. With more hashes, the first slab waits longer for them.
+pub const MOST_HASHES: usize = 8_192;
 /// Largest length of a reason's text in bytes.
 pub const LONGEST_REASON: usize = 1_000;
 /// Encoded value of an unknown number of bytes.
@@ -76,6 +78,21 @@ pub struct Footer {
     pub process: u64,
 }
 
+/// Hashes of slabs of contents. All of them together give the root.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Hashes {
+    /// Number of the slab of contents that the first hash belongs to.
+    pub first: u32,
+    /// Number of all slabs of contents.
+    pub count: u32,
+    /// Hash of the manifest, as in its header.
+    pub manifest: Hash,
+    /// Hash of the first slab if it is the whole data.
+    pub alone: Hash,
+    /// Hashes of the slabs as parts of the data, at most [`MOST_HASHES`].
+    pub parts: Vec<Hash>,
+}
+
 /// Offer of a sender to transfer its data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Offer {
@@ -131,6 +148,10 @@ pub enum Message {
     Ping,
     /// From either end: the process does not know the session with this number. So the other end must not wait for it.
     Unknown(u64),
+    /// From a receiver: requests the hashes of the slabs of contents from this slab on.
+    Prove(u32),
+    /// From a sender: hashes of slabs.
+    Hashes(Hashes),
     /// From a receiver: requests the data with this root. The number is the session number that messages to this
     /// receiver must have.
     Get(u64, Hash),
@@ -156,6 +177,8 @@ impl Message {
             Self::Ping => 10,
             Self::Get(..) => 11,
             Self::Unknown(_) => 12,
+            Self::Prove(_) => 13,
+            Self::Hashes(_) => 14,
         }
     }
 
@@ -187,6 +210,14 @@ impl Message {
                 return out;
             }
             Self::Close(received) => received.encode(&mut out),
+            Self::Prove(first) => out.extend(first.to_be_bytes()),
+            Self::Hashes(hashes) => {
+                out.extend(hashes.first.to_be_bytes());
+                out.extend(hashes.count.to_be_bytes());
+                out.extend(hashes.manifest.0);
+                out.extend(hashes.alone.0);
+                out.extend(hashes.parts.iter().flat_map(|part| part.0));
+            }
             Self::Root(hash) => out.extend(hash.0),
             Self::Done | Self::Ping => {}
             Self::Fail(code, reason) => {
@@ -262,6 +293,8 @@ impl Message {
             10 => Self::Ping,
             11 => Self::Get(body.u64()?, Hash(body.take()?)),
             12 => Self::Unknown(body.u64()?),
+            13 => Self::Prove(body.u32()?),
+            14 => Self::Hashes(read_hashes(&mut body)?),
             _ => return Err(Malformed("its kind is unknown")),
         };
         match body.0 {
@@ -306,6 +339,25 @@ fn read_label(bytes: &[u8; LABEL], found: usize) -> Result<Label, Malformed> {
         length,
         last: last == 1,
         hash,
+    })
+}
+
+fn read_hashes(body: &mut Body<'_>) -> Result<Hashes, Malformed> {
+    let (first, count) = (body.u32()?, body.u32()?);
+    let (manifest, alone) = (Hash(body.take()?), Hash(body.take()?));
+    if body.0.len() > MOST_HASHES * 32 {
+        return Err(Malformed("it lists more than 8192 hashes"));
+    }
+    let mut parts = Vec::with_capacity(body.0.len() / 32);
+    while !body.0.is_empty() {
+        parts.push(Hash(body.take()?));
+    }
+    Ok(Hashes {
+        first,
+        count,
+        manifest,
+        alone,
+        parts,
     })
 }
 
@@ -430,6 +482,14 @@ mod tests {
             Message::Ping,
             Message::Get(6, Hash([2; 32])),
             Message::Unknown(5),
+            Message::Prove(3),
+            Message::Hashes(Hashes {
+                first: 1,
+                count: 3,
+                manifest: Hash([3; 32]),
+                alone: Hash([4; 32]),
+                parts: vec![Hash([5; 32]), Hash([6; 32])],
+            }),
         ]
     }
 

@@ -6,9 +6,10 @@ use super::error::Error;
 use super::message::{Code, MOST_WANTED, Message, Offer};
 use super::peer::{Peer, Stage};
 use super::progress::Event;
+use super::proof;
 use super::reader::{Read, Reader};
 use crate::driver::{Endpoint, Route, Sending, new_session};
-use crate::files::{Hash, Source};
+use crate::files::{Hash, SlabHashes, Source};
 use std::sync::atomic::AtomicBool;
 
 /// Limit for the slabs in memory, in bytes. It is the size of three of the largest slabs. Three slabs are always
@@ -37,7 +38,7 @@ struct Flight {
 /// has failed.
 pub fn serve(
     endpoint: &Endpoint,
-    source: Box<dyn Source>,
+    mut source: Box<dyn Source>,
     root: Hash,
     stop: &AtomicBool,
     notify: &mut dyn FnMut(Event),
@@ -51,6 +52,8 @@ pub fn serve(
         manifest: header.length,
         slab_log2: header.slab_log2,
     };
+    // A file that changes later gets other hashes when it is read. So these hashes are kept from the start.
+    let hashes = source.slab_hashes()?;
     // With fewer buffers, no slab could be read while another slab is sent.
     let buffers = (MEMORY >> header.slab_log2).max(3) as usize;
     let mut server = Server {
@@ -58,6 +61,7 @@ pub fn serve(
         reader: Reader::start(source, buffers).map_err(Error::System)?,
         buffers,
         root,
+        hashes,
         offer,
         notify,
         peers: Vec::new(),
@@ -80,6 +84,7 @@ struct Server<'a> {
     reader: Reader,
     buffers: usize,
     root: Hash,
+    hashes: SlabHashes,
     offer: Offer,
     notify: &'a mut dyn FnMut(Event),
     peers: Vec<Peer>,
@@ -187,6 +192,11 @@ impl Server<'_> {
                         }
                     }
                 }
+            }
+            Message::Prove(first) => {
+                let (route, theirs) = (peer.route, peer.theirs);
+                let page = proof::page(&self.hashes, first);
+                self.channel.send(route, theirs, &page);
             }
             Message::Close(_) => {
                 let (route, theirs) = (peer.route, peer.theirs);

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use tailcut_cast::driver::{Endpoint, Options};
 use tailcut_cast::files::manifest::Header;
-use tailcut_cast::files::{Error, FileSource, Hash, Label, ScanOptions, Source, hash};
+use tailcut_cast::files::{Error, FileSource, Hash, Label, ScanOptions, SlabHashes, Source, hash};
 use tailcut_cast::transfer::{SendOptions, send};
 
 /// Directory tree. The manifest contains a name that differs from the disk.
@@ -48,6 +48,10 @@ impl Source for Altered {
 
     fn root(&mut self) -> Result<Hash, Error> {
         self.tree.root()
+    }
+
+    fn slab_hashes(&mut self) -> Result<SlabHashes, Error> {
+        self.tree.slab_hashes()
     }
 }
 
