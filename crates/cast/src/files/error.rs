@@ -66,6 +66,16 @@ pub enum Error {
         #[source]
         error: io::Error,
     },
+    /// The file system of the destination has too little space for the transfer.
+    #[error("{}: no space: the transfer needs {needed} bytes, and {free} bytes are free", Escaped(.path))]
+    NoRoom {
+        /// Directory of the destination.
+        path: PathBuf,
+        /// Size of the transfer in bytes.
+        needed: u64,
+        /// Number of free bytes.
+        free: u64,
+    },
     /// The destination exists already, and the options do not allow replacing it.
     #[error("{}: exists already (--overwrite replaces it)", Escaped(.0))]
     Exists(PathBuf),

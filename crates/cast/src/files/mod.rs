@@ -64,6 +64,7 @@ mod sink;
 mod source;
 mod spool;
 mod stream_sink;
+mod there;
 mod transfer;
 
 pub use attributes::Keep;

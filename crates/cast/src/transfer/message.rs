@@ -148,7 +148,7 @@ pub enum Message {
     Ping,
     /// From either end: the process does not know the session with this number. So the other end must not wait for it.
     Unknown(u64),
-    /// From a receiver: requests the hashes of the slabs of contents from this slab on.
+    /// From a receiver: requests the hashes of the slabs of contents, beginning with this slab.
     Prove(u32),
     /// From a sender: hashes of slabs.
     Hashes(Hashes),

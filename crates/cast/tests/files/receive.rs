@@ -67,6 +67,57 @@ fn a_file_does_not_take_the_place_of_a_directory() {
 }
 
 #[test]
+fn a_finished_transfer_may_be_repeated_and_moves_nothing() {
+    let (from, to) = (folder(), folder());
+    let (file, tree) = (from.path().join("file"), from.path().join("tree"));
+    fs::write(&file, bytes(3 * SLAB, 1)).expect("a file");
+    fs::create_dir_all(tree.join("inside")).expect("folders");
+    fs::write(tree.join("inside/a"), bytes(SLAB, 2)).expect("a file");
+    for path in [&file, &tree] {
+        all(&mut source(path), &mut sink(to.path())).expect("moved");
+        let mut again = sink(to.path());
+        // The manifest is always sent, because it identifies the transfer.
+        assert_eq!(
+            all(&mut source(path), &mut again).expect("there").fetched,
+            1
+        );
+        let amount = again.amount();
+        assert_eq!(Some(amount.kept), amount.total);
+    }
+    assert_eq!(names(to.path()), ["file", "tree"]);
+    // With other bytes of the same size, it is another transfer.
+    fs::write(&file, bytes(3 * SLAB, 3)).expect("a file");
+    fs::write(tree.join("inside/a"), bytes(SLAB, 4)).expect("a file");
+    for path in [&file, &tree] {
+        let error = all(&mut source(path), &mut sink(to.path())).expect_err("it differs");
+        assert!(matches!(error, Error::Exists(_)), "{error}");
+    }
+    assert!(fs::read(to.path().join("file")).expect("a file") == bytes(3 * SLAB, 1));
+}
+
+#[test]
+fn a_transfer_without_room_is_refused_before_its_contents() {
+    let (from, to) = (folder(), folder());
+    let file = from.path().join("file");
+    // The file has a hole of 2^43 bytes, and takes no space.
+    let sparse = fs::File::create(&file).expect("a file");
+    if sparse.set_len(1 << 43).is_err() {
+        return;
+    }
+    let slabs = ScanOptions {
+        slab_log2: 24,
+        ..ScanOptions::default()
+    };
+    let mut source = FileSource::open(&file, &slabs, &mut |_| ()).expect("a source");
+    let error = some(&mut source, &mut sink(to.path()), 1).expect_err("no room");
+    assert!(
+        matches!(error, Error::NoRoom { needed, .. } if needed > 1 << 43),
+        "{error}"
+    );
+    assert_eq!(names(to.path()), Vec::<String>::new());
+}
+
+#[test]
 fn the_files_of_a_receiver_with_names_of_partial_data_stay() {
     let (from, to) = (folder(), folder());
     let mine = [

@@ -137,7 +137,7 @@ fn a_replica_whose_file_has_rotted_is_named_and_the_others_finish() {
         let taken = get(&bind(), root, &at, &mut into, &GOES_ON, &mut on_event).expect("fetched");
         assert_eq!(taken.root, Hash::of(&contents));
         assert!(fs::read(to.path().join("file")).expect("a file") == contents);
-        // With one slab, the rotten replica may not be asked for it.
+        // With one slab, the rotten replica may get no request.
         assert!(left.len() == 1 || slabs == 1, "{left:?}");
         for (peer, why) in left {
             assert_eq!(peer, bad.at);
