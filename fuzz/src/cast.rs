@@ -70,13 +70,16 @@ fn read(bytes: &[u8]) -> Result<u64, ManifestError> {
 /// If a message changes when it is written and read again, or if the text of an error is empty or has several lines.
 pub fn cast_transfer(bytes: &[u8]) {
     match Message::decode(bytes.to_vec()) {
-        Ok((to, message)) => {
+        Ok((footer, message)) => {
             if let Message::Fail(_, why) = &message {
                 assert!(!why.chars().any(char::is_control), "{why:?}");
             } else {
-                assert_eq!(message.encode(to), bytes);
+                assert_eq!(message.encode(footer), bytes);
             }
-            assert_eq!(Message::decode(message.encode(to)), Ok((to, message)));
+            assert_eq!(
+                Message::decode(message.encode(footer)),
+                Ok((footer, message))
+            );
         }
         Err(error) => {
             let shown = error.to_string();

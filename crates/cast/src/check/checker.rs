@@ -2,7 +2,7 @@
 
 use crate::driver::check_codec::CheckCodec;
 use crate::transfer::Error;
-use crate::udp::{Cause, Inbox, Outgoing, Refusal, Socket, TrafficClass};
+use crate::udp::{Cause, Inbox, Outgoing, Refusal, Socket, TrafficClass, is_refusal};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
@@ -218,7 +218,7 @@ impl<'a> Checker<'a> {
             more = match received {
                 Ok(count) => count,
                 // This ICMP error is also in the error queue. The caller reads its details there.
-                Err(error) if error.raw_os_error().is_some_and(is_refusal) => 0,
+                Err(error) if is_refusal(&error) => 0,
                 Err(error) => return Err(Error::System(error)),
             };
         }
@@ -236,20 +236,4 @@ impl<'a> Checker<'a> {
             result => Ok(result.map(|_| ())?),
         }
     }
-}
-
-/// Returns whether the kernel may use this error number for an ICMP error about an earlier datagram.
-fn is_refusal(errno: i32) -> bool {
-    matches!(
-        errno,
-        libc::ECONNREFUSED
-            | libc::EHOSTUNREACH
-            | libc::ENETUNREACH
-            | libc::EMSGSIZE
-            | libc::EACCES
-            | libc::EPROTO
-            | libc::ENOPROTOOPT
-            | libc::EHOSTDOWN
-            | libc::ENONET
-    )
 }

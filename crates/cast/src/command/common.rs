@@ -236,6 +236,10 @@ impl Watch {
                 notify(CommandEvent::Joined { peer: *peer });
             }
             Event::Left(peer, why) => notify(CommandEvent::Left { peer: *peer, why }),
+            Event::Restarted(peer) => {
+                let text = format!("{peer}: its process has restarted; the transfer goes on");
+                notify(CommandEvent::Note { text: &text });
+            }
             Event::Deaf(peer) => {
                 let text = format!(
                     "{peer}: does not hear the group, and gets a separate copy (missing `recv --group` there, \

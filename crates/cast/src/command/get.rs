@@ -3,7 +3,7 @@
 use super::address;
 use super::common::{Access, CommandEvent, Failed, Watch, is_pipe};
 use super::recv::Into;
-use crate::files::Hash;
+use crate::files::{Escaped, Hash};
 use crate::transfer::{self, Event};
 use clap::Args;
 use std::path::PathBuf;
@@ -55,7 +55,7 @@ pub(super) fn execute(
         stop,
         &mut |event: Event| watch.notify(&event, notify),
     )?;
-    let what = arguments.output.display().to_string();
+    let what = Escaped(&arguments.output).to_string();
     notify(CommandEvent::Done {
         what: &what,
         root: Some(taken.root.to_string()),

@@ -4,7 +4,7 @@ use super::address;
 use super::common::{Access, CommandEvent, Failed, Watch, is_pipe};
 use super::multicast::{self, Interface};
 use super::output::Output;
-use crate::files::{FileSink, Keep, Sink, SinkOptions, StreamSink};
+use crate::files::{Escaped, FileSink, Keep, Sink, SinkOptions, StreamSink};
 use crate::transfer::{Error, Event, Listener, Offered};
 use clap::Args;
 use std::net::{IpAddr, SocketAddr};
@@ -155,7 +155,7 @@ fn receive(
     let taken = listener.receive(*offered, place.sink(), &mut |event: Event| {
         watch.notify(&event, notify)
     })?;
-    let what = arguments.path.display().to_string();
+    let what = Escaped(&arguments.path).to_string();
     notify(CommandEvent::Done {
         what: &what,
         root: Some(taken.root.to_string()),

@@ -4,7 +4,7 @@ use super::address;
 use super::common::{Access, CommandEvent, Failed, Watch, is_pipe};
 use super::multicast::{self, MulticastOf};
 use crate::files::manifest::What;
-use crate::files::{Exclude, FileSource, Note, ScanOptions, Source, StreamSource};
+use crate::files::{Escaped, Exclude, FileSource, Note, ScanOptions, Source, StreamSource};
 use crate::transfer::{self, Event, SendOptions, Summary};
 use clap::Args;
 use std::ffi::OsStr;
@@ -84,7 +84,7 @@ impl Chosen {
             slab_log2,
         };
         let mut note = |note: Note| {
-            let text = format!("{}: {}", note.path.display(), note.why);
+            let text = format!("{}: {}", Escaped(&note.path), note.why);
             notify(CommandEvent::Note { text: &text });
         };
         Ok(FileSource::open(path, &options, &mut note)?)
@@ -148,7 +148,7 @@ fn conclude(
         }
     }
     if !have.is_empty() {
-        let what = path.display().to_string();
+        let what = Escaped(path).to_string();
         notify(CommandEvent::Done {
             what: &what,
             root: summary.root.map(|root| root.to_string()),
@@ -192,7 +192,7 @@ fn list(arguments: &Send, notify: &mut dyn FnMut(CommandEvent<'_>)) -> Result<()
         entries += 1;
         bytes += item.entry.size();
         let shown = arguments.path.join(OsStr::from_bytes(item.below));
-        let path = shown.display().to_string();
+        let path = Escaped(&shown).to_string();
         notify(CommandEvent::Entry {
             path: &path,
             bytes: size,

@@ -3,7 +3,7 @@
 use super::address;
 use super::common::{Access, CommandEvent, Failed};
 use super::send::Chosen;
-use crate::files::Source;
+use crate::files::{Escaped, Source};
 use crate::transfer::{self, Event};
 use clap::Args;
 use std::net::SocketAddr;
@@ -38,7 +38,7 @@ pub(super) fn execute(
     let endpoint = arguments.access.open(arguments.listen)?;
     let mut source = arguments.what.open(&arguments.path, SLAB_LOG2, notify)?;
     let root = source.root()?;
-    let what = arguments.path.display().to_string();
+    let what = Escaped(&arguments.path).to_string();
     notify(CommandEvent::Serving {
         what: &what,
         root: root.to_string(),

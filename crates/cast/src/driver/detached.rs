@@ -87,8 +87,8 @@ impl Detached {
     /// driver has sent.
     pub fn received(&mut self) -> Option<(SocketAddr, Vec<u8>)> {
         loop {
-            if let News::Received { from, bytes, .. } = self.engine.poll_news()? {
-                return Some((from, bytes));
+            if let News::Received { route, bytes, .. } = self.engine.poll_news()? {
+                return Some((route.to, bytes));
             }
         }
     }

@@ -8,6 +8,7 @@ use super::mailbox::Mailbox;
 use super::outcome::{Failure, Received, Sent};
 use super::outgoing::{Kind, Payload, Task};
 use super::pace::Pace;
+use super::route::Route;
 use super::run::{Bell, Command, Driver, Membership, Outcome, Thread};
 use super::sealing::TRAILER;
 use super::shared_progress::{Progress, SharedProgress};
@@ -212,6 +213,7 @@ pub struct Endpoint {
     numbers: AtomicU64,
     listeners: GroupListeners,
     has_key: bool,
+    process: u64,
     spares: Spares,
     thread: Option<JoinHandle<()>>,
 }
@@ -225,6 +227,7 @@ impl Endpoint {
         // Wrong parameters are found here, before a socket is opened.
         options.engine(local, options.codes())?;
         let socket = Socket::bind(local, &options.socket)?;
+        socket.keep_refusals()?;
         // The default options are the defaults of the kernel. An endpoint without multicast needs no system call for
         // them.
         if options.multicast != Multicast::default() {
@@ -266,6 +269,7 @@ impl Endpoint {
             numbers: AtomicU64::new(0),
             listeners: GroupListeners::default(),
             has_key: options.key.is_some(),
+            process: new_session()?,
             spares,
             thread: Some(thread),
         })
@@ -274,6 +278,12 @@ impl Endpoint {
     /// Returns the address that the endpoint is bound to.
     pub fn local(&self) -> SocketAddr {
         self.local
+    }
+
+    /// Returns the number of this endpoint, which is drawn at random when it is opened. If the process of an endpoint
+    /// restarts, the new endpoint has another number.
+    pub fn process(&self) -> u64 {
+        self.process
     }
 
     /// Returns whether the endpoint has a key.
@@ -285,10 +295,24 @@ impl Endpoint {
     /// whole object has arrived.
     pub fn send(
         &self,
-        to: SocketAddr,
+        to: impl Into<Route>,
         object: impl AsRef<[u8]> + Send + Sync + 'static,
     ) -> Sending {
         self.start(Task::one(to, Payload::new(object)))
+    }
+
+    /// Sends an object to an endpoint that has not answered before, like [`Self::send`]. An ICMP message that the
+    /// endpoint cannot be reached ends the transfer at once with [`Failure::Undeliverable`]. After the first answer, an
+    /// ICMP message ends nothing, because it can be forged, and because a host whose process restarts sends it too.
+    pub fn greet(
+        &self,
+        to: impl Into<Route>,
+        object: impl AsRef<[u8]> + Send + Sync + 'static,
+    ) -> Sending {
+        self.start(Task {
+            heeds_icmp: true,
+            ..Task::one(to, Payload::new(object))
+        })
     }
 
     /// Sends one share of an object's symbols to the endpoint at `to`. Other senders send the other shares in the same

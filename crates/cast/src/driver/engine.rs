@@ -8,15 +8,15 @@ use super::outcome::Failure;
 use super::outgoing::{Kind, Outbound, Task};
 use super::paths::Paths;
 use super::reason::Reason;
+use super::route::Route;
 use super::sealing::Seal;
 use super::shared_progress::Stage;
 use super::staging::Staging;
 use super::table::Table;
 use crate::codec::Codes;
 use crate::seal::{Key, Tokens, random};
-use crate::udp::{Datagrams, Incoming};
+use crate::udp::{Cause, Datagrams, Incoming, Refusal};
 use std::collections::{BTreeSet, VecDeque};
-use std::net::SocketAddr;
 use std::sync::Arc;
 use tailcut_transport::scdp::{DriverCodec, Host, Mode, Object, ScdpConfig};
 use tailcut_transport::{
@@ -34,7 +34,7 @@ const GROUPS: u32 = 1 << 31;
 pub(super) enum News {
     /// An object from another host has arrived.
     Received {
-        from: SocketAddr,
+        route: Route,
         bytes: Vec<u8>,
         reservation: Reservation,
     },
@@ -244,6 +244,7 @@ impl Engine {
             connection.seal = seal(self.connections.key.as_ref(), session, 0)?;
             outbound.group = Some(self.connections.enter(connection));
         }
+        let from = outbound.task.from;
         for &to in &outbound.task.to {
             let session = match shared {
                 Some(session) => session,
@@ -251,6 +252,7 @@ impl Engine {
                 None => draw()?,
             };
             let mut connection = Connection::new(to, session, share.index);
+            connection.local = from;
             let of_group = outbound
                 .group
                 .and_then(|id| self.connections.get(id)?.seal.as_ref());
@@ -394,6 +396,28 @@ impl Engine {
             if let Some(until) = outbound.waits_until {
                 self.waiting.remove(&(until, flow));
             }
+        }
+    }
+
+    /// Handles an ICMP message about a datagram to another host. It can be forged, and a host whose process restarts
+    /// sends it too. So it only ends transfers that ask for this and have no answer yet. For all other transfers, the
+    /// timeouts of the transport decide.
+    pub(super) fn on_refusal(&mut self, now: Time, refusal: &Refusal) {
+        let now = self.at(now);
+        if !matches!(
+            refusal.cause,
+            Cause::Port | Cause::Prohibited | Cause::Unreachable
+        ) {
+            return;
+        }
+        let is_ended = |outbound: &Outbound| {
+            let task = &outbound.task;
+            task.heeds_icmp && task.to == [refusal.to] && !task.progress.was_heard(0)
+        };
+        let ended = self.outgoing.iter().filter(|(_, one)| is_ended(one));
+        let ended: Vec<FlowId> = ended.map(|(flow, _)| *flow).collect();
+        for flow in ended {
+            self.fail(now, flow, Failure::Undeliverable(refusal.cause));
         }
     }
 

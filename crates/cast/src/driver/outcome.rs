@@ -1,8 +1,10 @@
 //! Results of transfers.
 
 use super::buffer_budget::Reservation;
+use super::route::Route;
+use crate::udp::Cause;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use tailcut_transport::FlowStats;
 
 /// Object that has arrived. Its memory counts towards the endpoint's limit until this value is dropped or converted to
@@ -11,12 +13,22 @@ use tailcut_transport::FlowStats;
 pub struct Received {
     /// Address of the object's sender.
     pub from: SocketAddr,
+    /// Address of this host at which the object has arrived. `None`: the socket is bound to one address.
+    pub at: Option<IpAddr>,
     /// Bytes of the object.
     pub bytes: Vec<u8>,
     pub(super) reservation: Reservation,
 }
 
 impl Received {
+    /// Returns the route for answers to the sender.
+    pub fn route(&self) -> Route {
+        Route {
+            to: self.from,
+            from: self.at,
+        }
+    }
+
     /// Returns the object's bytes. After this call, they do not count towards the endpoint's limit.
     pub fn into_bytes(self) -> Vec<u8> {
         drop(self.reservation);
@@ -61,6 +73,12 @@ pub enum Failure {
     /// No packet of the receiver has arrived for too long.
     #[error("the receiver does not answer")]
     NoAnswer,
+    /// The receiver answers, but it does not know the object any more. Its process may have restarted.
+    #[error("the receiver has forgotten the object; its process may have restarted")]
+    Forgotten,
+    /// A host of the path has answered with an ICMP message that the receiver cannot be reached.
+    #[error("ICMP: {0}")]
+    Undeliverable(Cause),
     /// The application cancelled the transfer.
     #[error("the application cancelled the transfer")]
     Cancelled,

@@ -1,11 +1,12 @@
 //! Object that is being sent, and the sources of its symbols' bytes.
 
 use super::paths::Search;
+use super::route::Route;
 use super::shared_progress::{SharedProgress, Stage};
 use crate::codec::{CodecError, Codes, Encoder};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::ops::Range;
 use std::sync::Arc;
 use tailcut_transport::scdp::Object;
@@ -59,12 +60,20 @@ pub(super) struct Task {
     pub(super) kind: Kind,
     pub(super) payload: Payload,
     pub(super) progress: SharedProgress,
+    /// Source address of the datagrams. `None`: the routing table selects it.
+    pub(super) from: Option<IpAddr>,
+    /// Whether an ICMP message that the receiver cannot be reached ends the transfer before the first answer.
+    pub(super) heeds_icmp: bool,
 }
 
 impl Task {
     /// Creates a request to send a whole object to one receiver.
-    pub(super) fn one(to: SocketAddr, payload: Payload) -> Self {
-        Self::new(vec![to], Kind::One, payload)
+    pub(super) fn one(to: impl Into<Route>, payload: Payload) -> Self {
+        let Route { to, from } = to.into();
+        Self {
+            from,
+            ..Self::new(vec![to], Kind::One, payload)
+        }
     }
 
     pub(super) fn new(to: Vec<SocketAddr>, kind: Kind, payload: Payload) -> Self {
@@ -73,6 +82,8 @@ impl Task {
             to,
             kind,
             payload,
+            from: None,
+            heeds_icmp: false,
         }
     }
 }
@@ -160,8 +171,7 @@ impl Outbound {
             .connections
             .iter()
             .position(|other| *other == connection);
-        let progress = at.and_then(|at| self.task.progress.read().get(at).copied());
-        progress.is_some_and(|progress| progress.stage != Stage::Offered)
+        at.is_some_and(|at| self.task.progress.was_heard(at))
     }
 
     /// Sets the state of the receiver on `connection`.

@@ -54,7 +54,7 @@ impl Reason {
             Self::Busy => Failure::Busy,
             Self::TooLarge => Failure::TooLarge,
             Self::Cancelled => Failure::Refused,
-            Self::Unknown => Failure::NoAnswer,
+            Self::Unknown => Failure::Forgotten,
             Self::TooWide => Failure::TooWide,
         }
     }

@@ -5,6 +5,7 @@ use super::engine::{Engine, News};
 use super::incoming::Inbound;
 use super::incoming_sessions::Session;
 use super::reason::Reason;
+use super::route::Route;
 use super::sealing::Seal;
 use super::unsealing::Packet;
 use crate::udp::Incoming;
@@ -574,23 +575,26 @@ impl Engine {
         let Some(mut inbound) = self.incoming.remove(&flow) else {
             return;
         };
-        let from = match self.incoming_sessions.session_of.get(&flow) {
+        let route = match self.incoming_sessions.session_of.get(&flow) {
             Some(&id) => {
                 self.incoming_sessions.settle(id);
                 let session = self.incoming_sessions.sessions.get(&id);
                 let connection = session.and_then(|session| session.connections.first());
                 let connection =
                     connection.and_then(|(_, connection)| self.connections.get(*connection));
-                connection.map(|connection| connection.address)
+                connection.map(|connection| Route {
+                    to: connection.address,
+                    from: connection.local,
+                })
             }
-            None => self.leave_paper(flow),
+            None => self.leave_paper(flow).map(Route::from),
         };
         // The address of the sender may not be validated yet. Then `prove` allocates the memory of the whole object
         // now.
-        if let (Some(from), true) = (from, inbound.prove()) {
+        if let (Some(route), true) = (route, inbound.prove()) {
             let (bytes, reservation) = inbound.into_bytes();
             self.news.push_back(News::Received {
-                from,
+                route,
                 bytes,
                 reservation,
             });

@@ -54,6 +54,9 @@ impl<N: Datagrams, C: Clock> Driver<N, C> {
         // The pulls are released even after an error, so that they are not held forever.
         engine.host.hold_pulls(false);
         let arrived = arrived?;
+        while let Some(refusal) = self.net.refusal()? {
+            self.engine.on_refusal(self.clock.now(), &refusal);
+        }
         // The clock is read after the reception. An earlier time could be older than the time stamps of the batch.
         let now = self.clock.now();
         let mut due = now;
@@ -281,9 +284,13 @@ impl Thread {
             Err(rustix::io::Errno::INTR) => return Ok(()),
             result => result?,
         };
-        // The next turn always reads the socket. So only the bell is checked here.
+        // The next turn always reads the socket. So only the bell and the errors are checked here.
+        let has_refusals = files[0].revents().contains(PollFlags::ERR);
         if files[1].revents().contains(PollFlags::IN) {
             self.bell.clear();
+        }
+        if has_refusals {
+            self.driver.net.expect_refusals();
         }
         Ok(())
     }
@@ -331,12 +338,13 @@ impl Thread {
     fn on_news(&mut self, news: News) {
         let (flow, result) = match news {
             News::Received {
-                from,
+                route,
                 bytes,
                 reservation,
             } => {
                 self.received.put(Received {
-                    from,
+                    from: route.to,
+                    at: route.from,
                     bytes,
                     reservation,
                 });

@@ -48,6 +48,14 @@ pub struct Progress {
 pub(super) struct SharedProgress(Arc<Mutex<Vec<Progress>>>);
 
 impl SharedProgress {
+    /// Returns whether any packet of the receiver with the index `at` has arrived.
+    pub(super) fn was_heard(&self, at: usize) -> bool {
+        let progress = self.read();
+        progress
+            .get(at)
+            .is_some_and(|one| one.stage != Stage::Offered)
+    }
+
     pub(super) fn new(to: &[SocketAddr]) -> Self {
         let progress = |to: &SocketAddr| Progress {
             to: *to,

@@ -1,5 +1,6 @@
 //! Errors of reading and writing the files of a transfer.
 
+use super::escaped::Escaped;
 use super::manifest::ManifestError;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,7 +9,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// An operation of the system has failed.
-    #[error("{}: cannot {tried}: {error}", .path.display())]
+    #[error("{}: cannot {tried}: {error}", Escaped(.path))]
     System {
         /// Operation that has failed, such as "read".
         tried: &'static str,
@@ -19,7 +20,7 @@ pub enum Error {
         error: io::Error,
     },
     /// A file has changed during the transfer.
-    #[error("{}: changed while it was sent: {what}", .path.display())]
+    #[error("{}: changed while it was sent: {what}", Escaped(.path))]
     Changed {
         /// Path of the file.
         path: PathBuf,
@@ -27,7 +28,7 @@ pub enum Error {
         what: String,
     },
     /// The file cannot be sent or received.
-    #[error("{}: {why}", .path.display())]
+    #[error("{}: {why}", Escaped(.path))]
     Unfit {
         /// Path of the file.
         path: PathBuf,
@@ -56,7 +57,7 @@ pub enum Error {
     /// The disk is full. The verified slabs are kept on the disk.
     #[error(
         "{}: no space: {error}; the data received so far is kept; run the same command to continue",
-        .path.display()
+        Escaped(.path)
     )]
     Full {
         /// File that could not be written.
@@ -65,17 +66,27 @@ pub enum Error {
         #[source]
         error: io::Error,
     },
+    /// The file system of the destination has too little space for the transfer.
+    #[error("{}: no space: the transfer needs {needed} bytes, and {free} bytes are free", Escaped(.path))]
+    NoRoom {
+        /// Directory of the destination.
+        path: PathBuf,
+        /// Size of the transfer in bytes.
+        needed: u64,
+        /// Number of free bytes.
+        free: u64,
+    },
     /// The destination exists already, and the options do not allow replacing it.
-    #[error("{}: exists already (--overwrite replaces it)", .0.display())]
+    #[error("{}: exists already (--overwrite replaces it)", Escaped(.0))]
     Exists(PathBuf),
     /// The transfer needs this name for its partial data, but a file of another program has this name.
     #[error(
         "{}: the transfer needs this name for its partial data; move the file away",
-        .0.display()
+        Escaped(.0)
     )]
     NotAPart(PathBuf),
     /// Another process is receiving the same data.
-    #[error("{}: another process is receiving it", .0.display())]
+    #[error("{}: another process is receiving it", Escaped(.0))]
     Busy(PathBuf),
     /// All slabs match their hashes, but the root is wrong.
     #[error("the received data differs from the sent data: its root is {found}, not {expected}")]

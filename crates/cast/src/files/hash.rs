@@ -49,6 +49,17 @@ pub struct SlabHash {
     pub alone: Option<Hash>,
 }
 
+/// Hashes from which the root of files can be computed. A replica proves its slabs with them.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct SlabHashes {
+    /// Hash of the manifest, as in its header.
+    pub manifest: Hash,
+    /// Hash of the first slab of contents if it is the whole data.
+    pub alone: Hash,
+    /// Hash of each slab of contents as a part of the data.
+    pub parts: Vec<Hash>,
+}
+
 /// Hashes a slab that begins at a multiple of the slab length. Only the whole data can be an empty slab, whose hash is
 /// the hash of no bytes.
 pub fn slab(begins: u64, bytes: &[u8]) -> SlabHash {

@@ -41,7 +41,8 @@
 //! - A slab is accepted only if its hash matches ([`hash`]). The root verifies the whole transfer. The
 //!   root of a file or a stream is the hash that `b3sum` prints.
 //! - No manifest can cause a write outside of the given directory. Data gets its final name only after all
-//!   of it is verified.
+//!   of it is verified. Until then it is in the folder `.tailcut` of the directory. No file of another program is
+//!   changed or removed.
 //! - Verified slabs survive `kill -9` and a full disk, and the next transfer continues with them.
 //! - Memory does not grow with the number of files, because the manifest is on disk and is read page by
 //!   page.
@@ -50,6 +51,7 @@ mod attributes;
 mod below;
 mod destination;
 mod error;
+mod escaped;
 mod exclude;
 pub mod hash;
 mod listing;
@@ -62,12 +64,14 @@ mod sink;
 mod source;
 mod spool;
 mod stream_sink;
+mod there;
 mod transfer;
 
 pub use attributes::Keep;
 pub use error::{Error, Failure};
+pub use escaped::Escaped;
 pub use exclude::Exclude;
-pub use hash::Hash;
+pub use hash::{Hash, SlabHashes};
 pub use manifest::LARGEST_SLAB;
 pub use pool::{Buffer, Pool};
 pub use scan::{Note, ScanOptions};

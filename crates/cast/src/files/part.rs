@@ -1,29 +1,51 @@
-//! Files of an unfinished transfer. `NAME.part` has the contents, and gets its final name when all slabs are verified.
-//! `NAME.part.manifest` has the manifest. `NAME.part.slabs` has a record for each verified slab.
+//! Files of an unfinished transfer. They are in the folder `.tailcut` of the target directory, so that no name of a sender
+//! can be the name of such a file:
 //!
-//! `NAME.part.slabs` begins with the header of the manifest. So only a transfer of the same data can continue with
-//! these files. The receiving process locks this file.
+//! - `KEY.slabs` has the random number of the transfer and a record for each verified slab. KEY consists of the hashes of
+//!   the final name and of the manifest's header. So only a transfer of the same data can continue with these files. The
+//!   receiving process locks this file.
+//! - `ID.manifest` has the manifest. ID is the random number.
+//! - `ID.data` has the contents, and gets its final name when all slabs are verified.
+//!
+//! A file is changed or removed only if a valid `KEY.slabs` shows that a transfer has made it.
 
 use super::error::Error;
 use super::hash::Hash;
-use super::manifest::{Content, Header};
+use super::manifest::{Content, Header, STATE_FOLDER};
 use super::spool::shown;
-use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags, Stat};
+use crate::seal::random;
+use rustix::fs::{AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// Number of bytes before the records: magic bytes with version, header of the manifest, checksum.
-pub const RECORDS_BEGIN: u64 = 96;
-const MAGIC: [u8; 8] = *b"tcslabs1";
+/// Number of bytes before the records: magic bytes with version, header of the manifest, random number, checksum.
+pub const RECORDS_BEGIN: u64 = 112;
+const MAGIC: [u8; 8] = *b"tcslabs2";
+/// Size of the random number of a transfer in bytes.
+const ID: usize = 16;
+/// Position of the random number.
+const ID_BEGINS: usize = MAGIC.len() + Header::LENGTH;
 /// Number of bytes that the checksum covers.
-const CHECKED: usize = MAGIC.len() + Header::LENGTH;
+const CHECKED: usize = ID_BEGINS + ID;
+/// Number of times that the folder is created, if another process removes the empty folder at the same time.
+const ATTEMPTS: usize = 100;
 
-/// Largest length of a name in bytes. A name with the longest suffix must not exceed 255 bytes, the limit of Linux.
-const LONGEST: usize = 255 - ".part.manifest".len();
+/// One of the files of a transfer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Of {
+    /// The data under its final name, in the target directory.
+    Final,
+    /// The contents, until they get their final name.
+    Data,
+    /// The manifest.
+    Manifest,
+    /// The records of the verified slabs.
+    Slabs,
+}
 
 /// Files of an unfinished transfer in a directory.
 #[derive(Debug)]
@@ -31,9 +53,14 @@ pub struct Part {
     directory: OwnedFd,
     /// Path of the directory, for error messages.
     shown: PathBuf,
+    /// Folder with the files of all unfinished transfers.
+    folder: OwnedFd,
+    /// Final name.
     name: Vec<u8>,
-    /// First part of the names of all files of the transfer.
-    base: Vec<u8>,
+    /// Random number of the transfer, as hexadecimal digits.
+    id: String,
+    /// Name of the file with the records.
+    records: String,
     /// Whether the transfer continues an earlier transfer.
     resumed: bool,
     /// File with the records, which is locked.
@@ -43,8 +70,8 @@ pub struct Part {
 }
 
 impl Part {
-    /// Locks the files of a transfer in a directory. If `resume` is set, files of a transfer of the same data are kept.
-    /// Files of other transfers are removed.
+    /// Locks the files of a transfer in a directory. If `resume` is set, the files of a transfer of the same data under
+    /// the same name are used. A refused transfer leaves no files.
     pub fn open(
         directory: OwnedFd,
         path: PathBuf,
@@ -53,83 +80,58 @@ impl Part {
         resume: bool,
         overwrite: bool,
     ) -> Result<Self, Error> {
-        let base = base(&name);
-        // The lock is taken first. Otherwise two processes could both find that the final name is free.
-        let slabs = lock(&directory, &base, &path)?;
-        let part = Self {
+        let target = Target {
+            directory: &directory,
+            shown: &path,
+        };
+        target.check_free(&name, header.content, overwrite)?;
+        let records = format!("{}-{}.slabs", short(&name), short(&header.encode()));
+        let (folder, slabs) = target.lock(&records)?;
+        let mut part = Self {
             directory,
             shown: path,
+            folder,
             name,
-            base,
+            id: String::new(),
+            records,
             resumed: false,
             slabs,
             overwrite,
             content: header.content,
         };
-        part.check_free()?;
-        part.begin(header, resume)
-    }
-
-    /// Checks that no entry has the final name, or that the entry may be replaced.
-    fn check_free(&self) -> Result<(), Error> {
-        let Some(stat) = self.stat(b"")? else {
-            return Ok(());
-        };
-        let is_directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
-        if !self.overwrite {
-            return Err(Error::Exists(self.path(b"")));
-        }
-        match (self.content, is_directory) {
-            (Content::Tree, false) => Err(Error::Unfit {
-                path: self.path(b""),
-                why: "the transfer is a directory, and a directory cannot replace this file",
-            }),
-            (Content::File | Content::Stream, true) => Err(Error::Unfit {
-                path: self.path(b""),
-                why: "the transfer is a file, and it is a directory",
-            }),
-            _ => Ok(()),
-        }
+        part.begin(header, resume)?;
+        Ok(part)
     }
 
     /// Keeps the existing files, or creates new ones.
-    fn begin(mut self, header: &Header, resume: bool) -> Result<Self, Error> {
-        let mut expected = [0; RECORDS_BEGIN as usize];
-        expected[..MAGIC.len()].copy_from_slice(&MAGIC);
-        expected[MAGIC.len()..CHECKED].copy_from_slice(&header.encode());
-        let check = Hash::of(&expected[..CHECKED]);
-        let room = expected.len() - CHECKED;
-        expected[CHECKED..].copy_from_slice(&check.0[..room]);
-
+    fn begin(&mut self, header: &Header, resume: bool) -> Result<(), Error> {
         let mut found = Vec::new();
         let front = (&self.slabs).take(RECORDS_BEGIN).read_to_end(&mut found);
-        front.map_err(|error| self.error("read", b".part.slabs", error))?;
-        let there = self.stat(b".part")?.is_some();
-        // A stream cannot be read again. So a transfer of a stream cannot continue.
-        self.resumed = resume && there && found == expected && self.content != Content::Stream;
-        if self.resumed {
-            return Ok(self);
+        front.map_err(|error| self.error("read", Of::Slabs, error))?;
+        if !found.is_empty() {
+            let known = id_of(&found).filter(|(of, _)| *of == header.encode());
+            // Without a valid front, the file does not belong to a transfer. So it must not be changed.
+            let (_, id) = known.ok_or_else(|| Error::NotAPart(self.path(Of::Slabs)))?;
+            self.id = id;
+            let there = self.stat(Of::Data)?.is_some();
+            // A stream cannot be read again. So a transfer of a stream cannot continue.
+            self.resumed = resume && there && self.content != Content::Stream;
+            if self.resumed {
+                return Ok(());
+            }
+            self.remove_all(Of::Data)?;
+            self.remove(Of::Manifest)?;
         }
-        // A file without the magic bytes does not belong to a transfer. So it must not be removed.
-        let ours = found.starts_with(&MAGIC);
-        if !ours && !found.is_empty() {
-            return Err(Error::NotAPart(self.path(b".part.slabs")));
-        }
-        // `lock` has just created the empty file of the records. It is removed again.
-        if there && !ours {
-            self.remove(b".part.slabs")?;
-            return Err(Error::NotAPart(self.path(b".part")));
-        }
-        if there {
-            self.remove_all(b".part")?;
-        }
-        self.remove(b".part.manifest")?;
+        let id: [u8; ID] = random().map_err(|error| {
+            let error = io::Error::other(error);
+            self.error("draw a number for", Of::Slabs, error)
+        })?;
+        self.id = digits(&id);
         let written = self
             .slabs
             .set_len(0)
-            .and_then(|()| self.slabs.write_all_at(&expected, 0));
-        written.map_err(|error| self.error("write", b".part.slabs", error))?;
-        Ok(self)
+            .and_then(|()| self.slabs.write_all_at(&front_of(header, &id), 0));
+        written.map_err(|error| self.error("write", Of::Slabs, error))
     }
 
     /// Returns whether the transfer continues an earlier transfer.
@@ -140,29 +142,28 @@ impl Part {
     /// Returns the file with the records.
     pub fn slabs(&self) -> Result<File, Error> {
         let again = self.slabs.try_clone();
-        again.map_err(|error| self.error("open", b".part.slabs", error))
+        again.map_err(|error| self.error("open", Of::Slabs, error))
     }
 
     /// Opens the file with the manifest.
     pub fn manifest(&self) -> Result<File, Error> {
-        self.file(b".part.manifest", OFlags::empty())
+        self.file(Of::Manifest, OFlags::empty())
     }
 
     /// Opens the contents, if they are one file.
     pub fn contents(&self) -> Result<File, Error> {
-        self.file(b".part", self.new_only())
+        self.file(Of::Data, self.new_only())
     }
 
     /// Opens the contents, if they are a directory.
     pub fn tree(&self) -> Result<OwnedFd, Error> {
-        let name = self.named(b".part");
-        match rustix::fs::mkdirat(&self.directory, &name, Mode::RWXU) {
+        let name = self.named(Of::Data);
+        match rustix::fs::mkdirat(&self.folder, &name, Mode::RWXU) {
             Err(Errno::EXIST) if self.resumed => {}
-            result => result.map_err(|error| self.error("make", b".part", error))?,
+            result => result.map_err(|error| self.error("make", Of::Data, error))?,
         }
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let opened = rustix::fs::openat(&self.directory, &name, flags, Mode::empty());
-        opened.map_err(|error| self.error("open", b".part", error))
+        let opened = open_directory(&self.folder, &name);
+        opened.map_err(|error| self.error("open", Of::Data, error))
     }
 
     fn new_only(&self) -> OFlags {
@@ -172,19 +173,19 @@ impl Part {
         }
     }
 
-    fn file(&self, end: &[u8], flags: OFlags) -> Result<File, Error> {
-        let opened = open(&self.directory, &self.named(end), flags);
-        let file = File::from(opened.map_err(|error| self.error("open", end, error))?);
+    fn file(&self, of: Of, flags: OFlags) -> Result<File, Error> {
+        let opened = open(&self.folder, &self.named(of), flags);
+        let file = File::from(opened.map_err(|error| self.error("open", of, error))?);
         Ok(file)
     }
 
     /// Gives the contents their final name, and removes the other files. All contents must already be on the disk.
     pub fn finish(&self) -> Result<(), Error> {
-        let part = self.named(b".part");
+        let data = self.named(Of::Data);
         let rename = |flags| {
-            rustix::fs::renameat_with(&self.directory, &part, &self.directory, &self.name, flags)
+            rustix::fs::renameat_with(&self.folder, &data, &self.directory, &self.name, flags)
         };
-        let there = self.stat(b"")?.is_some();
+        let there = self.stat(Of::Final)?.is_some();
         let renamed = match (there && self.overwrite, self.content) {
             // A directory cannot replace a directory that is not empty. But two directories can be exchanged.
             (true, Content::Tree) => rename(RenameFlags::EXCHANGE),
@@ -197,57 +198,127 @@ impl Part {
             },
         };
         match renamed {
-            Err(Errno::EXIST) => return Err(Error::Exists(self.path(b""))),
-            result => result.map_err(|error| self.error("rename to", b"", error))?,
+            Err(Errno::EXIST) => return Err(Error::Exists(self.path(Of::Final))),
+            result => result.map_err(|error| self.error("rename to", Of::Final, error))?,
         }
         // After a power failure, the new name must exist if the records are gone. So the directory is synced first.
         let synced = rustix::fs::fsync(&self.directory);
         synced.map_err(|error| Error::system("sync", &self.shown, error))?;
         if there && self.overwrite && self.content == Content::Tree {
-            // After the exchange, `.part` is the old directory.
-            self.remove_all(b".part")?;
+            // After the exchange, the data is the old directory.
+            self.remove_all(Of::Data)?;
         }
+        self.remove_earlier()?;
+        self.remove_rest()
+    }
+
+    /// Removes the files of a transfer that is refused. The files of an earlier transfer of this data stay.
+    pub fn discard(&self) -> Result<(), Error> {
+        if self.resumed {
+            return Ok(());
+        }
+        self.remove_all(Of::Data)?;
+        self.remove_rest()
+    }
+
+    /// Removes the manifest and the records, and then the folder if it is empty.
+    fn remove_rest(&self) -> Result<(), Error> {
+        self.remove(Of::Manifest)?;
         // The locked file is removed last.
-        self.remove(b".part.manifest")?;
-        self.remove(b".part.slabs")
+        self.remove(Of::Slabs)?;
+        // The call fails if other transfers have files there.
+        let _ = rustix::fs::unlinkat(&self.directory, STATE_FOLDER, AtFlags::REMOVEDIR);
+        Ok(())
     }
 
-    fn named(&self, end: &[u8]) -> Vec<u8> {
-        match end {
-            b"" => self.name.clone(),
-            end => [&self.base, end].concat(),
+    /// Removes the files of unfinished transfers of other data under the same name. Nobody can finish them any more,
+    /// because the name is taken.
+    fn remove_earlier(&self) -> Result<(), Error> {
+        let error = |error: Errno| Error::system("list", &self.shown.join(STATE_FOLDER), error);
+        let begin = short(&self.name);
+        let mut earlier = Vec::new();
+        for entry in Dir::read_from(&self.folder).map_err(error)? {
+            let entry = entry.map_err(error)?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.starts_with(&begin) && name.ends_with(".slabs") && name != self.records {
+                earlier.push(name);
+            }
+        }
+        for records in earlier {
+            // Another process may use or remove the file at this moment. Then it stays.
+            let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+            let opened = rustix::fs::openat(&self.folder, &records, flags, Mode::empty());
+            let Ok(mut file) = opened.map(File::from) else {
+                continue;
+            };
+            let lock = FlockOperation::NonBlockingLockExclusive;
+            let mut front = Vec::new();
+            if rustix::fs::flock(&file, lock).is_err()
+                || (&mut file)
+                    .take(RECORDS_BEGIN)
+                    .read_to_end(&mut front)
+                    .is_err()
+            {
+                continue;
+            }
+            let Some((_, id)) = id_of(&front) else {
+                continue;
+            };
+            self.remove_path(format!("{id}.data").as_bytes(), Of::Data)?;
+            self.remove_named(format!("{id}.manifest").as_bytes(), Of::Manifest)?;
+            self.remove_named(records.as_bytes(), Of::Slabs)?;
+        }
+        Ok(())
+    }
+
+    fn named(&self, of: Of) -> Vec<u8> {
+        match of {
+            Of::Final => self.name.clone(),
+            Of::Data => format!("{}.data", self.id).into_bytes(),
+            Of::Manifest => format!("{}.manifest", self.id).into_bytes(),
+            Of::Slabs => self.records.clone().into_bytes(),
         }
     }
 
-    /// Returns the path of the file with a suffix, for error messages.
-    pub fn path(&self, end: &[u8]) -> PathBuf {
-        shown(&self.shown, &self.named(end))
-    }
-
-    fn error(&self, tried: &'static str, end: &[u8], error: impl Into<io::Error>) -> Error {
-        Error::system(tried, &self.path(end), error)
-    }
-
-    fn stat(&self, end: &[u8]) -> Result<Option<Stat>, Error> {
-        let name = self.named(end);
-        match rustix::fs::statat(&self.directory, &name, AtFlags::SYMLINK_NOFOLLOW) {
-            Err(Errno::NOENT) => Ok(None),
-            result => result
-                .map(Some)
-                .map_err(|error| self.error("look at", end, error)),
+    /// Returns the path of a file, for error messages.
+    pub fn path(&self, of: Of) -> PathBuf {
+        match of {
+            Of::Final => shown(&self.shown, &self.name),
+            of => shown(&self.shown.join(STATE_FOLDER), &self.named(of)),
         }
     }
 
-    fn remove(&self, end: &[u8]) -> Result<(), Error> {
-        match rustix::fs::unlinkat(&self.directory, self.named(end), AtFlags::empty()) {
+    fn error(&self, tried: &'static str, of: Of, error: impl Into<io::Error>) -> Error {
+        Error::system(tried, &self.path(of), error)
+    }
+
+    fn stat(&self, of: Of) -> Result<Option<Stat>, Error> {
+        let directory = match of {
+            Of::Final => &self.directory,
+            _ => &self.folder,
+        };
+        let found = stat(directory, &self.named(of));
+        found.map_err(|error| self.error("look at", of, error))
+    }
+
+    fn remove(&self, of: Of) -> Result<(), Error> {
+        self.remove_named(&self.named(of), of)
+    }
+
+    fn remove_named(&self, name: &[u8], of: Of) -> Result<(), Error> {
+        match rustix::fs::unlinkat(&self.folder, name, AtFlags::empty()) {
             Err(Errno::NOENT) => Ok(()),
-            result => result.map_err(|error| self.error("remove", end, error)),
+            result => result.map_err(|error| self.error("remove", of, error)),
         }
     }
 
     /// Removes a file, or a directory with its contents. Symbolic links are not followed.
-    fn remove_all(&self, end: &[u8]) -> Result<(), Error> {
-        match self.remove(end) {
+    fn remove_all(&self, of: Of) -> Result<(), Error> {
+        self.remove_path(&self.named(of), of)
+    }
+
+    fn remove_path(&self, name: &[u8], of: Of) -> Result<(), Error> {
+        match self.remove_named(name, of) {
             // If the entry is a directory, Linux returns EISDIR. POSIX requires EPERM.
             Err(Error::System { error, .. })
                 if matches!(
@@ -256,21 +327,93 @@ impl Part {
                 ) => {}
             result => return result,
         }
-        let removed = std::fs::remove_dir_all(self.path(end));
-        removed.map_err(|error| self.error("remove", end, error))
+        let path = shown(&self.shown.join(STATE_FOLDER), name);
+        let removed = std::fs::remove_dir_all(path);
+        removed.map_err(|error| self.error("remove", of, error))
     }
 }
 
-/// Returns the first part of the names of a transfer's files. It is the transfer's name. A name that is too long is
-/// cut, and a hash is appended.
-fn base(name: &[u8]) -> Vec<u8> {
-    if name.len() <= LONGEST {
-        return name.to_owned();
+/// Directory that receives the data.
+struct Target<'a> {
+    directory: &'a OwnedFd,
+    shown: &'a Path,
+}
+
+impl Target<'_> {
+    /// Checks that no entry has the final name, or that the entry may be replaced.
+    fn check_free(&self, name: &[u8], content: Content, overwrite: bool) -> Result<(), Error> {
+        let path = || shown(self.shown, name);
+        let found = stat(self.directory, name);
+        let Some(stat) = found.map_err(|error| Error::system("look at", &path(), error))? else {
+            return Ok(());
+        };
+        let is_directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+        if !overwrite {
+            return Err(Error::Exists(path()));
+        }
+        match (content, is_directory) {
+            (Content::Tree, false) => Err(Error::Unfit {
+                path: path(),
+                why: "the transfer is a directory, and a directory cannot replace this file",
+            }),
+            (Content::File | Content::Stream, true) => Err(Error::Unfit {
+                path: path(),
+                why: "the transfer is a file, and it is a directory",
+            }),
+            _ => Ok(()),
+        }
     }
-    let hash = Hash::of(name).to_string();
-    // The separator and eight digits of the hash need 9 bytes in total.
-    let (kept, distinct) = (&name[..LONGEST - 9], &hash.as_bytes()[..8]);
-    [kept, b"~", distinct].concat()
+
+    /// Opens the folder for unfinished transfers. Creates it if it does not exist.
+    fn folder(&self) -> Result<OwnedFd, Error> {
+        let path = self.shown.join(STATE_FOLDER);
+        match rustix::fs::mkdirat(self.directory, STATE_FOLDER, Mode::RWXU) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(error) => return Err(Error::system("make", &path, error)),
+        }
+        match open_directory(self.directory, STATE_FOLDER.as_bytes()) {
+            Err(Errno::NOTDIR | Errno::LOOP) => Err(Error::NotAPart(path)),
+            result => result.map_err(|error| Error::system("open", &path, error)),
+        }
+    }
+
+    /// Opens the folder and the file with the records, and locks this file.
+    fn lock(&self, records: &str) -> Result<(OwnedFd, File), Error> {
+        let path = self.shown.join(STATE_FOLDER).join(records);
+        let error = |tried, error: Errno| Error::system(tried, &path, error);
+        for _ in 0..ATTEMPTS {
+            let folder = match self.folder() {
+                // Another process has removed the empty folder.
+                Err(Error::System { error, .. }) if error.kind() == io::ErrorKind::NotFound => {
+                    continue;
+                }
+                folder => folder?,
+            };
+            let file = match open(&folder, records.as_bytes(), OFlags::empty()) {
+                Err(Errno::NOENT) => continue,
+                Err(Errno::LOOP | Errno::ISDIR) => return Err(Error::NotAPart(path)),
+                file => file.map_err(|errno| error("open", errno))?,
+            };
+            match rustix::fs::flock(file.as_fd(), FlockOperation::NonBlockingLockExclusive) {
+                Err(Errno::WOULDBLOCK) => return Err(Error::Busy(path)),
+                result => result.map_err(|errno| error("lock", errno))?,
+            }
+            // Before the lock, another process may have removed the file. Then the open file has no name any more, and
+            // the loop creates a new one.
+            let stat = rustix::fs::fstat(&file).map_err(|errno| error("look at", errno))?;
+            if stat.st_nlink > 0 {
+                return Ok((folder, File::from(file)));
+            }
+        }
+        Err(Error::Busy(path))
+    }
+}
+
+fn stat(directory: &OwnedFd, name: &[u8]) -> rustix::io::Result<Option<Stat>> {
+    match rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Err(Errno::NOENT) => Ok(None),
+        result => result.map(Some),
+    }
 }
 
 fn open(directory: &OwnedFd, name: &[u8], flags: OFlags) -> rustix::io::Result<OwnedFd> {
@@ -278,23 +421,37 @@ fn open(directory: &OwnedFd, name: &[u8], flags: OFlags) -> rustix::io::Result<O
     rustix::fs::openat(directory, name, flags, Mode::RUSR | Mode::WUSR)
 }
 
-/// Opens the file with the records and locks it.
-fn lock(directory: &OwnedFd, base: &[u8], path: &std::path::Path) -> Result<File, Error> {
-    let name = [base, b".part.slabs"].concat();
-    let whole = shown(path, &name);
-    let error = |tried, error: Errno| Error::system(tried, &whole, error);
-    loop {
-        let file = open(directory, &name, OFlags::empty());
-        let file = file.map_err(|errno| error("open", errno))?;
-        match rustix::fs::flock(file.as_fd(), FlockOperation::NonBlockingLockExclusive) {
-            Err(Errno::WOULDBLOCK) => return Err(Error::Busy(whole)),
-            result => result.map_err(|errno| error("lock", errno))?,
-        }
-        // Before the lock, another process may have removed the file. Then the open file has no name any more, and the
-        // loop creates a new one.
-        let stat = rustix::fs::fstat(&file).map_err(|errno| error("look at", errno))?;
-        if stat.st_nlink > 0 {
-            return Ok(File::from(file));
-        }
-    }
+fn open_directory(directory: &OwnedFd, name: &[u8]) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::openat(directory, name, flags, Mode::empty())
+}
+
+/// Returns 16 hexadecimal digits of a hash.
+fn short(bytes: &[u8]) -> String {
+    digits(&Hash::of(bytes).0[..8])
+}
+
+fn digits(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Returns the bytes before the records.
+fn front_of(header: &Header, id: &[u8; ID]) -> [u8; RECORDS_BEGIN as usize] {
+    let mut front = [0; RECORDS_BEGIN as usize];
+    front[..MAGIC.len()].copy_from_slice(&MAGIC);
+    front[MAGIC.len()..ID_BEGINS].copy_from_slice(&header.encode());
+    front[ID_BEGINS..CHECKED].copy_from_slice(id);
+    let check = Hash::of(&front[..CHECKED]);
+    let room = front.len() - CHECKED;
+    front[CHECKED..].copy_from_slice(&check.0[..room]);
+    front
+}
+
+/// Returns the encoded header and the random number in the bytes before the records, if these bytes are valid.
+fn id_of(front: &[u8]) -> Option<([u8; Header::LENGTH], String)> {
+    let front: &[u8; RECORDS_BEGIN as usize] = front.first_chunk()?;
+    let check = Hash::of(&front[..CHECKED]);
+    let is_valid = front.starts_with(&MAGIC) && check.0.starts_with(&front[CHECKED..]);
+    let header = front[MAGIC.len()..].first_chunk()?;
+    is_valid.then(|| (*header, digits(&front[ID_BEGINS..CHECKED])))
 }

@@ -5,7 +5,7 @@ use super::error::Error;
 use super::exclude::Exclude;
 use super::listing::Listing;
 use super::manifest::{
-    Content, Entry, Header, LONGEST_PATH, Metadata, Owner, What, Writer, Xattrs,
+    Content, Entry, Header, LONGEST_PATH, Metadata, Owner, What, Writer, Xattrs, is_reserved,
 };
 use super::spool::{Spool, shown};
 use rustix::fs::{Dir, FileType, Mode, OFlags, Stat};
@@ -103,6 +103,11 @@ pub fn scan(
         }
     };
     let name = root_name(path)?;
+    if is_reserved(&name) {
+        let path = path.to_owned();
+        let why = "this name is reserved for unfinished transfers of a receiver";
+        return Err(Error::Unfit { path, why });
+    }
     let spooled =
         |error: io::Error| Error::system("write the manifest", &std::env::temp_dir(), error);
     let mut file = tempfile::tempfile().map_err(spooled)?;
@@ -223,6 +228,13 @@ impl Scan<'_> {
         let kind = FileType::from_raw_mode(stat.st_mode);
         let directory = kind == FileType::Directory;
         if self.options.exclude.matches(below, directory) {
+            return Ok(false);
+        }
+        if is_reserved(name) {
+            self.note(
+                below,
+                "skipped: this name is reserved for unfinished transfers of a receiver",
+            );
             return Ok(false);
         }
         let known = [

@@ -6,13 +6,16 @@ use super::error::Error;
 use super::hash::{self, Hash, tree_root};
 use super::manifest::{
     Content, Header, LARGEST_SLAB, Layout, Location, ManifestError, Page, Reader, SlabLocation,
+    is_reserved,
 };
-use super::part::{Part, RECORDS_BEGIN};
+use super::part::{Of, Part, RECORDS_BEGIN};
 use super::pool::Buffer;
 use super::records::{Record, Records};
-use super::spool::Spool;
+use super::spool::{Spool, shown};
+use super::there::There;
 use super::transfer::{Amount, Delivered, Label, Next, Sink};
 use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -67,6 +70,8 @@ enum State {
     Manifest(Box<Open>),
     /// The manifest is complete, and the contents are being received.
     Contents(Box<Open>),
+    /// The data may be there already. It is compared with the root at the end.
+    There(Box<There>),
     Finished,
 }
 
@@ -135,8 +140,61 @@ impl FileSink {
     /// all of it is verified.
     pub fn destination(&self) -> Option<PathBuf> {
         match &self.state {
-            State::Manifest(open) | State::Contents(open) => Some(open.part.path(b"")),
+            State::Manifest(open) | State::Contents(open) => Some(open.part.path(Of::Final)),
+            State::There(there) => Some(there.path().to_owned()),
             State::New | State::Finished => None,
+        }
+    }
+
+    /// Returns the existing entry with the final name, if it may have the same data. `bytes` is the first slab. Returns
+    /// `None` if the name is free or the entry may be replaced.
+    fn find(&self, bytes: &[u8]) -> Result<Option<There>, Error> {
+        let header = Header::decode(bytes)?;
+        check_length(0, bytes.len(), &header.layout())?;
+        let name = match &self.options.name {
+            Some(name) => name.clone(),
+            None => root_name(&header, bytes)?,
+        };
+        match self.options.overwrite {
+            true => Ok(None),
+            false => There::find(&self.directory, shown(&self.path, &name), &name, &header),
+        }
+    }
+
+    /// Refuses a transfer that is larger than the free space of the file system.
+    fn check_room(&self, header: &Header) -> Result<(), Error> {
+        let error = |error: Errno| Error::system("look at", &self.path, error);
+        let stat = rustix::fs::fstatvfs(&self.directory).map_err(error)?;
+        let free = stat.f_bavail.saturating_mul(stat.f_frsize);
+        let needed = header.layout().bytes().unwrap_or(0);
+        // Some file systems do not know their size.
+        match stat.f_blocks > 0 && needed > free {
+            true => Err(Error::NoRoom {
+                path: self.path.clone(),
+                needed,
+                free,
+            }),
+            false => Ok(()),
+        }
+    }
+
+    /// Starts the transfer with its first slab. Returns the next state.
+    fn begin(&mut self, bytes: &[u8]) -> Result<State, Error> {
+        let open = Box::new(self.open(bytes)?);
+        let layout = open.layout();
+        self.amount.total = layout.bytes();
+        self.amount.verified = bytes.len() as u64;
+        if open.missing == 0 {
+            // The manifest is complete. The other slabs of the manifest were kept from an earlier transfer, or
+            // there are none.
+            let rest = open.spool.header().length - bytes.len() as u64;
+            self.amount.verified += rest;
+            self.amount.kept += rest;
+            self.next = layout.manifest_slabs();
+            open.check_manifest()?;
+            Ok(State::Contents(open))
+        } else {
+            Ok(State::Manifest(open))
         }
     }
 
@@ -149,6 +207,12 @@ impl FileSink {
         check_size(header.layout().bytes().unwrap_or(0), self.options.max_size)?;
         let sent_name = root_name(&header, bytes)?;
         let name = self.options.name.clone().unwrap_or(sent_name);
+        if is_reserved(&name) {
+            return Err(Error::Unfit {
+                path: shown(&self.path, &name),
+                why: "this name is reserved for unfinished transfers",
+            });
+        }
         let directory = self.directory.try_clone();
         let part = Part::open(
             directory.map_err(|error| Error::system("open", &self.path, error))?,
@@ -158,7 +222,14 @@ impl FileSink {
             self.options.resume,
             self.options.overwrite,
         )?;
-        let (path, keep) = (part.path(b".part"), self.options.keep);
+        // The space of an earlier transfer of this data is already taken.
+        if !part.resumed()
+            && let Err(error) = self.check_room(&header)
+        {
+            part.discard()?;
+            return Err(error);
+        }
+        let (path, keep) = (part.path(Of::Data), self.options.keep);
         let destination = match header.content {
             Content::Tree => Destination::tree(part.tree()?, path, keep),
             Content::File | Content::Stream => Destination::file(part.contents()?, path, keep),
@@ -168,7 +239,7 @@ impl FileSink {
         let layout = header.layout();
         let all = layout.slabs();
         let mut open = Open {
-            spool: Spool::new(manifest, header, part.path(b".part.manifest")),
+            spool: Spool::new(manifest, header, part.path(Of::Manifest)),
             missing: layout.manifest_slabs(),
             manifest: Verified::default(),
             records,
@@ -238,8 +309,16 @@ impl Open {
         Ok(())
     }
 
-    /// Checks the whole manifest. Call it after all slabs of the manifest have arrived.
+    /// Checks the whole manifest. Call it after all slabs of the manifest have arrived. A refused manifest leaves no files.
     fn check_manifest(&self) -> Result<(), Error> {
+        let checked = self.verify_manifest();
+        if matches!(checked, Err(Error::Manifest(_))) {
+            self.part.discard()?;
+        }
+        checked
+    }
+
+    fn verify_manifest(&self) -> Result<(), Error> {
         if !self.spool.is_whole()? {
             let why = "its hash does not agree with its header";
             return Err(ManifestError::new(Location::Header, why).into());
@@ -263,7 +342,7 @@ impl Open {
     }
 
     fn records_error(&self, error: std::io::Error) -> Error {
-        Error::system("write", &self.part.path(b".part.slabs"), error)
+        Error::system("write", &self.part.path(Of::Slabs), error)
     }
 
     /// Returns the length of a content slab that was kept from an earlier transfer. Returns `None` if the slab has no
@@ -297,6 +376,13 @@ impl Sink for FileSink {
                 return Ok(Next::Fetch(slab));
             }
             State::Finished => return Ok(Next::End),
+            State::There(there) => {
+                if there.step()? {
+                    self.next += 1;
+                    return Ok(Next::Kept { slab, bytes: 0 });
+                }
+                return Ok(Next::End);
+            }
             // The whole manifest must be checked before contents are requested.
             State::Manifest(open) if slab == open.layout().manifest_slabs() => {
                 return Ok(Next::Wait);
@@ -339,6 +425,8 @@ impl Sink for FileSink {
         let layout = match &self.state {
             State::New => None,
             State::Manifest(open) | State::Contents(open) => Some(open.layout()),
+            // The data is there already, so no slab is needed.
+            State::There(_) => return Ok(Delivered::Verified),
             State::Finished => return wrong("all slabs have arrived already".to_owned()),
         };
         let begins = match layout {
@@ -388,24 +476,15 @@ impl Sink for FileSink {
         let length = u64::from(label.length);
         // If an error occurs, the state remains `Finished`. So no further slab is accepted.
         self.state = match std::mem::replace(&mut self.state, State::Finished) {
-            State::New => {
-                let open = Box::new(self.open(&buffer)?);
-                let layout = open.layout();
-                self.amount.total = layout.bytes();
-                self.amount.verified = length;
-                if open.missing == 0 {
-                    // The manifest is complete. The other slabs of the manifest were kept from an earlier transfer, or
-                    // there are none.
-                    let rest = open.spool.header().length - length;
-                    self.amount.verified += rest;
-                    self.amount.kept += rest;
-                    self.next = layout.manifest_slabs();
-                    open.check_manifest()?;
-                    State::Contents(open)
-                } else {
-                    State::Manifest(open)
+            State::New => match self.find(&buffer)? {
+                Some(there) => {
+                    self.amount.total = there.total();
+                    self.amount.verified = self.amount.total.unwrap_or(0);
+                    self.amount.kept = self.amount.verified;
+                    State::There(Box::new(there))
                 }
-            }
+                None => self.begin(&buffer)?,
+            },
             State::Manifest(mut open) => {
                 open.write_manifest(slab, begins, &buffer)?;
                 self.amount.verified += length;
@@ -420,7 +499,10 @@ impl Sink for FileSink {
                 let index = slab - open.layout().manifest_slabs();
                 if open.data_slabs.is_none() {
                     open.streamed = open.streamed.max(begins + length);
-                    check_size(begins + length, self.options.max_size)?;
+                    if let Err(error) = check_size(begins + length, self.options.max_size) {
+                        open.part.discard()?;
+                        return Err(error);
+                    }
                     if label.last {
                         // The last slab of a stream may be empty. It then only reports the end of the stream, and has
                         // no record.
@@ -437,6 +519,7 @@ impl Sink for FileSink {
                 self.amount.verified += u64::from(length);
                 State::Contents(open)
             }
+            State::There(there) => State::There(there),
             State::Finished => State::Finished,
         };
         Ok(Delivered::Verified)
@@ -449,6 +532,7 @@ impl Sink for FileSink {
     fn finish(&mut self, expected: &Hash) -> Result<(), Error> {
         let open = match std::mem::replace(&mut self.state, State::Finished) {
             State::Contents(open) => open,
+            State::There(there) => return there.finish(expected),
             _ => return Err(Error::Incomplete { slab: self.next }),
         };
         let mut open = *open;
@@ -481,7 +565,12 @@ impl Sink for FileSink {
         }
         open.destination
             .end_at(header.data.unwrap_or(open.streamed))?;
-        open.destination.finish(&open.spool)?;
+        let written = open.destination.finish(&open.spool);
+        // Some rules of a manifest are checked only here.
+        if matches!(written, Err(Error::Manifest(_))) {
+            open.part.discard()?;
+        }
+        written?;
         open.part.finish()
     }
 }

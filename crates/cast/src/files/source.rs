@@ -2,7 +2,7 @@
 
 use super::below::Below;
 use super::error::Error;
-use super::hash::{self, Hash, Root, SlabHash, SlabHasher, tree_root};
+use super::hash::{self, Hash, Root, SlabHash, SlabHasher, SlabHashes, tree_root};
 use super::manifest::{Content, Entry, Header, MOST_SLABS, Metadata, SlabLocation, What, Writer};
 use super::records::{Record, Records};
 use super::scan::{Inodes, Note, ScanOptions, scan};
@@ -183,6 +183,24 @@ impl Source for FileSource {
             Content::Tree => tree_root(&header.hash, &contents),
             _ => contents,
         })
+    }
+
+    fn slab_hashes(&mut self) -> Result<SlabHashes, Error> {
+        let mut hashes = SlabHashes {
+            manifest: self.spool.header().hash,
+            alone: Hash::of(&[]),
+            parts: Vec::new(),
+        };
+        for index in 0..self.data_slabs() {
+            let record = self.records.read(index).map_err(Self::temporary)?;
+            let record = record.ok_or_else(|| Error::Slab {
+                slab: index,
+                why: "its hash is lost".to_owned(),
+            })?;
+            hashes.alone = record.hash.alone.unwrap_or(hashes.alone);
+            hashes.parts.push(record.hash.part);
+        }
+        Ok(hashes)
     }
 }
 
@@ -436,5 +454,9 @@ impl<R: Read + Send> Source for StreamSource<R> {
             return Err(Error::Incomplete { slab: self.next });
         }
         Ok(self.root.clone().finish())
+    }
+
+    fn slab_hashes(&mut self) -> Result<SlabHashes, Error> {
+        Err(Error::Gone(0))
     }
 }

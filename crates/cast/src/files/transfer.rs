@@ -1,7 +1,7 @@
 //! Traits between files and a driver: a source of slabs, and a sink of slabs.
 
 use super::error::Error;
-use super::hash::Hash;
+use super::hash::{Hash, SlabHashes};
 use super::manifest::Header;
 use super::pool::Buffer;
 
@@ -56,6 +56,12 @@ pub trait Source: Send {
     /// # Errors
     /// Same as [`Source::read`].
     fn root(&mut self) -> Result<Hash, Error>;
+
+    /// Returns the hashes of all slabs of contents, for a replica. Call [`Source::root`] first.
+    ///
+    /// # Errors
+    /// The disk reports an error, or the source is a stream, which no replica can serve.
+    fn slab_hashes(&mut self) -> Result<SlabHashes, Error>;
 }
 
 /// Next step of a receiver, which [`Sink::next`] returns.

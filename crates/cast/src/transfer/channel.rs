@@ -2,8 +2,8 @@
 //! interruptions by the user, and time limits. After each event, the thread wakes up and checks all of them.
 
 use super::error::Error;
-use super::message::Message;
-use crate::driver::{Endpoint, Failure, Sending, Sent};
+use super::message::{Footer, Message};
+use crate::driver::{Endpoint, Failure, Route, Sending, Sent};
 use std::future::Future;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
@@ -21,6 +21,22 @@ const SILENCE: Duration = Duration::from_secs(2);
 pub(super) const FAREWELL: Duration = Duration::from_secs(2);
 /// Interval at which a thread tests whether the user has set `stop`. No event reports this.
 const TICK: Duration = Duration::from_millis(100);
+
+/// Largest number of messages that are being sent, up to which this end answers messages of unknown sessions. Any host
+/// can send such messages, so the memory for the answers has a limit.
+const MOST_ANSWERS: usize = 256;
+
+/// Message that has arrived.
+#[derive(Debug)]
+pub(super) struct Post {
+    /// Address of the other end, and the address of this end that it uses.
+    pub(super) from: Route,
+    /// Session number in the footer.
+    pub(super) to: u64,
+    /// Number of the other end's process.
+    pub(super) process: u64,
+    pub(super) message: Message,
+}
 
 /// Waker of a task that unparks a thread.
 struct Unpark(Thread);
@@ -63,10 +79,39 @@ impl<'a> Channel<'a> {
         }
     }
 
+    /// Returns the footer of a message to the end with the session number `number`.
+    pub(super) fn footer(&self, number: u64) -> Footer {
+        Footer {
+            to: number,
+            process: self.endpoint.process(),
+        }
+    }
+
     /// Sends a message to the end with the session number `number`.
-    pub(super) fn send(&mut self, to: SocketAddr, number: u64, message: &Message) {
-        let sending = self.endpoint.send(to, message.encode(number));
+    pub(super) fn send(&mut self, to: impl Into<Route>, number: u64, message: &Message) {
+        let to = to.into();
+        let sending = self.endpoint.send(to, message.encode(self.footer(number)));
+        self.messages.push((to.to, sending));
+    }
+
+    /// Sends the first message to an end that has not answered yet. If an ICMP message says that the end cannot be
+    /// reached, the message fails at once.
+    pub(super) fn greet(&mut self, to: SocketAddr, message: &Message) {
+        let sending = self.endpoint.greet(to, message.encode(self.footer(0)));
         self.messages.push((to, sending));
+    }
+
+    /// Answers a message whose session this end does not know. The other end then need not wait: the process of this
+    /// end has restarted, or the transfer has ended here.
+    pub(super) fn deny(&mut self, post: &Post) {
+        // An answer to an answer could go on forever. With the number 0, the message belongs to no session.
+        if post.to == 0 || matches!(post.message, Message::Unknown(_)) {
+            return;
+        }
+        // If the other end gets no answer, it sends a ping later.
+        if self.messages.len() < MOST_ANSWERS && !self.is_sending_to(post.from.to) {
+            self.send(post.from, 0, &Message::Unknown(post.to));
+        }
     }
 
     /// Returns whether a message to this end is being sent. The result of the message will show whether the end can be
@@ -95,7 +140,7 @@ impl<'a> Channel<'a> {
 
     /// Returns the next message that has arrived, or `None` if there is none. Objects that are not messages are
     /// dropped.
-    pub(super) fn next(&self) -> Result<Option<(SocketAddr, u64, Message)>, Error> {
+    pub(super) fn next(&self) -> Result<Option<Post>, Error> {
         loop {
             let arrival = pin!(self.endpoint.arrival());
             let received = match arrival.poll(&mut Context::from_waker(&self.waker)) {
@@ -103,10 +148,15 @@ impl<'a> Channel<'a> {
                 Poll::Ready(None) => return Err(Error::Closed),
                 Poll::Ready(Some(received)) => received,
             };
-            let from = received.from;
+            let from = received.route();
             // Any host can send an object that is not a message. Such an object must not end the transfer.
-            if let Ok((to, message)) = Message::decode(received.into_bytes()) {
-                return Ok(Some((from, to, message)));
+            if let Ok((footer, message)) = Message::decode(received.into_bytes()) {
+                return Ok(Some(Post {
+                    from,
+                    to: footer.to,
+                    process: footer.process,
+                    message,
+                }));
             }
         }
     }

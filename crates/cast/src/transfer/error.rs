@@ -39,9 +39,20 @@ pub enum Error {
         /// Failure of the driver that has shown the loss.
         failure: driver::Failure,
     },
+    /// The process of the other end has restarted, and the transfer cannot go on with its new process.
+    #[error("{0}: its process has restarted; the data received so far is kept")]
+    Restarted(SocketAddr),
+    /// The other end has ended the transfer for a reason that this end has not learned.
+    #[error("{0}: has ended the transfer; the data received so far is kept")]
+    Forgotten(SocketAddr),
     /// This receiver was too slow, and the other receivers have waited for it too long.
     #[error("{0}: dropped, because the others waited too long")]
     Dropped(SocketAddr),
+    /// A replica has sent data that does not belong to the requested root.
+    #[error(
+        "{0}: its data does not match the root; has a file changed there since `serve` started?"
+    )]
+    Rotten(SocketAddr),
     /// The other end has violated the protocol.
     #[error("{peer} violates the protocol: {why}")]
     Broken {
@@ -76,6 +87,7 @@ impl Error {
             },
             Self::Peer { code, .. } => *code,
             Self::Dropped(_) => Code::Dropped,
+            Self::Rotten(_) => Code::Mismatch,
             Self::Broken { .. } => Code::Refused,
             // If one replica has answered with a reason, this reason explains more than the silence of the others.
             Self::NoReplica(all) => {
@@ -84,9 +96,21 @@ impl Error {
                 said.unwrap_or(Code::System)
             }
             Self::Interrupted => Code::Interrupted,
-            Self::Unreachable { .. } | Self::Lost { .. } | Self::Closed | Self::System(_) => {
-                Code::System
-            }
+            Self::Unreachable { .. }
+            | Self::Lost { .. }
+            | Self::Restarted(_)
+            | Self::Forgotten(_)
+            | Self::Closed
+            | Self::System(_) => Code::System,
+        }
+    }
+
+    /// Returns the error for the answer of an end that does not know the session. `known` is the number of the process
+    /// that knew it, and `now` the number of the process that answers.
+    pub(super) fn unknown(peer: SocketAddr, known: Option<u64>, now: u64) -> Self {
+        match known == Some(now) {
+            true => Self::Forgotten(peer),
+            false => Self::Restarted(peer),
         }
     }
 

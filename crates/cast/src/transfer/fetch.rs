@@ -4,13 +4,14 @@
 //! holder. A holder without open requests gets a request for the oldest slab that another holder has not sent yet. So a
 //! slow holder delays the transfer by at most the time that another holder needs for this slab.
 
-use super::channel::{Channel, FAREWELL, LastHeard};
+use super::channel::{Channel, FAREWELL, LastHeard, Post};
 use super::error::Error;
 use super::holder::{FEWEST, Holder};
 use super::message::{Message, ReceivedBytes};
 use super::progress::{Event, Progress, REPORT_INTERVAL};
+use super::proof::{Proof, Step};
 use crate::files::{Delivered, Hash, Label, Next, Pool, Sink};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -37,11 +38,33 @@ pub struct Taken {
     pub progress: Progress,
 }
 
-/// Message that has arrived, with its sender and the session number in its footer.
-pub(super) struct Post {
-    pub(super) from: SocketAddr,
-    pub(super) to: u64,
-    pub(super) message: Message,
+/// Largest number of times that a replica does not know the transfer any more without sending a slab in between. Without
+/// a limit, a faulty replica could keep the transfer running forever.
+const MOST_RESTARTS: u32 = 10;
+
+/// Replica that got the request for the data and has not answered yet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Unheard {
+    pub(super) address: SocketAddr,
+    /// Time of the last request.
+    asked: LastHeard,
+}
+
+impl Unheard {
+    /// Creates the entry of a replica that has just got the request.
+    pub(super) fn now(address: SocketAddr) -> Self {
+        let asked = LastHeard::now();
+        Self { address, asked }
+    }
+
+    /// Sends the request again if the replica is silent. A process that got it may have restarted before its answer. A
+    /// replica that knows the request ignores it.
+    pub(super) fn ask_again(&mut self, channel: &mut Channel<'_>, mine: u64, root: Hash) {
+        if self.asked.is_silent() && !channel.is_sending_to(self.address) {
+            channel.send(self.address, 0, &Message::Get(mine, root));
+            self.asked = LastHeard::now();
+        }
+    }
 }
 
 /// Handler of messages that do not belong to the running transfer. It may return an event to report.
@@ -55,13 +78,17 @@ pub(super) struct Fetch<'f, 'l> {
     notify: &'f mut dyn FnMut(Event),
     holders: Vec<Holder>,
     /// Replicas that have not answered the request yet. They may answer later and become holders.
-    unheard: Vec<SocketAddr>,
+    unheard: Vec<Unheard>,
+    /// Number of times that each replica has forgotten the transfer since its last slab.
+    restarts: HashMap<SocketAddr, u32>,
     /// Errors of the holders that have left.
     gone: Vec<Error>,
     /// Addresses of the holders that have left and of the replicas that never answered.
     left: Vec<SocketAddr>,
     /// Root that the data must have. `None`: there is only one sender, and it sends the root at the end.
     root: Option<Hash>,
+    /// Hashes of the slabs, which prove them against the root. `None`: there is only one sender.
+    proof: Option<Proof>,
     /// Largest number of slabs that may be requested ahead from one holder.
     ahead: usize,
     /// Slabs that must be requested again, because their holder has left.
@@ -93,7 +120,7 @@ impl<'f, 'l> Fetch<'f, 'l> {
         notify: &'f mut dyn FnMut(Event),
         holders: Vec<Holder>,
         root: Option<Hash>,
-        unheard: Vec<SocketAddr>,
+        unheard: Vec<Unheard>,
     ) -> Self {
         let most = (holders.len() + unheard.len()) as u64;
         let slab_log2 = holders.first().map_or(24, |holder| holder.offer.slab_log2);
@@ -103,9 +130,11 @@ impl<'f, 'l> Fetch<'f, 'l> {
             notify,
             holders,
             unheard,
+            restarts: HashMap::new(),
             gone: Vec::new(),
             left: Vec::new(),
             root,
+            proof: root.map(Proof::new),
             // All replicas may still answer. So the bytes are divided by the number of all of them.
             ahead: ((AHEAD >> slab_log2) / most.max(1)).clamp(FEWEST as u64, MOST) as usize,
             again: VecDeque::new(),
@@ -139,7 +168,7 @@ impl<'f, 'l> Fetch<'f, 'l> {
         let is_of_replicas = self.root.is_some();
         self.channel.farewell_to(|peer| {
             let mut all = holders.iter();
-            match all.find(|one| one.address == peer) {
+            match all.find(|one| one.address() == peer) {
                 _ if !is_of_replicas => FAREWELL,
                 Some(holder) if !holder.is_quiet() => FAREWELL,
                 Some(_) => FAREWELL_TO_THE_QUIET,
@@ -152,8 +181,7 @@ impl<'f, 'l> Fetch<'f, 'l> {
 
     fn send_to_all(&mut self, message: &Message) {
         for holder in &self.holders {
-            self.channel
-                .send(holder.address, holder.offer.from, message);
+            self.channel.send(holder.route, holder.offer.from, message);
         }
     }
 
@@ -161,22 +189,25 @@ impl<'f, 'l> Fetch<'f, 'l> {
         loop {
             self.channel.check()?;
             let mut moved = false;
-            while let Some((from, to, message)) = self.channel.next()? {
+            while let Some(post) = self.channel.next()? {
                 moved = true;
+                let from = post.from.to;
                 match self.at(from) {
+                    Some(at) if matches!(post.message, Message::Unknown(_)) => {
+                        self.on_unknown(at, &post, mine)?;
+                    }
                     // Slabs have a different session number than other messages, because all receivers get the same
                     // slabs.
-                    Some(at) if to == mine || to == self.holders[at].offer.slabs => {
-                        if let Some(taken) = self.on_message(at, to == mine, message)? {
+                    Some(at) if post.to == mine || post.to == self.holders[at].offer.slabs => {
+                        if let Some(taken) = self.on_message(at, post.to == mine, post.message)? {
                             return Ok(taken);
                         }
                     }
                     _ => {
-                        let answers = matches!(message, Message::Offer(_) | Message::Fail(..));
-                        if to == mine && answers {
-                            self.unheard.retain(|one| *one != from);
+                        let answers = matches!(post.message, Message::Offer(_) | Message::Fail(..));
+                        if post.to == mine && answers {
+                            self.unheard.retain(|one| one.address != from);
                         }
-                        let post = Post { from, to, message };
                         if let Some(event) = other(self.channel, &mut self.holders, post) {
                             (self.notify)(event);
                         }
@@ -188,7 +219,7 @@ impl<'f, 'l> Fetch<'f, 'l> {
                     Some(at) => self.lose(at, Error::Lost { peer, failure })?,
                     None if self.root.is_some() && !self.left.contains(&peer) => {
                         self.left.push(peer);
-                        self.unheard.retain(|one| *one != peer);
+                        self.unheard.retain(|one| one.address != peer);
                         let has_key = self.channel.endpoint().has_key();
                         let error = Error::Unreachable {
                             peer,
@@ -196,6 +227,7 @@ impl<'f, 'l> Fetch<'f, 'l> {
                             has_key,
                         };
                         (self.notify)(Event::Left(peer, error.to_string()));
+                        self.gone.push(error);
                     }
                     None => {}
                 }
@@ -204,7 +236,7 @@ impl<'f, 'l> Fetch<'f, 'l> {
                 return Err(Error::NoReplica(std::mem::take(&mut self.gone)));
             }
             moved |= self.hand_out()?;
-            self.ping_silent_peers();
+            self.ping_silent_peers(mine);
             self.send_requests();
             if let Some(taken) = self.close()? {
                 return Ok(taken);
@@ -216,7 +248,44 @@ impl<'f, 'l> Fetch<'f, 'l> {
     }
 
     fn at(&self, address: SocketAddr) -> Option<usize> {
-        self.holders.iter().position(|one| one.address == address)
+        self.holders.iter().position(|one| one.address() == address)
+    }
+
+    /// Handles the answer of a holder that does not know a session number. A replica gets the request again. A sender
+    /// must offer its data again, so its transfer ends here.
+    fn on_unknown(&mut self, at: usize, post: &Post, mine: u64) -> Result<(), Error> {
+        let holder = &self.holders[at];
+        let peer = holder.address();
+        if !matches!(post.message, Message::Unknown(number) if number == holder.offer.from) {
+            return Ok(());
+        }
+        let error = Error::unknown(peer, Some(holder.process), post.process);
+        let Some(root) = self.root else {
+            return Err(error);
+        };
+        let restarts = self.restarts.entry(peer).or_default();
+        *restarts += 1;
+        if *restarts > MOST_RESTARTS {
+            return self.lose(at, error);
+        }
+        self.release(at);
+        self.channel.send(peer, 0, &Message::Get(mine, root));
+        self.unheard.push(Unheard::now(peer));
+        (self.notify)(Event::Restarted(peer));
+        Ok(())
+    }
+
+    /// Removes a holder. Its open requests go to other holders.
+    fn release(&mut self, at: usize) {
+        let lost = self.holders.remove(at);
+        if let Some(proof) = &mut self.proof {
+            proof.forget(lost.address());
+        }
+        for asked in lost.requests {
+            if !self.holders.iter().any(|one| one.has_requested(asked.slab)) {
+                self.again.push_back(asked.slab);
+            }
+        }
     }
 
     fn on_message(
@@ -227,9 +296,19 @@ impl<'f, 'l> Fetch<'f, 'l> {
     ) -> Result<Option<Taken>, Error> {
         let holder = &mut self.holders[at];
         holder.last_heard = LastHeard::now();
-        let peer = holder.address;
+        let peer = holder.address();
         match message {
             Message::Slab(label, bytes) => self.on_slab(at, label, bytes)?,
+            Message::Hashes(page) if is_mine => {
+                let holder = &self.holders[at];
+                let step = self
+                    .proof
+                    .as_mut()
+                    .map(|proof| proof.add(self.channel, holder, page));
+                if step == Some(Step::Wrong) {
+                    self.lose(at, Error::Rotten(peer))?;
+                }
+            }
             // The receiver's own number shows that the sender means this transfer.
             Message::Root(root) if is_mine => {
                 if !self.is_closing {
@@ -258,13 +337,20 @@ impl<'f, 'l> Fetch<'f, 'l> {
             // This slab has already arrived, from another holder.
             return Ok(());
         }
+        let manifest = self.holders[at].offer.manifest;
+        if let Some(proof) = &self.proof
+            && !proof.proves(&label, &bytes, manifest)
+        {
+            let peer = self.holders[at].address();
+            return self.lose(at, Error::Rotten(peer));
+        }
         self.holders[at].on_slab(slab, self.ahead);
+        self.restarts.remove(&self.holders[at].address());
         for index in 0..self.holders.len() {
             let holder = &mut self.holders[index];
             if holder.retain(|asked| asked != slab) && index != at {
-                let (address, number) = (holder.address, holder.offer.from);
-                self.channel
-                    .send(address, number, &Message::Skip(vec![slab]));
+                let (route, number) = (holder.route, holder.offer.from);
+                self.channel.send(route, number, &Message::Skip(vec![slab]));
             }
         }
         // There are no slabs after the last one. So the requests for them are cancelled.
@@ -290,8 +376,14 @@ impl<'f, 'l> Fetch<'f, 'l> {
                 self.mismatches += 1;
                 // The sink will request this slab again.
                 self.is_ended = false;
+                // Its label is proven, so the bytes are wrong. Another replica can send the slab.
+                if self.proof.is_some() && self.holders.len() > 1 {
+                    let peer = self.holders[at].address();
+                    self.is_waiting = false;
+                    return self.lose(at, Error::Rotten(peer));
+                }
                 if self.mismatches > MOST_MISMATCHES {
-                    let peer = self.holders[at].address;
+                    let peer = self.holders[at].address();
                     let why = "its slabs do not agree with their hashes";
                     self.mismatches = 0;
                     self.is_waiting = false;
@@ -304,20 +396,16 @@ impl<'f, 'l> Fetch<'f, 'l> {
         Ok(())
     }
 
-    /// Removes a holder. Its open requests go to other holders.
+    /// Removes a holder that has failed.
     fn lose(&mut self, at: usize, error: Error) -> Result<(), Error> {
-        let lost = self.holders.remove(at);
         // If no root is known, this holder is the only sender. So the transfer has failed.
         if self.root.is_none() {
             return Err(error);
         }
-        for asked in lost.requests {
-            if !self.holders.iter().any(|one| one.has_requested(asked.slab)) {
-                self.again.push_back(asked.slab);
-            }
-        }
-        (self.notify)(Event::Left(lost.address, error.to_string()));
-        self.left.push(lost.address);
+        let peer = self.holders[at].address();
+        self.release(at);
+        (self.notify)(Event::Left(peer, error.to_string()));
+        self.left.push(peer);
         self.gone.push(error);
         Ok(())
     }
@@ -325,6 +413,13 @@ impl<'f, 'l> Fetch<'f, 'l> {
     /// Adds requests to holders that have few open requests. Returns whether the caller should call this function again
     /// soon.
     fn hand_out(&mut self) -> Result<bool, Error> {
+        if let Some(proof) = &mut self.proof {
+            proof.ask(self.channel, &self.holders);
+            // A slab without a proof could come from a replica with other data.
+            if !proof.is_known() {
+                return Ok(false);
+            }
+        }
         loop {
             let free = self.holders.iter().enumerate();
             let is_only = self.holders.len() == 1;
@@ -415,7 +510,7 @@ impl<'f, 'l> Fetch<'f, 'l> {
                 received: progress.received,
                 slabs: std::mem::take(&mut holder.unsent),
             };
-            self.channel.send(holder.address, holder.offer.from, &want);
+            self.channel.send(holder.route, holder.offer.from, &want);
         }
         if reports_to_all {
             self.is_news = false;
@@ -456,13 +551,18 @@ impl<'f, 'l> Fetch<'f, 'l> {
         Ok(None)
     }
 
-    fn ping_silent_peers(&mut self) {
+    fn ping_silent_peers(&mut self, mine: u64) {
+        if let Some(root) = self.root {
+            for replica in &mut self.unheard {
+                replica.ask_again(self.channel, mine, root);
+            }
+        }
         for holder in &mut self.holders {
             // If a message is being sent, its result will show whether the holder can be reached. So no ping is needed.
-            if holder.last_heard.is_silent() && !self.channel.is_sending_to(holder.address) {
-                let (address, number) = (holder.address, holder.offer.from);
+            if holder.last_heard.is_silent() && !self.channel.is_sending_to(holder.address()) {
+                let (route, number) = (holder.route, holder.offer.from);
                 // The time of silence starts again. So the next ping follows only after another such time.
-                self.channel.send(address, number, &Message::Ping);
+                self.channel.send(route, number, &Message::Ping);
                 holder.last_heard = LastHeard::now();
             }
         }

@@ -29,6 +29,8 @@ impl AsRef<[u8]> for Bytes {
 pub(super) struct To {
     /// Index of the receiver in the transfer's list of receivers.
     pub(super) at: usize,
+    /// Session number that messages from the receiver have. It changes if the receiver's process restarts.
+    pub(super) number: u64,
     pub(super) address: SocketAddr,
 }
 
@@ -52,6 +54,7 @@ struct Flight {
 
 /// Flight that has ended, with its result.
 pub(super) struct Over {
+    pub(super) slab: u32,
     pub(super) to: Vec<To>,
     pub(super) progress: Vec<Progress>,
     pub(super) fate: Result<Sent, Failure>,
@@ -109,12 +112,6 @@ impl Flights {
     pub(super) fn losses(&self) -> (u64, u64) {
         let boards = self.flights.iter().map(|flight| flight.sending.progress());
         losses(boards.flatten())
-    }
-
-    /// Returns whether any slab is being sent to the receiver with the index `at`.
-    pub(super) fn are_to(&self, at: usize) -> bool {
-        let mut all = self.flights.iter();
-        all.any(|flight| flight.to.iter().any(|to| to.at == at))
     }
 
     /// Returns whether the members of the multicast group are known, because all checks have ended. Always `true`
@@ -192,11 +189,10 @@ impl Flights {
             .for_each(|flight| flight.sending.cancel());
     }
 
-    /// Stops the flights whose receivers have all finished. `is_over` returns whether the receiver with an index has
-    /// finished.
-    pub(super) fn cancel_to(&self, is_over: impl Fn(usize) -> bool) {
+    /// Stops the flights whose receivers have all finished. `is_over` returns whether a receiver has finished.
+    pub(super) fn cancel_to(&self, is_over: impl Fn(&To) -> bool) {
         for flight in &self.flights {
-            if flight.to.iter().all(|to| is_over(to.at)) {
+            if flight.to.iter().all(&is_over) {
                 flight.sending.cancel();
             }
         }
@@ -214,6 +210,7 @@ impl Flights {
                 }
                 Some(Err(Failure::Cancelled)) if flight.begins_anew => self.go_on(channel, flight),
                 Some(fate) => over.push(Over {
+                    slab: flight.slab,
                     progress: flight.sending.progress(),
                     to: flight.to,
                     fate,

@@ -2,7 +2,7 @@
 
 use super::channel::Channel;
 use super::error::Error;
-use super::fetch::{Fetch, Post, Taken};
+use super::fetch::{Fetch, Taken, Unheard};
 use super::holder::Holder;
 use super::message::Message;
 use super::progress::Event;
@@ -27,29 +27,26 @@ pub fn get(
     let mine = new_session().map_err(Error::System)?;
     let mut channel = Channel::new(endpoint, stop);
     for &replica in replicas {
-        channel.send(replica, 0, &Message::Get(mine, root));
+        channel.greet(replica, &Message::Get(mine, root));
     }
-    let (first, gone) = first(&mut channel, mine, replicas, notify)?;
-    let has_answered =
-        |peer: &SocketAddr| *peer == first.address || gone.iter().any(|(one, _)| one == peer);
-    let unheard = replicas.iter().copied().filter(|one| !has_answered(one));
-    let unheard = unheard.collect();
+    let mut unheard: Vec<Unheard> = replicas.iter().copied().map(Unheard::now).collect();
+    let (first, gone) = first(&mut channel, (mine, root), &mut unheard, notify)?;
     for (peer, error) in gone {
         notify(Event::Left(peer, error.to_string()));
     }
     let layout = first.offer;
     let is_known = |address: &SocketAddr| replicas.contains(address);
-    // The offer of a replica may arrive twice, but the replica must be added only once.
-    let mut late = Vec::new();
     let mut fetch = Fetch::new(&mut channel, sink, notify, vec![first], Some(root), unheard);
     fetch.run(mine, &mut |channel, holders, post| {
-        let Post { from, to, message } = post;
-        if to != mine || !is_known(&from) || late.contains(&from) {
+        let from = post.from.to;
+        if post.to != mine || !is_known(&from) {
+            channel.deny(&post);
             return None;
         }
-        match message {
+        match post.message {
+            // The offer of a replica may arrive twice, but the replica must be added only once.
+            Message::Offer(_) if holders.iter().any(|one| one.address() == from) => None,
             Message::Offer(offer) => {
-                late.push(from);
                 match layout.agrees(&offer) {
                     false => {
                         // The replica will not be used. This message ends its session.
@@ -58,7 +55,7 @@ pub fn get(
                         Some(Event::Left(from, why))
                     }
                     true => {
-                        holders.push(Holder::new(from, offer));
+                        holders.push(Holder::new(from.into(), post.process, offer));
                         Some(Event::Joined(from))
                     }
                 }
@@ -77,26 +74,30 @@ pub fn get(
 /// answered.
 fn first(
     channel: &mut Channel<'_>,
-    mine: u64,
-    replicas: &[SocketAddr],
+    (mine, root): (u64, Hash),
+    unheard: &mut Vec<Unheard>,
     notify: &mut dyn FnMut(Event),
 ) -> Result<(Holder, Vec<(SocketAddr, Error)>), Error> {
     let mut gone: Vec<(SocketAddr, Error)> = Vec::new();
     loop {
         channel.check()?;
         let mut moved = false;
-        while let Some((from, to, message)) = channel.next()? {
+        while let Some(post) = channel.next()? {
             moved = true;
-            if to != mine || !replicas.contains(&from) {
+            let from = post.from.to;
+            if post.to != mine || !unheard.iter().any(|one| one.address == from) {
+                channel.deny(&post);
                 continue;
             }
-            match message {
+            match post.message {
                 Message::Offer(offer) => {
                     notify(Event::Joined(from));
-                    return Ok((Holder::new(from, offer), gone));
+                    unheard.retain(|one| one.address != from);
+                    return Ok((Holder::new(from.into(), post.process, offer), gone));
                 }
                 Message::Fail(code, why) => {
                     let peer = from;
+                    unheard.retain(|one| one.address != from);
                     gone.push((from, Error::Peer { peer, code, why }));
                 }
                 _ => {}
@@ -109,10 +110,16 @@ fn first(
                 failure,
                 has_key,
             };
-            gone.push((peer, error));
+            // Several messages to one replica may fail.
+            if unheard.iter().any(|one| one.address == peer) {
+                unheard.retain(|one| one.address != peer);
+                gone.push((peer, error));
+            }
         }
-        let is_gone = |replica: &SocketAddr| gone.iter().any(|(peer, _)| peer == replica);
-        if replicas.iter().all(is_gone) {
+        for replica in unheard.iter_mut() {
+            replica.ask_again(channel, mine, root);
+        }
+        if unheard.is_empty() {
             let said = gone.into_iter().map(|(_, error)| error);
             return Err(Error::NoReplica(said.collect()));
         }

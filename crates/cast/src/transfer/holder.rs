@@ -2,6 +2,7 @@
 
 use super::channel::LastHeard;
 use super::message::Offer;
+use crate::driver::Route;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -22,7 +23,9 @@ pub(super) struct SlabRequest {
 /// Sender or replica that has the data, with the slabs that were requested from it.
 #[derive(Debug)]
 pub(super) struct Holder {
-    pub(super) address: SocketAddr,
+    pub(super) route: Route,
+    /// Number of the holder's process.
+    pub(super) process: u64,
     pub(super) offer: Offer,
     /// Slabs that were requested and have not arrived, oldest first.
     pub(super) requests: Vec<SlabRequest>,
@@ -38,9 +41,10 @@ pub(super) struct Holder {
 }
 
 impl Holder {
-    pub(super) fn new(address: SocketAddr, offer: Offer) -> Self {
+    pub(super) fn new(route: Route, process: u64, offer: Offer) -> Self {
         Self {
-            address,
+            route,
+            process,
             offer,
             requests: Vec::new(),
             unsent: Vec::new(),
@@ -49,6 +53,10 @@ impl Holder {
             delivered_at: None,
             last_heard: LastHeard::now(),
         }
+    }
+
+    pub(super) fn address(&self) -> SocketAddr {
+        self.route.to
     }
 
     /// Adds a request for a slab. `Fetch::send_requests` sends the request.

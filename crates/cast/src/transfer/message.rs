@@ -1,14 +1,14 @@
 //! Messages between the ends of a transfer. Each message is one object. docs/wire/transfer.md describes the format.
 //!
-//! A message consists of a body and a footer of 12 bytes. The footer is at the end. So the bytes of a slab are at the
+//! A message consists of a body and a footer of 20 bytes. The footer is at the end. So the bytes of a slab are at the
 //! start of the object and need not be moved.
 
 use crate::files::{Hash, LARGEST_SLAB, Label};
 
 /// Version of the format of messages.
-pub const VERSION: u8 = 1;
-/// Size of the footer in bytes: number, kind, version, magic.
-pub const FOOTER: usize = 12;
+pub const VERSION: u8 = 2;
+/// Size of the footer in bytes: two numbers, kind, version, magic.
+pub const FOOTER: usize = 20;
 /// Last two bytes of every message, "tc".
 const MAGIC: [u8; 2] = *b"tc";
 /// Size of an encoded label in bytes.
@@ -16,6 +16,8 @@ const LABEL: usize = 41;
 /// Largest number of slabs in one request. It is also the limit for the queue of requests that a sender keeps for each
 /// receiver.
 pub const MOST_WANTED: usize = 256;
+/// Largest number of hashes in one message. With more hashes, the first slab waits longer for them.
+pub const MOST_HASHES: usize = 8_192;
 /// Largest length of a reason's text in bytes.
 pub const LONGEST_REASON: usize = 1_000;
 /// Encoded value of an unknown number of bytes.
@@ -64,6 +66,31 @@ pub struct ReceivedBytes {
     pub verified: u64,
     /// Number of bytes that were kept from an earlier transfer.
     pub kept: u64,
+}
+
+/// Numbers in the footer of a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Footer {
+    /// Session number of the other end. 0: it has none yet.
+    pub to: u64,
+    /// Number of the process that sends the message. Each process draws it at random when it starts. A new number shows
+    /// that the process has restarted.
+    pub process: u64,
+}
+
+/// Hashes of slabs of contents. All of them together give the root.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Hashes {
+    /// Number of the slab of contents that the first hash belongs to.
+    pub first: u32,
+    /// Number of all slabs of contents.
+    pub count: u32,
+    /// Hash of the manifest, as in its header.
+    pub manifest: Hash,
+    /// Hash of the first slab if it is the whole data.
+    pub alone: Hash,
+    /// Hashes of the slabs as parts of the data, at most [`MOST_HASHES`].
+    pub parts: Vec<Hash>,
 }
 
 /// Offer of a sender to transfer its data.
@@ -119,6 +146,12 @@ pub enum Message {
     Fail(Code, String),
     /// From either end: tests whether the other end can be reached. A ping that is delivered needs no answer.
     Ping,
+    /// From either end: the process does not know the session with this number. So the other end must not wait for it.
+    Unknown(u64),
+    /// From a receiver: requests the hashes of the slabs of contents, beginning with this slab.
+    Prove(u32),
+    /// From a sender: hashes of slabs.
+    Hashes(Hashes),
     /// From a receiver: requests the data with this root. The number is the session number that messages to this
     /// receiver must have.
     Get(u64, Hash),
@@ -143,11 +176,14 @@ impl Message {
             Self::Fail(..) => 9,
             Self::Ping => 10,
             Self::Get(..) => 11,
+            Self::Unknown(_) => 12,
+            Self::Prove(_) => 13,
+            Self::Hashes(_) => 14,
         }
     }
 
-    /// Encodes the message as an object. `to` is the session number of the other end.
-    pub fn encode(&self, to: u64) -> Vec<u8> {
+    /// Encodes the message as an object.
+    pub fn encode(&self, footer: Footer) -> Vec<u8> {
         let mut out = Vec::new();
         match self {
             Self::Offer(offer) => {
@@ -157,7 +193,7 @@ impl Message {
                 }
                 out.push(offer.slab_log2);
             }
-            Self::Accept(from) => out.extend(from.to_be_bytes()),
+            Self::Accept(number) | Self::Unknown(number) => out.extend(number.to_be_bytes()),
             Self::Want {
                 below,
                 received,
@@ -170,10 +206,18 @@ impl Message {
             Self::Skip(slabs) => out.extend(slabs.iter().flat_map(|slab| slab.to_be_bytes())),
             Self::Slab(label, bytes) => {
                 out.extend(bytes);
-                seal_slab(&mut out, label, to);
+                seal_slab(&mut out, label, footer);
                 return out;
             }
             Self::Close(received) => received.encode(&mut out),
+            Self::Prove(first) => out.extend(first.to_be_bytes()),
+            Self::Hashes(hashes) => {
+                out.extend(hashes.first.to_be_bytes());
+                out.extend(hashes.count.to_be_bytes());
+                out.extend(hashes.manifest.0);
+                out.extend(hashes.alone.0);
+                out.extend(hashes.parts.iter().flat_map(|part| part.0));
+            }
             Self::Root(hash) => out.extend(hash.0),
             Self::Done | Self::Ping => {}
             Self::Fail(code, reason) => {
@@ -190,15 +234,15 @@ impl Message {
                 out.extend(hash.0);
             }
         }
-        footer(&mut out, to, self.kind());
+        put_footer(&mut out, footer, self.kind());
         out
     }
 
-    /// Decodes an object. Returns the message and the session number in its footer.
+    /// Decodes an object. Returns the message and the numbers in its footer.
     ///
     /// # Errors
     /// The bytes are not a message in this version of the format.
-    pub fn decode(mut bytes: Vec<u8>) -> Result<(u64, Self), Malformed> {
+    pub fn decode(mut bytes: Vec<u8>) -> Result<(Footer, Self), Malformed> {
         let Some((rest, [kind, version, magic @ ..])) = bytes.split_last_chunk::<4>() else {
             return Err(Malformed("it is too short"));
         };
@@ -206,13 +250,19 @@ impl Message {
             return Err(Malformed("it does not end with 'tc'"));
         }
         if *version != VERSION {
-            return Err(Malformed("its version is not 1; both ends need the same"));
+            return Err(Malformed("its version is not 2; both ends need the same"));
         }
         let kind = *kind;
+        let Some((rest, process)) = rest.split_last_chunk::<8>() else {
+            return Err(Malformed("it is too short"));
+        };
         let Some((body, to)) = rest.split_last_chunk::<8>() else {
             return Err(Malformed("it is too short"));
         };
-        let to = u64::from_be_bytes(*to);
+        let footer = Footer {
+            to: u64::from_be_bytes(*to),
+            process: u64::from_be_bytes(*process),
+        };
         // A slab is decoded in place. So its bytes are not copied.
         if kind == 5 {
             let label = body.split_last_chunk::<LABEL>();
@@ -220,7 +270,7 @@ impl Message {
             let label = read_label(label, slab.len())?;
             let length = slab.len();
             bytes.truncate(length);
-            return Ok((to, Self::Slab(label, bytes)));
+            return Ok((footer, Self::Slab(label, bytes)));
         }
         let mut body = Body(body);
         let message = match kind {
@@ -242,27 +292,31 @@ impl Message {
             }
             10 => Self::Ping,
             11 => Self::Get(body.u64()?, Hash(body.take()?)),
+            12 => Self::Unknown(body.u64()?),
+            13 => Self::Prove(body.u32()?),
+            14 => Self::Hashes(read_hashes(&mut body)?),
             _ => return Err(Malformed("its kind is unknown")),
         };
         match body.0 {
-            [] => Ok((to, message)),
+            [] => Ok((footer, message)),
             _ => Err(Malformed("it is too long")),
         }
     }
 }
 
 /// Turns the bytes of a slab into a message: appends the label and the footer.
-pub fn seal_slab(bytes: &mut Vec<u8>, label: &Label, to: u64) {
+pub fn seal_slab(bytes: &mut Vec<u8>, label: &Label, footer: Footer) {
     bytes.reserve(LABEL + FOOTER);
     bytes.extend(label.slab.to_be_bytes());
     bytes.extend(label.length.to_be_bytes());
     bytes.push(label.last.into());
     bytes.extend(label.hash.0);
-    footer(bytes, to, 5);
+    put_footer(bytes, footer, 5);
 }
 
-fn footer(out: &mut Vec<u8>, to: u64, kind: u8) {
-    out.extend(to.to_be_bytes());
+fn put_footer(out: &mut Vec<u8>, footer: Footer, kind: u8) {
+    out.extend(footer.to.to_be_bytes());
+    out.extend(footer.process.to_be_bytes());
     out.extend([kind, VERSION]);
     out.extend(MAGIC);
 }
@@ -285,6 +339,25 @@ fn read_label(bytes: &[u8; LABEL], found: usize) -> Result<Label, Malformed> {
         length,
         last: last == 1,
         hash,
+    })
+}
+
+fn read_hashes(body: &mut Body<'_>) -> Result<Hashes, Malformed> {
+    let (first, count) = (body.u32()?, body.u32()?);
+    let (manifest, alone) = (Hash(body.take()?), Hash(body.take()?));
+    if body.0.len() > MOST_HASHES * 32 {
+        return Err(Malformed("it lists more than 8192 hashes"));
+    }
+    let mut parts = Vec::with_capacity(body.0.len() / 32);
+    while !body.0.is_empty() {
+        parts.push(Hash(body.take()?));
+    }
+    Ok(Hashes {
+        first,
+        count,
+        manifest,
+        alone,
+        parts,
     })
 }
 
@@ -371,6 +444,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    const ENDS: Footer = Footer { to: 99, process: 7 };
+
     fn messages() -> Vec<Message> {
         let received = ReceivedBytes {
             verified: 9,
@@ -406,14 +481,23 @@ mod tests {
             Message::Fail(Code::Dropped, "too slow".to_owned()),
             Message::Ping,
             Message::Get(6, Hash([2; 32])),
+            Message::Unknown(5),
+            Message::Prove(3),
+            Message::Hashes(Hashes {
+                first: 1,
+                count: 3,
+                manifest: Hash([3; 32]),
+                alone: Hash([4; 32]),
+                parts: vec![Hash([5; 32]), Hash([6; 32])],
+            }),
         ]
     }
 
     #[test]
     fn every_message_is_read_as_it_was_written_and_no_shorter_or_longer_one() {
         for message in messages() {
-            let bytes = message.encode(99);
-            assert_eq!(Message::decode(bytes.clone()), Ok((99, message.clone())));
+            let bytes = message.encode(ENDS);
+            assert_eq!(Message::decode(bytes.clone()), Ok((ENDS, message.clone())));
             for cut in 1..=bytes.len() {
                 assert!(Message::decode(bytes[..bytes.len() - cut].to_vec()).is_err());
             }
@@ -430,19 +514,19 @@ mod tests {
 
     #[test]
     fn another_version_is_refused_and_says_so() {
-        let mut bytes = Message::Done.encode(1);
+        let mut bytes = Message::Done.encode(ENDS);
         let at = bytes.len() - 3;
-        bytes[at] = 2;
+        bytes[at] = 1;
         let error = Message::decode(bytes).expect_err("another version");
         assert!(error.to_string().contains("version"), "{error}");
     }
 
     #[test]
     fn what_a_peer_says_cannot_steer_a_terminal() {
-        let bytes = Message::Fail(Code::Refused, "a\u{1b}[2Jb\n".to_owned()).encode(0);
+        let bytes = Message::Fail(Code::Refused, "a\u{1b}[2Jb\n".to_owned()).encode(ENDS);
         let read = Message::decode(bytes).expect("a message");
         let said = Message::Fail(Code::Refused, "a [2Jb ".to_owned());
-        assert_eq!(read, (0, said));
+        assert_eq!(read, (ENDS, said));
     }
 
     proptest! {
@@ -452,10 +536,10 @@ mod tests {
             kind in 0u8..14,
         ) {
             let _ = Message::decode(bytes.clone());
-            footer(&mut bytes, 5, kind);
-            if let Ok((to, message)) = Message::decode(bytes) {
-                let again = message.encode(to);
-                prop_assert_eq!(Message::decode(again), Ok((to, message)));
+            put_footer(&mut bytes, ENDS, kind);
+            if let Ok((footer, message)) = Message::decode(bytes) {
+                let again = message.encode(footer);
+                prop_assert_eq!(Message::decode(again), Ok((footer, message)));
             }
         }
     }

@@ -4,6 +4,9 @@
 //! - [`Listener`]: accepts offers of senders into a [`Sink`](crate::files::Sink).
 //! - [`serve`] and [`get`]: download of data by its root, from one or several replicas.
 //!
+//! The process of an end may restart during a transfer. Its new process does not know the session numbers of the old
+//! one and says so. A sender of files then offers them again, and [`get`] requests the rest again.
+//!
 //! A receiver requests the slabs that it needs. It always requests several slabs ahead, so that the network is never
 //! idle. Each message is one object. docs/wire/transfer.md describes the messages.
 //!
@@ -49,6 +52,7 @@ mod holder;
 mod message;
 mod peer;
 mod progress;
+mod proof;
 mod reader;
 mod receiver;
 mod sender;
@@ -57,7 +61,7 @@ mod serve;
 pub use error::Error;
 pub use fetch::Taken;
 pub use get::get;
-pub use message::{Code, Malformed, Message, Offer, ReceivedBytes};
+pub use message::{Code, Footer, Hashes, Malformed, Message, Offer, ReceivedBytes};
 pub use progress::{Event, Progress};
 pub use receiver::{Listener, Offered};
 pub use sender::{SendOptions, Summary, send};

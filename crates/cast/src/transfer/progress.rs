@@ -43,6 +43,8 @@ pub enum Event {
     Progress(Progress),
     /// The end with this address takes part in the transfer.
     Joined(SocketAddr),
+    /// The process of the end with this address has restarted. The transfer goes on with its new process.
+    Restarted(SocketAddr),
     /// The receiver with this address does not receive from the multicast group. It gets separate datagrams.
     Deaf(SocketAddr),
     /// The end with this address has failed, for the reason in the text. The transfer continues without it.

@@ -1,7 +1,7 @@
 //! Thread that reads the slabs of a source in the order of the requests. A slow pipe or disk blocks only this thread,
 //! and not the thread that runs the transfer.
 
-use super::message::seal_slab;
+use super::message::{Footer, seal_slab};
 use crate::files::{Buffer, Error, Hash, Label, Pool, Source};
 use std::io;
 use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
@@ -20,8 +20,8 @@ impl AsRef<[u8]> for SlabObject {
 
 /// Request to the reading thread.
 enum ReadRequest {
-    /// Read the slab with this number. The second field is the session number of the message.
-    Slab(u32, u64),
+    /// Read the slab with this number. The second field is the footer of the message.
+    Slab(u32, Footer),
     /// Compute the root of all data.
     Root,
     /// Hash slabs that no receiver requests, while the thread is idle. The root needs their hashes.
@@ -58,8 +58,8 @@ impl Reader {
 
     // In the next three functions, the result of `send` can be ignored. If the thread ends early, it reports a failure
     // first.
-    pub(super) fn slab(&self, slab: u32, number: u64) {
-        let _ = self.requests.send(ReadRequest::Slab(slab, number));
+    pub(super) fn slab(&self, slab: u32, footer: Footer) {
+        let _ = self.requests.send(ReadRequest::Slab(slab, footer));
     }
 
     pub(super) fn root(&self) {
@@ -107,10 +107,10 @@ fn work(
                 continue;
             }
             Some(ReadRequest::Root) => source.root().map(Read::Root),
-            Some(ReadRequest::Slab(slab, number)) => {
+            Some(ReadRequest::Slab(slab, footer)) => {
                 let mut buffer = pool.take();
                 source.read(slab, &mut buffer).map(|label| {
-                    seal_slab(&mut buffer, &label, number);
+                    seal_slab(&mut buffer, &label, footer);
                     Read::Slab(label, SlabObject(buffer))
                 })
             }

@@ -4,7 +4,7 @@
 //! slabs in ascending order. Before each slab, it waits for all receivers. Each receiver must either request the slab
 //! or show that it does not need it.
 
-use super::channel::Channel;
+use super::channel::{Channel, LastHeard, Post};
 use super::error::Error;
 use super::flights::{Flights, Over, To};
 use super::message::{Code, Message, Offer, ReceivedBytes};
@@ -16,6 +16,8 @@ use crate::files::{self, Hash, Label, Source};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
+
+mod restarts;
 
 /// Largest number of slabs in memory. While some slabs are being sent, a thread reads the next slab. Each further slab
 /// would need up to 16 MiB.
@@ -80,6 +82,8 @@ struct Sender<'a> {
     flights: Flights,
     /// Number of the last slab. `None` until this slab is read.
     last: Option<u32>,
+    /// Offer to each receiver. Its session number is 0 here and different for each receiver.
+    offer: Offer,
     root: Option<Hash>,
     /// Whether this sender has asked the reader for the root.
     asked_root: bool,
@@ -106,17 +110,17 @@ impl<'a> Sender<'a> {
         let mut channel = Channel::new(endpoint, stop);
         let mut peers = Vec::with_capacity(to.len());
         let header = *source.header();
+        let offer = Offer {
+            from: 0,
+            slabs,
+            total: source.total(),
+            manifest: header.length,
+            slab_log2: header.slab_log2,
+        };
         for &address in to {
-            let peer = Peer::new(address, number()?);
-            let offer = Offer {
-                from: peer.number,
-                slabs,
-                total: source.total(),
-                manifest: header.length,
-                slab_log2: header.slab_log2,
-            };
-            channel.send(address, 0, &Message::Offer(offer));
-            peers.push(peer);
+            let from = number()?;
+            channel.greet(address, &Message::Offer(Offer { from, ..offer }));
+            peers.push(Peer::new(address.into(), from));
         }
         // All receivers of a group have the same port. So the port of the first receiver is used.
         let port = to.first().map_or(0, SocketAddr::port);
@@ -136,6 +140,7 @@ impl<'a> Sender<'a> {
             reading: Vec::new(),
             flights: Flights::new(group, options.drop_after),
             last: None,
+            offer,
             root: None,
             asked_root: false,
             hashes_ahead: false,
@@ -150,8 +155,8 @@ impl<'a> Sender<'a> {
         loop {
             self.channel.check()?;
             let mut moved = false;
-            while let Some((from, to, message)) = self.channel.next()? {
-                self.on_message(from, to, message);
+            while let Some(post) = self.channel.next()? {
+                self.on_message(post)?;
                 moved = true;
             }
             while let Some(read) = self.reader.next() {
@@ -160,7 +165,7 @@ impl<'a> Sender<'a> {
             }
             moved |= self.poll_flights();
             for (peer, failure) in self.channel.lost() {
-                let at = self.peers.iter().position(|other| other.address == peer);
+                let at = self.peers.iter().position(|other| other.address() == peer);
                 if let Some(at) = at {
                     self.unreachable(at, failure);
                 }
@@ -206,7 +211,7 @@ impl<'a> Sender<'a> {
             }
             self.waits_since = None;
             let active = self.peers.iter().filter(|peer| !peer.is_over());
-            let addresses: Vec<SocketAddr> = active.map(|peer| peer.address).collect();
+            let addresses: Vec<SocketAddr> = active.map(Peer::address).collect();
             if !self.flights.settle(&self.channel, &addresses) {
                 return;
             }
@@ -216,26 +221,32 @@ impl<'a> Sender<'a> {
                     to.push(at);
                 }
             }
-            self.reader.slab(slab, self.slabs);
+            self.reader.slab(slab, self.channel.footer(self.slabs));
             self.reading.push((slab, to));
         }
     }
 
-    fn on_message(&mut self, from: SocketAddr, to: u64, message: Message) {
-        let known = |peer: &Peer| peer.address == from && peer.number == to;
+    fn on_message(&mut self, post: Post) -> Result<(), Error> {
+        let from = post.from.to;
+        if let Message::Unknown(number) = post.message {
+            return self.on_unknown(from, post.process, number);
+        }
+        let known = |peer: &Peer| peer.address() == from && peer.number == post.to;
         let Some(at) = self.peers.iter().position(known) else {
-            return;
+            self.channel.deny(&post);
+            return Ok(());
         };
         let last = self.last;
         let peer = &mut self.peers[at];
         if peer.is_over() {
-            return;
+            return Ok(());
         }
-        peer.last_heard = super::channel::LastHeard::now();
-        match message {
+        peer.last_heard = LastHeard::now();
+        match post.message {
             Message::Accept(theirs) => {
                 if matches!(peer.stage, Stage::Offered) {
                     peer.theirs = theirs;
+                    peer.process = Some(post.process);
                     peer.stage = Stage::Receiving;
                     (self.notify)(Event::Joined(from));
                 }
@@ -282,6 +293,16 @@ impl<'a> Sender<'a> {
             }
             _ => {}
         }
+        Ok(())
+    }
+
+    /// Stops the flights that no receiver needs any more.
+    fn cancel_needless(&self) {
+        let peers = &self.peers;
+        self.flights.cancel_to(|to| {
+            let peer = &peers[to.at];
+            peer.is_over() || peer.number != to.number
+        });
     }
 
     fn on_received(&mut self, at: usize, received: ReceivedBytes) {
@@ -295,8 +316,8 @@ impl<'a> Sender<'a> {
 
     fn say_root(&mut self, at: usize, root: Hash) {
         let peer = &self.peers[at];
-        let (address, theirs) = (peer.address, peer.theirs);
-        self.channel.send(address, theirs, &Message::Root(root));
+        let (route, theirs) = (peer.route, peer.theirs);
+        self.channel.send(route, theirs, &Message::Root(root));
     }
 
     fn on_read(&mut self, read: Read) -> Result<(), Error> {
@@ -340,7 +361,8 @@ impl<'a> Sender<'a> {
         to.retain(|&at| !self.peers[at].is_over());
         let to = to.into_iter().map(|at| To {
             at,
-            address: self.peers[at].address,
+            number: self.peers[at].number,
+            address: self.peers[at].address(),
         });
         self.flights
             .launch(&self.channel, slab, to.collect(), object);
@@ -357,17 +379,28 @@ impl<'a> Sender<'a> {
             let (settled, lost) = one.losses();
             self.progress.settled += settled;
             self.progress.lost += lost;
-            let Over { to, progress, fate } = one;
+            let Over {
+                slab,
+                to,
+                progress,
+                fate,
+            } = one;
             if let Ok(sent) = fate {
                 self.progress.sent += sent.bytes;
                 self.progress.repair += sent.repair_bytes;
             }
-            for (&To { at, .. }, one) in to.iter().zip(&progress) {
+            for (&To { at, number, .. }, one) in to.iter().zip(&progress) {
+                // The receiver's process has restarted since. So it will request the slab again if it needs it.
+                if self.peers[at].number != number {
+                    continue;
+                }
                 match (one.stage, fate) {
                     (driver::Stage::Dropped, _) => self.drop_peer(at),
                     // This end has cancelled the flight itself.
                     (driver::Stage::Failed(driver::Failure::Cancelled), _)
                     | (_, Err(driver::Failure::Cancelled)) => {}
+                    (driver::Stage::Failed(driver::Failure::Forgotten), _)
+                    | (_, Err(driver::Failure::Forgotten)) => self.on_forgotten(at, slab),
                     (driver::Stage::Failed(failure), _) | (_, Err(failure)) => {
                         self.unreachable(at, failure);
                     }
@@ -379,15 +412,15 @@ impl<'a> Sender<'a> {
     }
 
     fn unreachable(&mut self, at: usize, failure: driver::Failure) {
-        let peer = self.peers[at].address;
+        let peer = self.peers[at].address();
         let has_key = self.channel.endpoint().has_key();
-        let error = match self.peers[at].stage {
-            Stage::Offered => Error::Unreachable {
+        let error = match self.peers[at].has_answered() {
+            false => Error::Unreachable {
                 peer,
                 failure,
                 has_key,
             },
-            _ => Error::Lost { peer, failure },
+            true => Error::Lost { peer, failure },
         };
         self.end(at, Err(error));
     }
@@ -397,10 +430,10 @@ impl<'a> Sender<'a> {
         if peer.is_over() {
             return;
         }
-        let (address, theirs) = (peer.address, peer.theirs);
+        let (route, theirs) = (peer.route, peer.theirs);
         let fail = Message::Fail(Code::Dropped, "the others waited too long".to_owned());
-        self.channel.send(address, theirs, &fail);
-        self.end(at, Err(Error::Dropped(address)));
+        self.channel.send(route, theirs, &fail);
+        self.end(at, Err(Error::Dropped(route.to)));
     }
 
     /// Ends the transfer to one receiver.
@@ -410,27 +443,10 @@ impl<'a> Sender<'a> {
             return;
         }
         if let Err(error) = &result {
-            (self.notify)(Event::Left(peer.address, error.to_string()));
+            (self.notify)(Event::Left(peer.address(), error.to_string()));
         }
         peer.stage = Stage::Over(result);
-        let peers = &self.peers;
-        self.flights.cancel_to(|at| peers[at].is_over());
-    }
-
-    /// Sends a ping to each receiver that is silent and has no slab in flight.
-    fn ping_silent_peers(&mut self) {
-        for at in 0..self.peers.len() {
-            let peer = &self.peers[at];
-            if peer.is_over() || !peer.last_heard.is_silent() || self.flights.are_to(at) {
-                continue;
-            }
-            let (address, theirs) = (peer.address, peer.theirs);
-            if !self.channel.is_sending_to(address) {
-                // The time of silence starts again. So the next ping follows only after another such time.
-                self.channel.send(address, theirs, &Message::Ping);
-                self.peers[at].last_heard = super::channel::LastHeard::now();
-            }
-        }
+        self.cancel_needless();
     }
 
     /// Returns the progress of the slowest receiver that has not finished. If all have finished, returns the progress
@@ -452,7 +468,7 @@ impl<'a> Sender<'a> {
             receivers: active.count(),
             slowest: slowest
                 .filter(|_| self.peers.len() > 1)
-                .map(|peer| peer.address),
+                .map(|peer| peer.address()),
             ..self.progress
         }
     }
@@ -471,7 +487,7 @@ impl<'a> Sender<'a> {
         let fail = Message::Fail(error.code(), error.to_string());
         for peer in self.peers.iter().filter(|peer| !peer.is_over()) {
             // A receiver that has not answered has no session number yet. `theirs` is then 0.
-            self.channel.send(peer.address, peer.theirs, &fail);
+            self.channel.send(peer.route, peer.theirs, &fail);
         }
         self.channel.farewell();
     }
@@ -479,11 +495,12 @@ impl<'a> Sender<'a> {
     fn summary(self) -> Summary {
         let progress = self.progress();
         let receivers = self.peers.into_iter().map(|peer| {
+            let address = peer.address();
             let result = match peer.stage {
                 Stage::Over(result) => result,
                 _ => Err(Error::Interrupted),
             };
-            (peer.address, result)
+            (address, result)
         });
         Summary {
             root: self.root,

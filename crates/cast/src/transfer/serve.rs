@@ -1,15 +1,15 @@
 //! Replica: a sender that serves one source. It sends slabs to all receivers that request the root of the source. Each
 //! receiver sets its own pace.
 
-use super::channel::{Channel, LastHeard};
+use super::channel::{Channel, LastHeard, Post};
 use super::error::Error;
 use super::message::{Code, MOST_WANTED, Message, Offer};
 use super::peer::{Peer, Stage};
 use super::progress::Event;
+use super::proof;
 use super::reader::{Read, Reader};
-use crate::driver::{Endpoint, Sending, new_session};
-use crate::files::{Hash, Source};
-use std::net::SocketAddr;
+use crate::driver::{Endpoint, Route, Sending, new_session};
+use crate::files::{Hash, SlabHashes, Source};
 use std::sync::atomic::AtomicBool;
 
 /// Limit for the slabs in memory, in bytes. It is the size of three of the largest slabs. Three slabs are always
@@ -38,7 +38,7 @@ struct Flight {
 /// has failed.
 pub fn serve(
     endpoint: &Endpoint,
-    source: Box<dyn Source>,
+    mut source: Box<dyn Source>,
     root: Hash,
     stop: &AtomicBool,
     notify: &mut dyn FnMut(Event),
@@ -52,6 +52,8 @@ pub fn serve(
         manifest: header.length,
         slab_log2: header.slab_log2,
     };
+    // A file that changes later gets other hashes when it is read. So these hashes are kept from the start.
+    let hashes = source.slab_hashes()?;
     // With fewer buffers, no slab could be read while another slab is sent.
     let buffers = (MEMORY >> header.slab_log2).max(3) as usize;
     let mut server = Server {
@@ -59,6 +61,7 @@ pub fn serve(
         reader: Reader::start(source, buffers).map_err(Error::System)?,
         buffers,
         root,
+        hashes,
         offer,
         notify,
         peers: Vec::new(),
@@ -68,7 +71,7 @@ pub fn serve(
     if let Err(error) = &result {
         let fail = Message::Fail(error.code(), error.to_string());
         for peer in &server.peers {
-            server.channel.send(peer.address, peer.theirs, &fail);
+            server.channel.send(peer.route, peer.theirs, &fail);
         }
         server.channel.farewell();
     }
@@ -81,6 +84,7 @@ struct Server<'a> {
     reader: Reader,
     buffers: usize,
     root: Hash,
+    hashes: SlabHashes,
     offer: Offer,
     notify: &'a mut dyn FnMut(Event),
     peers: Vec<Peer>,
@@ -92,12 +96,14 @@ impl Server<'_> {
         loop {
             self.channel.check()?;
             let mut moved = false;
-            while let Some((from, to, message)) = self.channel.next()? {
+            while let Some(post) = self.channel.next()? {
                 moved = true;
-                match message {
+                match post.message {
                     // A new receiver does not know a session number of this end. So it uses 0.
-                    Message::Get(number, root) if to == 0 => self.on_get(from, number, root)?,
-                    message => self.on_message(from, to, message),
+                    Message::Get(number, root) if post.to == 0 => {
+                        self.on_get(post.from, number, root)?;
+                    }
+                    _ => self.on_message(post),
                 }
             }
             while let Some(read) = self.reader.next() {
@@ -106,7 +112,7 @@ impl Server<'_> {
             }
             moved |= self.poll_flights();
             for (peer, _) in self.channel.lost() {
-                self.peers.retain(|other| other.address != peer);
+                self.peers.retain(|other| other.address() != peer);
             }
             self.ping_silent_peers();
             self.schedule();
@@ -116,7 +122,12 @@ impl Server<'_> {
         }
     }
 
-    fn on_get(&mut self, from: SocketAddr, theirs: u64, root: Hash) -> Result<(), Error> {
+    fn on_get(&mut self, from: Route, theirs: u64, root: Hash) -> Result<(), Error> {
+        // A receiver without an answer sends its request again.
+        let is_known = |peer: &Peer| peer.address() == from.to && peer.theirs == theirs;
+        if self.peers.iter().any(is_known) {
+            return Ok(());
+        }
         let refusal = if root != self.root {
             Some((Code::NotFound, format!("it has {}, not {root}", self.root)))
         } else if self.peers.len() >= MOST_RECEIVERS {
@@ -134,25 +145,33 @@ impl Server<'_> {
         peer.theirs = theirs;
         peer.stage = Stage::Receiving;
         // The receiver has restarted at the same port. So its earlier request is removed.
-        self.peers.retain(|other| other.address != from);
+        self.peers.retain(|other| other.address() != from.to);
         self.peers.push(peer);
         let offer = Offer {
             from: number,
             ..self.offer
         };
         self.channel.send(from, theirs, &Message::Offer(offer));
-        (self.notify)(Event::Joined(from));
+        (self.notify)(Event::Joined(from.to));
         Ok(())
     }
 
-    fn on_message(&mut self, from: SocketAddr, to: u64, message: Message) {
-        let known = |peer: &Peer| peer.address == from && peer.number == to;
+    fn on_message(&mut self, post: Post) {
+        let (from, to) = (post.from.to, post.to);
+        if let Message::Unknown(number) = post.message {
+            // The process of the receiver has restarted, or it has ended the transfer.
+            self.peers
+                .retain(|peer| peer.address() != from || peer.theirs != number);
+            return;
+        }
+        let known = |peer: &Peer| peer.address() == from && peer.number == to;
         let Some(at) = self.peers.iter().position(known) else {
+            self.channel.deny(&post);
             return;
         };
         let peer = &mut self.peers[at];
         peer.last_heard = LastHeard::now();
-        match message {
+        match post.message {
             Message::Want {
                 received, slabs, ..
             } => {
@@ -174,9 +193,14 @@ impl Server<'_> {
                     }
                 }
             }
+            Message::Prove(first) => {
+                let (route, theirs) = (peer.route, peer.theirs);
+                let page = proof::page(&self.hashes, first);
+                self.channel.send(route, theirs, &page);
+            }
             Message::Close(_) => {
-                let theirs = peer.theirs;
-                self.channel.send(from, theirs, &Message::Root(self.root));
+                let (route, theirs) = (peer.route, peer.theirs);
+                self.channel.send(route, theirs, &Message::Root(self.root));
             }
             Message::Done | Message::Fail(..) => {
                 self.peers.remove(at);
@@ -207,7 +231,8 @@ impl Server<'_> {
             let Some(slab) = peer.wants.pop_first() else {
                 return;
             };
-            self.reader.slab(slab, self.offer.slabs);
+            self.reader
+                .slab(slab, self.channel.footer(self.offer.slabs));
             self.flights.push(Flight {
                 slab,
                 number,
@@ -232,7 +257,7 @@ impl Server<'_> {
         let number = self.flights[at].number;
         match self.peers.iter().find(|peer| peer.number == number) {
             Some(peer) => {
-                let sending = self.channel.endpoint().send(peer.address, object);
+                let sending = self.channel.endpoint().send(peer.route, object);
                 self.flights[at].sending = Some(sending);
             }
             None => {
@@ -268,10 +293,10 @@ impl Server<'_> {
             let has_flight = self.flights.iter().any(|one| one.number == peer.number);
             if peer.last_heard.is_silent()
                 && !has_flight
-                && !self.channel.is_sending_to(peer.address)
+                && !self.channel.is_sending_to(peer.address())
             {
                 // The time of silence starts again. So the next ping follows only after another such time.
-                self.channel.send(peer.address, peer.theirs, &Message::Ping);
+                self.channel.send(peer.route, peer.theirs, &Message::Ping);
                 peer.last_heard = LastHeard::now();
             }
         }

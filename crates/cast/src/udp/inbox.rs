@@ -3,6 +3,7 @@
 use super::control;
 use super::message::{Datagrams, Incoming, Outgoing};
 use super::name::Name;
+use super::refusals::{Refusal, is_refusal};
 use super::socket::Socket;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
@@ -134,6 +135,8 @@ pub struct Port {
     /// Socket for sending and receiving.
     pub socket: Socket,
     inbox: Inbox,
+    /// Whether the error queue of the socket may contain errors.
+    has_refusals: bool,
 }
 
 impl Port {
@@ -142,17 +145,50 @@ impl Port {
         Self {
             socket,
             inbox: Inbox::full(),
+            has_refusals: false,
+        }
+    }
+
+    /// Makes [`Datagrams::refusal`] read the error queue. The caller has found by `poll(2)` that it has errors.
+    pub fn expect_refusals(&mut self) {
+        self.has_refusals = true;
+    }
+
+    /// Passes on an error, unless it concerns an earlier datagram.
+    fn note(&mut self, error: io::Error) -> io::Result<()> {
+        match is_refusal(&error) {
+            true => {
+                self.has_refusals = true;
+                Ok(())
+            }
+            false => Err(error),
         }
     }
 }
 
 impl Datagrams for Port {
     fn send(&mut self, messages: &[Outgoing<'_>]) -> io::Result<usize> {
-        self.socket.send(messages)
+        match self.socket.send(messages) {
+            // The error may concern an earlier datagram. So the messages are passed once more.
+            Err(error) => self.note(error).and_then(|()| self.socket.send(messages)),
+            sent => sent,
+        }
     }
 
     fn receive(&mut self, take: &mut dyn FnMut(&Incoming<'_>)) -> io::Result<usize> {
-        self.socket.receive(&mut self.inbox, take)
+        match self.socket.receive(&mut self.inbox, take) {
+            Err(error) => self.note(error).map(|()| 0),
+            received => received,
+        }
+    }
+
+    fn refusal(&mut self) -> io::Result<Option<Refusal>> {
+        if !self.has_refusals {
+            return Ok(None);
+        }
+        let refusal = self.socket.refusal()?;
+        self.has_refusals = refusal.is_some();
+        Ok(refusal)
     }
 
     fn segments(&self) -> usize {

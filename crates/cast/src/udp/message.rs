@@ -2,6 +2,7 @@
 
 use super::class::TrafficClass;
 use super::control::Ancillary;
+use super::refusals::Refusal;
 use std::io::{self, IoSlice};
 use std::net::{IpAddr, SocketAddr};
 
@@ -89,6 +90,14 @@ pub trait Datagrams {
     /// # Errors
     /// The system reports an error.
     fn receive(&mut self, take: &mut dyn FnMut(&Incoming<'_>)) -> io::Result<usize>;
+
+    /// Returns the next ICMP error about a datagram that could not be delivered, or `None` if there is no error.
+    ///
+    /// # Errors
+    /// The system reports an error.
+    fn refusal(&mut self) -> io::Result<Option<Refusal>> {
+        Ok(None)
+    }
 
     /// Returns the largest number of datagrams in one message. 1: the kernel cannot split messages.
     fn segments(&self) -> usize;

@@ -25,5 +25,5 @@ pub use class::TrafficClass;
 pub use control::{Ancillary, parse};
 pub use inbox::{Inbox, Port};
 pub use message::{Datagrams, Incoming, MOST_BYTES, MOST_SEGMENTS, Outgoing};
-pub use refusals::{Cause, Refusal};
+pub use refusals::{Cause, Refusal, is_refusal};
 pub use socket::{Multicast, Socket, SocketOptions};

@@ -4,6 +4,7 @@
 use super::control::Messages;
 use super::socket::{Socket, set};
 use socket2::{MaybeUninitSlice, MsgHdrMut, SockAddr, SockRef};
+use std::fmt;
 use std::io;
 use std::mem::MaybeUninit;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -34,6 +35,37 @@ pub enum Cause {
     TooLong(u32),
     /// Another reason. The fields are the type and the code of the ICMP message.
     Other(u8, u8),
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Port => f.write_str("no program listens at the port"),
+            Self::Prohibited => f.write_str("a firewall rejects the packets"),
+            Self::Unreachable => f.write_str("there is no route to the host, or it is off"),
+            Self::TooLong(size) => write!(f, "the path carries packets of at most {size} bytes"),
+            Self::Other(kind, code) => write!(f, "type {kind}, code {code}"),
+        }
+    }
+}
+
+/// Returns whether an error of a socket may be an ICMP error about an earlier datagram. After
+/// [`Socket::keep_refusals`], any call of the socket may return such an error.
+pub fn is_refusal(error: &io::Error) -> bool {
+    matches!(
+        error.raw_os_error(),
+        Some(
+            libc::ECONNREFUSED
+                | libc::EHOSTUNREACH
+                | libc::ENETUNREACH
+                | libc::EMSGSIZE
+                | libc::EACCES
+                | libc::EPROTO
+                | libc::ENOPROTOOPT
+                | libc::EHOSTDOWN
+                | libc::ENONET
+        )
+    )
 }
 
 /// Datagram that could not be delivered.

@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use tailcut_cast::files::manifest::STATE_FOLDER;
 use tailcut_cast::files::{
     Delivered, Error, FileSink, FileSource, Hash, Next, Pool, ScanOptions, Sink, SinkOptions,
     Source,
@@ -134,6 +135,16 @@ pub fn look(root: &Path) -> BTreeMap<Vec<u8>, FileState> {
         seen.insert(below, one);
     }
     seen
+}
+
+/// Returns the only file of an unfinished transfer with this suffix: `data`, `manifest` or `slabs`.
+pub fn state(folder: &Path, suffix: &str) -> PathBuf {
+    let inside = fs::read_dir(folder.join(STATE_FOLDER)).expect("a folder");
+    let paths = inside.map(|entry| entry.expect("an entry").path());
+    let mut paths = paths.filter(|path| path.extension().is_some_and(|end| end == suffix));
+    let found = paths.next().expect("a file of the transfer");
+    assert!(paths.next().is_none(), "two transfers");
+    found
 }
 
 /// Returns the names of the entries in a directory.

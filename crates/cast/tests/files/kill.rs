@@ -1,6 +1,6 @@
 //! Tests of full disks and killed processes. Source and sink run in a child process.
 
-use super::common::{SLAB, bytes, folder, look, names, sink, source};
+use super::common::{SLAB, bytes, folder, look, names, sink, source, state};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -118,7 +118,7 @@ fn a_copy_that_is_killed_again_and_again_ends_with_the_same_bytes() {
                 break;
             }
         }
-        if to.path().join("tree.part.slabs").exists() {
+        if to.path().join(".tailcut").exists() {
             // The child was killed after it had renamed the tree, and before it had removed the other files.
             assert!(to.path().join("tree").exists());
         }
@@ -133,7 +133,7 @@ fn a_full_disk_is_told_and_what_is_verified_stays() {
     fs::write(&file, bytes(4 * SLAB, 1)).expect("a file");
     let last = run(&file, to.path(), Some(2 * SLAB + 100), usize::MAX);
     let last = last.expect("some words");
-    let expected = format!("error {}: no space", to.path().join("file.part").display());
+    let expected = format!("error {}: no space", state(to.path(), "data").display());
     assert!(last.starts_with(&expected), "{last}");
     let last = run(&file, to.path(), None, usize::MAX);
     assert_eq!(last, Some(format!("done {}", 2 * SLAB)));

@@ -4,7 +4,8 @@ use super::common::{SLAB, all, bytes, folder, names, sink, some, source};
 use std::fs;
 use std::path::Path;
 use tailcut_cast::files::{
-    Delivered, Error, Failure, FileSink, Hash, Next, Pool, Sink, SinkOptions, Source,
+    Delivered, Error, Failure, FileSink, FileSource, Hash, Next, Pool, ScanOptions, Sink,
+    SinkOptions, Source,
 };
 
 fn overwriting(path: &Path) -> FileSink {
@@ -22,10 +23,8 @@ fn nothing_has_its_name_before_all_is_verified() {
     fs::write(&file, bytes(2 * SLAB, 1)).expect("a file");
     let (mut source, mut sink) = (source(&file), sink(to.path()));
     some(&mut source, &mut sink, 2).expect("moved");
-    assert_eq!(
-        names(to.path()),
-        ["file.part", "file.part.manifest", "file.part.slabs"]
-    );
+    assert_eq!(names(to.path()), [".tailcut"]);
+    assert_eq!(names(&to.path().join(".tailcut")).len(), 3);
     all(&mut source, &mut sink).expect("moved");
     assert_eq!(names(to.path()), ["file"]);
 }
@@ -65,6 +64,93 @@ fn a_file_does_not_take_the_place_of_a_directory() {
         error.to_string().ends_with("and it is a directory"),
         "{error}"
     );
+}
+
+#[test]
+fn a_finished_transfer_may_be_repeated_and_moves_nothing() {
+    let (from, to) = (folder(), folder());
+    let (file, tree) = (from.path().join("file"), from.path().join("tree"));
+    fs::write(&file, bytes(3 * SLAB, 1)).expect("a file");
+    fs::create_dir_all(tree.join("inside")).expect("folders");
+    fs::write(tree.join("inside/a"), bytes(SLAB, 2)).expect("a file");
+    for path in [&file, &tree] {
+        all(&mut source(path), &mut sink(to.path())).expect("moved");
+        let mut again = sink(to.path());
+        // The manifest is always sent, because it identifies the transfer.
+        assert_eq!(
+            all(&mut source(path), &mut again).expect("there").fetched,
+            1
+        );
+        let amount = again.amount();
+        assert_eq!(Some(amount.kept), amount.total);
+    }
+    assert_eq!(names(to.path()), ["file", "tree"]);
+    // With other bytes of the same size, it is another transfer.
+    fs::write(&file, bytes(3 * SLAB, 3)).expect("a file");
+    fs::write(tree.join("inside/a"), bytes(SLAB, 4)).expect("a file");
+    for path in [&file, &tree] {
+        let error = all(&mut source(path), &mut sink(to.path())).expect_err("it differs");
+        assert!(matches!(error, Error::Exists(_)), "{error}");
+    }
+    assert!(fs::read(to.path().join("file")).expect("a file") == bytes(3 * SLAB, 1));
+}
+
+#[test]
+fn a_transfer_without_room_is_refused_before_its_contents() {
+    let (from, to) = (folder(), folder());
+    let file = from.path().join("file");
+    // The file has a hole of 2^43 bytes, and takes no space.
+    let sparse = fs::File::create(&file).expect("a file");
+    if sparse.set_len(1 << 43).is_err() {
+        return;
+    }
+    let slabs = ScanOptions {
+        slab_log2: 24,
+        ..ScanOptions::default()
+    };
+    let mut source = FileSource::open(&file, &slabs, &mut |_| ()).expect("a source");
+    let error = some(&mut source, &mut sink(to.path()), 1).expect_err("no room");
+    assert!(
+        matches!(error, Error::NoRoom { needed, .. } if needed > 1 << 43),
+        "{error}"
+    );
+    assert_eq!(names(to.path()), Vec::<String>::new());
+}
+
+#[test]
+fn the_files_of_a_receiver_with_names_of_partial_data_stay() {
+    let (from, to) = (folder(), folder());
+    let mine = [
+        "report.part",
+        "report.part.manifest",
+        "report.part.slabs",
+        "movie.part",
+    ];
+    for name in mine {
+        fs::write(to.path().join(name), name).expect("a file");
+    }
+    fs::write(from.path().join("report"), "new").expect("a file");
+    fs::write(from.path().join("movie"), "new").expect("a file");
+    for name in ["report", "movie"] {
+        all(&mut source(&from.path().join(name)), &mut sink(to.path())).expect("moved");
+    }
+    for name in mine {
+        let found = fs::read(to.path().join(name)).expect("a file");
+        assert_eq!(found, name.as_bytes());
+    }
+}
+
+#[test]
+fn the_folder_of_unfinished_transfers_does_not_travel() {
+    let (from, to) = (folder(), folder());
+    let tree = from.path().join("tree");
+    fs::create_dir_all(tree.join(".Tailcut")).expect("folders");
+    fs::write(tree.join(".Tailcut/a"), "x").expect("a file");
+    fs::write(tree.join("b"), "x").expect("a file");
+    all(&mut source(&tree), &mut sink(to.path())).expect("moved");
+    assert_eq!(names(&to.path().join("tree")), ["b"]);
+    FileSource::open(&tree.join(".Tailcut"), &ScanOptions::default(), &mut |_| ())
+        .expect_err("it is reserved");
 }
 
 #[test]

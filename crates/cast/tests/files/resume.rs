@@ -1,9 +1,10 @@
 //! Tests of transfers that continue an earlier, unfinished transfer.
 
-use super::common::{Moved, SLAB, all, bytes, folder, look, names, sink, some, source};
+use super::common::{Moved, SLAB, all, bytes, folder, look, names, sink, some, source, state};
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::{FileExt, symlink};
 use std::path::{Path, PathBuf};
+use tailcut_cast::files::manifest::STATE_FOLDER;
 use tailcut_cast::files::{Error, FileSink, SinkOptions};
 use tempfile::TempDir;
 
@@ -37,7 +38,7 @@ fn slabs_that_changed_on_disk_travel_again() {
     let (_from, to, file) = half();
     let part = OpenOptions::new()
         .write(true)
-        .open(to.path().join("file.part"));
+        .open(state(to.path(), "data"));
     let part = part.expect("the part");
     part.write_all_at(b"spoiled", 5).expect("written");
     let moved = kept(to.path(), &file);
@@ -49,7 +50,7 @@ fn records_that_are_torn_count_as_none() {
     let (_from, to, file) = half();
     let slabs = OpenOptions::new()
         .write(true)
-        .open(to.path().join("file.part.slabs"));
+        .open(state(to.path(), "slabs"));
     let slabs = slabs.expect("the records");
     let length = slabs.metadata().expect("a file").len();
     slabs.set_len(length - 1).expect("cut");
@@ -60,7 +61,7 @@ fn records_that_are_torn_count_as_none() {
 #[test]
 fn records_without_contents_count_as_none() {
     let (_from, to, file) = half();
-    fs::write(to.path().join("file.part"), "").expect("written");
+    fs::write(state(to.path(), "data"), "").expect("written");
     assert_eq!(kept(to.path(), &file).kept, 0);
 }
 
@@ -82,25 +83,55 @@ fn a_transfer_may_begin_anew() {
     assert_eq!(all(&mut source(&file), &mut sink).expect("moved").kept, 0);
 }
 
+/// A file with the name of a transfer's records, which no transfer has made.
 #[test]
 fn what_no_transfer_has_left_is_not_touched() {
-    let (from, to) = (folder(), folder());
-    let file = from.path().join("file");
-    fs::write(&file, "x").expect("a file");
-    for name in ["file.part", "file.part.slabs"] {
-        let mine = to.path().join(name);
-        fs::write(&mine, "mine").expect("a file");
+    let (_from, to, file) = half();
+    let records = state(to.path(), "slabs");
+    let front = fs::read(&records).expect("the records");
+    // Neither the magic bytes nor a front with one wrong bit show that a transfer has made the file.
+    let spoiled = {
+        let mut spoiled = front.clone();
+        spoiled[100] ^= 1;
+        spoiled
+    };
+    for mine in [b"tcslabs2".to_vec(), b"mine".to_vec(), spoiled] {
+        fs::write(&records, &mine).expect("a file");
         let error = all(&mut source(&file), &mut sink(to.path())).expect_err("in the way");
         assert!(
-            matches!(&error, Error::NotAPart(path) if *path == mine),
+            matches!(&error, Error::NotAPart(path) if *path == records),
             "{error}"
         );
-        assert_eq!(names(to.path()), [name]);
-        fs::remove_file(&mine).expect("removed");
+        assert!(fs::read(&records).expect("a file") == mine);
+        assert!(state(to.path(), "data").exists());
     }
-    symlink(&file, to.path().join("file.part.slabs")).expect("a link");
+    fs::remove_file(&records).expect("removed");
+    symlink(&file, &records).expect("a link");
     all(&mut source(&file), &mut sink(to.path())).expect_err("a link");
-    assert_eq!(fs::read(&file).expect("a file"), b"x");
+    assert!(fs::read(&file).expect("a file") == bytes(4 * SLAB, 1));
+}
+
+#[test]
+fn a_folder_of_this_name_that_is_a_link_is_not_followed() {
+    let (from, to, elsewhere) = (folder(), folder(), folder());
+    let file = from.path().join("file");
+    fs::write(&file, "x").expect("a file");
+    symlink(elsewhere.path(), to.path().join(STATE_FOLDER)).expect("a link");
+    let error = all(&mut source(&file), &mut sink(to.path())).expect_err("a link");
+    assert!(matches!(error, Error::NotAPart(_)), "{error}");
+    assert!(names(elsewhere.path()).is_empty());
+}
+
+#[test]
+fn a_stranger_with_the_same_name_does_not_wipe_an_unfinished_transfer() {
+    let (_from, to, file) = half();
+    let stranger = folder();
+    let other = stranger.path().join("file");
+    fs::write(&other, "!").expect("a file");
+    // The stranger leaves before the end.
+    some(&mut source(&other), &mut sink(to.path()), 1).expect("moved");
+    let moved = kept(to.path(), &file);
+    assert_eq!((moved.kept, moved.fetched), (2 * SLAB as u64, 1 + 2));
 }
 
 #[test]
@@ -128,7 +159,7 @@ fn a_tree_goes_on_where_it_ended_even_within_its_last_steps() {
     fs::hard_link(root.join("a/0"), root.join("same")).expect("a link");
     some(&mut source(&root), &mut sink(to.path()), 2).expect("moved");
     // These entries would exist if the last steps of the transfer had begun.
-    let part = to.path().join("tree.part");
+    let part = state(to.path(), "data");
     symlink("elsewhere", part.join("link")).expect("a link");
     fs::write(part.join("same"), "other").expect("a file");
     let moved = all(&mut source(&root), &mut sink(to.path())).expect("moved");

@@ -1,6 +1,7 @@
 mod many;
 mod one;
 mod replicas;
+mod restarts;
 
 use super::common::bytes;
 use std::fs;

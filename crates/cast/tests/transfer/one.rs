@@ -241,6 +241,10 @@ impl Source for Spoils {
     fn root(&mut self) -> Result<Hash, files::Error> {
         self.0.root()
     }
+
+    fn slab_hashes(&mut self) -> Result<files::SlabHashes, files::Error> {
+        self.0.slab_hashes()
+    }
 }
 
 #[test]

@@ -4,11 +4,12 @@ use super::super::common::{SLAB, bytes, folder, look, sink, source};
 use super::{GOES_ON, bind, file_of};
 use std::fs;
 use std::net::SocketAddr;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use tailcut_cast::driver::Endpoint;
+use tailcut_cast::driver::{Endpoint, Options};
 use tailcut_cast::files::{Hash, Source, StreamSink};
 use tailcut_cast::transfer::{Error, Event, get, serve};
 
@@ -90,6 +91,76 @@ fn a_tree_comes_from_two_replicas_and_a_file_goes_into_a_pipe_in_order() {
     get(&bind(), root, &at, &mut pipe, &GOES_ON, &mut |_| ()).expect("fetched");
     drop(pipe);
     assert!(copy == bytes(3 * SLAB + 1, 1));
+}
+
+/// Changes all bytes of a file, but neither its size nor its time of modification.
+fn rot(path: &Path) {
+    let modified = fs::metadata(path).and_then(|stat| stat.modified());
+    let changed: Vec<u8> = fs::read(path)
+        .expect("a file")
+        .iter()
+        .map(|byte| !byte)
+        .collect();
+    let file = fs::OpenOptions::new().write(true).open(path);
+    let file = file.expect("a file");
+    file.write_all_at(&changed, 0).expect("written");
+    file.set_modified(modified.expect("a time")).expect("set");
+}
+
+/// Replica that sends so slowly that others get requests too.
+fn slow(path: &Path) -> Replica {
+    let options = Options {
+        rate: Some(10 << 20),
+        ..Options::default()
+    };
+    let local = SocketAddr::from(([127, 0, 0, 1], 0));
+    Replica::at(Endpoint::bind(local, &options).expect("a port"), path)
+}
+
+#[test]
+fn a_replica_whose_file_has_rotted_is_named_and_the_others_finish() {
+    for slabs in [1, 12] {
+        let (from, rotten, to) = (folder(), folder(), folder());
+        let (file, contents) = file_of(from.path(), slabs * SLAB);
+        let (spoiled, _) = file_of(rotten.path(), slabs * SLAB);
+        let bad = Replica::of(&spoiled);
+        rot(&spoiled);
+        let good = [slow(&file), slow(&file)];
+        let mut left = Vec::new();
+        let mut on_event = |event| {
+            if let Event::Left(peer, why) = event {
+                left.push((peer, why));
+            }
+        };
+        let (at, mut into) = ([bad.at, good[0].at, good[1].at], sink(to.path()));
+        let root = good[0].root;
+        let taken = get(&bind(), root, &at, &mut into, &GOES_ON, &mut on_event).expect("fetched");
+        assert_eq!(taken.root, Hash::of(&contents));
+        assert!(fs::read(to.path().join("file")).expect("a file") == contents);
+        // With one slab, the rotten replica may get no request.
+        assert!(left.len() == 1 || slabs == 1, "{left:?}");
+        for (peer, why) in left {
+            assert_eq!(peer, bad.at);
+            assert!(why.contains("does not match the root"), "{why}");
+        }
+    }
+}
+
+#[test]
+fn if_the_only_replica_has_rotted_the_download_ends_with_its_name() {
+    let (from, to) = (folder(), folder());
+    let tree = from.path().join("tree");
+    fs::create_dir(&tree).expect("a folder");
+    fs::write(tree.join("a"), bytes(3 * SLAB, 1)).expect("a file");
+    let replica = Replica::of(&tree);
+    rot(&tree.join("a"));
+    let (root, at, mut into) = (replica.root, [replica.at], sink(to.path()));
+    let error = get(&bind(), root, &at, &mut into, &GOES_ON, &mut |_| ()).expect_err("rotten");
+    assert_eq!(error.exit_code(), 3);
+    let said = error.to_string();
+    let named = format!("{}: its data does not match the root", replica.at);
+    assert!(said.contains(&named), "{said}");
+    assert!(!to.path().join("tree").exists());
 }
 
 #[test]

@@ -88,8 +88,13 @@ impl Output {
                 let peers: Vec<String> = peers.iter().map(ToString::to_string).collect();
                 let root = root.as_deref().unwrap_or("");
                 let verified = BinaryBytes(progress.verified);
+                // The receiver had all of it before the transfer.
+                let present = match progress.verified > 0 && progress.kept == progress.verified {
+                    true => ", already present",
+                    false => "",
+                };
                 self.line(&format!(
-                    "{what}: {verified} verified, {}, with {}; root {root}",
+                    "{what}: {verified} verified{present}, {}, with {}; root {root}",
                     rate(progress),
                     peers.join(", "),
                 ));

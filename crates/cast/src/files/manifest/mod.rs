@@ -16,7 +16,7 @@ mod writer;
 
 pub use entry::{Entry, Metadata, Owner, What, Xattrs};
 pub use header::{Content, Header, LARGEST_SLAB, Layout, MOST_SLABS, SLAB_LOG2, SlabLocation};
-pub use order::{LONGEST_NAME, LONGEST_PATH, Order};
+pub use order::{LONGEST_NAME, LONGEST_PATH, Order, STATE_FOLDER, is_reserved};
 pub use page::{FRONT, LARGEST_ENTRY, PAGE, Page, Reader};
 pub use refusal::{Location, ManifestError};
 pub use writer::Writer;

@@ -8,6 +8,19 @@ pub const LONGEST_NAME: usize = 255;
 /// end.
 pub const LONGEST_PATH: usize = 4095;
 
+/// Folder of a receiver's directory with the files of unfinished transfers. No entry may have this name.
+pub const STATE_FOLDER: &str = ".tailcut";
+
+/// Returns whether a name may mean [`STATE_FOLDER`] on some file system. Some ignore the case of letters, some ignore
+/// invisible characters, and some ignore dots and spaces at the end.
+pub fn is_reserved(name: &[u8]) -> bool {
+    let mut plain: Vec<u8> = name.iter().copied().filter(u8::is_ascii).collect();
+    while plain.last().is_some_and(|last| b". ".contains(last)) {
+        plain.pop();
+    }
+    plain.eq_ignore_ascii_case(STATE_FOLDER.as_bytes())
+}
+
 /// Checks the order of entries. It needs memory for one path.
 #[derive(Clone, Default, Debug)]
 pub struct Order {
@@ -81,6 +94,12 @@ fn check_name(name: &[u8]) -> Result<(), String> {
     }
     if name == b"." || name == b".." {
         return Err(format!("the name `{}` is not allowed", name.escape_ascii()));
+    }
+    if is_reserved(name) {
+        return Err(format!(
+            "the name `{}` is reserved for unfinished transfers of a receiver",
+            name.escape_ascii()
+        ));
     }
     match name.iter().find(|&&byte| byte == b'/' || byte == 0) {
         Some(byte) => Err(format!("byte {byte:#04x} is not allowed in a name")),

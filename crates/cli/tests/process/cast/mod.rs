@@ -184,10 +184,14 @@ fn another_key_gets_no_answer_and_other_machines_take_one() {
 
 /// Waits until the first slab of a file is verified.
 fn until_a_slab_is_there(directory: &Path) {
-    let records = directory.join("file.part.slabs");
-    let length = || fs::metadata(&records).map_or(0, |stat| stat.len());
-    // The file of verified slabs starts with a header of 96 bytes. A longer file means that a slab is verified.
-    while length() <= 96 {
+    let length = || {
+        let inside = fs::read_dir(directory.join(".tailcut")).ok()?;
+        let mut paths = inside.filter_map(|entry| Some(entry.ok()?.path()));
+        let records = paths.find(|path| path.extension().is_some_and(|end| end == "slabs"))?;
+        Some(fs::metadata(records).ok()?.len())
+    };
+    // The first 112 bytes are a header, before the first slab.
+    while length().is_none_or(|length| length <= 112) {
         std::thread::yield_now();
     }
 }
