@@ -1,5 +1,5 @@
-//! Benches of SCDP over UDP on a link of 100 Mb/s: with random loss, in competition with the kernel's CUBIC,
-//! with many senders, and with a multicast group.
+//! Benches of SCDP over UDP on a link of 100 Mb/s: with random loss, and in competition with the kernel's CUBIC.
+//! Further benches have many senders, or a multicast group.
 
 use super::figure::Figure;
 use super::slow_link::{RATE, SlowLinkNetwork};
