@@ -168,11 +168,11 @@ pub(super) fn shares(round_trip_ms: u32, queue: u32) -> Result<Vec<Figure>> {
     let of = format!("{round_trip_ms} ms, {queue} packets");
     let mut figures = Vec::new();
     for (kinds, name) in [
-        ([Kind::Scdp, Kind::Cubic], "rate of SCDP / rate of CUBIC, SCDP first"),
-        ([Kind::Cubic, Kind::Scdp], "rate of SCDP / rate of CUBIC, CUBIC first"),
+        ([Kind::Scdp, Kind::Cubic], "SCDP / CUBIC, SCDP first"),
+        ([Kind::Cubic, Kind::Scdp], "SCDP / CUBIC, CUBIC first"),
         (
             [Kind::Scdp, Kind::Scdp],
-            "rate of the second SCDP / rate of the first",
+            "rate of SCDP, second / first transfer",
         ),
     ] {
         let ratio = second_over_first(&network, kinds)?;
@@ -183,7 +183,7 @@ pub(super) fn shares(round_trip_ms: u32, queue: u32) -> Result<Vec<Figure>> {
         figures.push(Figure::wanted(format!("{of}: {name}"), ratio, 0.5, 2.0));
     }
     let ratio = second_over_first(&network, [Kind::Cubic; 2])?;
-    let name = format!("{of}: rate of the second CUBIC / rate of the first");
+    let name = format!("{of}: rate of CUBIC, second / first transfer");
     figures.push(Figure::without_target(name, ratio));
     figures.extend(network.lateness(&of)?);
     Ok(figures)
