@@ -60,7 +60,7 @@ impl Scenario {
 
     /// Returns the scenario with other values, by the paths of their keys.
     /// `topology` and `workload` replace whole sections.
-    /// They have the short form of the command line, and must come first.
+    /// These two keys have the short form of the command line, and must come first.
     fn with_values(&self, py: Python<'_>, values: &Bound<'_, PyDict>) -> PyResult<Self> {
         let mut inner = self.inner.clone();
         for (path, value) in values {

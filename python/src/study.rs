@@ -114,7 +114,7 @@ impl Study {
     /// The bytes are not a record, or the record belongs to another run.
     pub fn of_bytes(py: Python<'_>, plan: Plan, given: &[Option<Vec<u8>>]) -> PyResult<Self> {
         if given.len() != plan.keys.len() {
-            let words = format!("{} records of {} runs", given.len(), plan.keys.len());
+            let words = format!("found {} records for {} runs", given.len(), plan.keys.len());
             return Err(PyValueError::new_err(words));
         }
         let mut records = Vec::new();

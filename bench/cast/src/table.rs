@@ -55,7 +55,7 @@ impl Row {
 /// the range between them contains the true median with a probability of at least 96.9 %.
 pub fn print(rows: &[Row]) {
     println!(
-        "| program | n | Gbit a CPU-second of all ends | of the whole machine | Gb/s | seconds | peak MB, sender and receiver |"
+        "| program | n | Gbit per CPU-second of all ends | Gbit per CPU-second of the machine | Gb/s | seconds | peak MB, sender and receiver |"
     );
     println!("|---|---|---|---|---|---|---|");
     for row in rows {

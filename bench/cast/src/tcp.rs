@@ -1,5 +1,5 @@
 //! Small program that transfers a file over TCP. Like `tailcut cast`, it verifies the data with BLAKE3 at both ends.
-//! It drops the received bytes.
+//! The program drops the received bytes.
 //! The kernel does all other work, so the program shows the highest rate of transfers with hashes on this machine.
 
 use std::io::{self, Read, Write};
@@ -30,7 +30,7 @@ pub fn send(to: SocketAddr, path: &Path, is_from_memory: bool) -> io::Result<()>
     let mut left = file.metadata()?.len();
     let mut hasher = blake3::Hasher::new();
     // The buffer for bytes from memory has the size of all slabs that `cast` uses at the same time.
-    // Both are too large for a cache.
+    // This buffer and the slabs are too large for a cache.
     let mut buffer = vec![7; if is_from_memory { 48 << 20 } else { STEP }];
     let mut at = 0;
     while left > 0 {

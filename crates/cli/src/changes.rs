@@ -7,7 +7,7 @@ use tailcut_scenario::{
 };
 
 /// Overrides values of the scenario with flags. The flags `--topology` and `--workload` replace whole sections.
-/// They are applied first. The flag `--set` overrides all other flags, so it is applied last.
+/// These two flags are applied first. The flag `--set` overrides all other flags, so it is applied last.
 ///
 /// # Errors
 /// The value of a flag is not allowed.

@@ -127,7 +127,7 @@ impl Analysis {
     }
 
     /// Returns the suffix of the ids of plots and tables for the topology and workload of a headline.
-    /// It is empty for the first headline.
+    /// The suffix is empty for the first headline.
     pub fn suffix(&self, headline: usize) -> String {
         match self.headline() == Some(headline) {
             true => String::new(),

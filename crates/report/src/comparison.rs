@@ -95,7 +95,7 @@ impl Verdict {
     /// For such a band, the whole interval must be on one side of the finite end.
     /// In all other cases, the verdict is "too few".
     /// A figure that is infinite because a flow never finishes has no interval.
-    /// Such a figure is outside every band with a finite upper end.
+    /// An infinite figure is outside every band with a finite upper end.
     pub fn of(ours: Option<f64>, interval: Option<(f64, f64)>, band: Option<(f64, f64)>) -> Self {
         let Some(ours) = ours.filter(|ours| !ours.is_nan()) else {
             return Self::Unknown;

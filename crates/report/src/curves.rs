@@ -101,7 +101,7 @@ impl<'a> Ranked<'a> {
         let ranks = (0..=DISTRIBUTION_POINTS).map(|i| {
             let above = n.powf(1.0 - i as f64 / DISTRIBUTION_POINTS as f64);
             let rank = (n - above).round() as usize;
-            // Equal values need the share of the first of them, because each of them counts as "as large".
+            // Equal values have the same share. Only the rank of the first of them gives this share.
             let value = self.sorted.get(rank).map_or(f64::INFINITY, |row| row.0);
             self.sorted.partition_point(|(other, ..)| *other < value)
         });

@@ -3,7 +3,7 @@
 //! A quantile is computed over all flows of all seeds.
 //! The intervals of a quantile, and of a ratio of two quantiles, come from resampled seeds ([`crate::resamples`]).
 //! Both designs of a ratio use the same resamples. A mean is computed over all finished flows.
-//! Its interval is Student's t over the contributions of the seeds (the ratio estimator of cluster sampling:
+//! The interval of a mean is Student's t over the contributions of the seeds (the ratio estimator of cluster sampling:
 //! W. G. Cochran, Sampling Techniques, 1977, section 6.3).
 //! The interval of a share of the flows is computed in the same way.
 //! With the same seed, both designs of a ratio have the same arrivals, so ratios are paired by seed.

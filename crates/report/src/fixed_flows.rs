@@ -1,5 +1,5 @@
-//! Sentences for studies with a fixed set of flows (a burst or a trace): the time for all flows, the slowest flow,
-//! and the meaning of intervals over the seeds.
+//! Sentences for studies with a fixed set of flows (a burst or a trace).
+//! The sentences describe the time for all flows, the slowest flow, and the meaning of intervals over the seeds.
 
 use crate::caveat::Caveat;
 use crate::estimate::{Ratio, t_interval};

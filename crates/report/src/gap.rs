@@ -26,7 +26,7 @@ const FACTOR: f64 = 1.25;
 impl Gap {
     /// Returns the gap within the interval of a quantile; `None` if there is no gap.
     /// The gap has at least half of the interval's width on a logarithmic scale.
-    /// It contains at most a tenth of the interval's flows.
+    /// The gap contains at most a tenth of the interval's flows.
     pub fn within(sample: &Sample, interval: (f64, f64)) -> Option<Self> {
         let (low, high) = interval;
         let values = sample.between(low, high);

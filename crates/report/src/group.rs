@@ -54,8 +54,8 @@ impl Group {
         ]
     }
 
-    /// Returns the groups of operations that applications wait for: requests, queries, coflows,
-    /// and the sessions of storage clients.
+    /// Returns the groups of operations that applications wait for.
+    /// The operations are requests, queries, coflows, and the sessions of storage clients.
     pub fn of_applications() -> [Self; 6] {
         let [writes, reads] = Self::kinds_of_sessions();
         let [queries, coflows] = Self::kinds_of_coflows();

@@ -19,8 +19,8 @@ pub(crate) fn noun_of(group: &Group) -> &'static str {
     }
 }
 
-/// Returns the statistic of the answer: the 99th percentile,
-/// or the mean if no setting of the sweep has enough flows for the percentile.
+/// Returns the statistic of the answer: the 99th percentile, if a setting of the sweep has enough flows for it.
+/// Otherwise, returns the mean.
 pub(crate) fn answer_statistic(analysis: &Analysis, headline: usize) -> Statistic {
     let group = headline_group(analysis, headline);
     let is_known = |setting: usize| {

@@ -3,8 +3,9 @@
 //! Flows that start near each other meet the same queues, so flows are not independent. Seeds are independent.
 //! With n seeds, a resample draws n seeds with replacement, and uses all flows of these seeds.
 //! The middle 95 % of the resampled figures form an interval. With few seeds, this interval is too narrow.
-//! Its ends are therefore moved outward by two factors: the ratio of Student's t to the normal distribution,
-//! and the ratio of the standard deviation with divisor n - 1 to the standard deviation with divisor n.
+//! The ends of the interval are therefore moved outward by two factors.
+//! The first factor is the ratio of Student's t to the normal distribution.
+//! The second factor is the ratio of two standard deviations: with the divisor n - 1 and with the divisor n.
 //! The result is the expanded percentile interval.
 //! Source: T. Hesterberg, What Teachers Should Know About the Bootstrap, 2015, section 5.3.
 //!

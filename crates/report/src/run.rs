@@ -131,7 +131,7 @@ pub struct Flow {
     /// Completion time in microseconds. It is infinite if the flow did not finish.
     pub fct_us: f64,
     /// Completion time divided by the ideal completion time.
-    /// It is infinite if the flow did not finish, and NaN if there is no ideal time.
+    /// The slowdown is infinite if the flow did not finish, and NaN if there is no ideal time.
     pub slowdown: f64,
     /// Number of the row in its table.
     pub number: u32,

@@ -206,7 +206,7 @@ fn over_axes_of(study: &Study, headline: usize) -> Option<Markup> {
         @if !multiples.is_empty() {
             @let group = headline_group(study.analysis(), headline);
             @let name = answer_statistic(study.analysis(), headline).name();
-            h3 class="part" { (capital(&name)) " of the " (group.time()) ", one plot a value" }
+            h3 class="part" { (capital(&name)) " of the " (group.time()) ", one plot for each value" }
             (show_small(&multiples))
         }
         (show_table(&table))

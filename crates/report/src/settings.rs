@@ -47,8 +47,8 @@ impl Analysis {
         })
     }
 
-    /// Returns the columns that identify a setting in a table: one column,
-    /// or one column for each key if keys are swept.
+    /// Returns the columns that identify a setting in a table.
+    /// If keys are swept, there is one column for each key. Otherwise, there is one column.
     pub fn setting_columns(&self) -> Vec<String> {
         let keys = keys(self.settings.iter());
         if keys.is_empty() {

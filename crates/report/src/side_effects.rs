@@ -14,14 +14,14 @@ use crate::study::Study;
 const MOST: usize = 3;
 
 /// Side effects of a design: changes in addition to the change of the p99 in the answer.
-/// Their intervals are the same as in the tables.
+/// The intervals of these changes are the same as in the tables.
 pub(crate) struct SideEffects {
     /// Texts about figures that fall, such as "their mean by 12 % (95 % CI 8 to 15)".
     cuts: Vec<String>,
     /// Texts about figures that rise, in the same form.
     raises: Vec<String>,
-    /// Text about flows that do not finish, such as "leaves 12 of 3,000 mice unfinished";
-    /// `None` if there are not more of them than with the baseline.
+    /// Text about flows that do not finish, such as "leaves 12 of 3,000 mice unfinished".
+    /// `None` if there are not more of these flows than with the baseline.
     leaves: Option<String>,
     /// Text about a majority of flows that gets slower, such as "most mice (78 %) get slower".
     slower: Option<String>,

@@ -73,8 +73,8 @@ impl Cell {
 }
 
 impl Table {
-    /// Returns the table without the columns that have no value in any row,
-    /// such as comparisons if there is only one design.
+    /// Returns the table without the columns that have no value in any row.
+    /// For example, comparisons have no values if there is only one design.
     pub(crate) fn without_empty_columns(mut self) -> Self {
         let kept: Vec<bool> = (0..self.columns.len())
             .map(|column| self.rows.iter().any(|row| !row[column].value.is_null()))

@@ -35,7 +35,7 @@ impl WaitedTimer {
     }
 
     /// Returns the timer for which a flow may have waited, if timers are not counted.
-    /// It may have waited for a timer if it took at least as long as the timer.
+    /// A flow may have waited for a timer if it took at least as long as the timer.
     pub(crate) fn at_most(took: Option<Duration>, timers: &Timers) -> Self {
         let least = timers
             .least

@@ -1,5 +1,5 @@
 //! Bands: a band is the range in which our value should be.
-//! It follows from the published value and the uncertainty of this value.
+//! A band follows from the published value and the uncertainty of this value.
 //! The bands were fixed before our values were known.
 //!
 //! Our values may differ from published values for three reasons. In addition, every band allows 5 points.
@@ -19,7 +19,7 @@ pub type Band = (f64, f64);
 
 /// Returns the band for a gain that a paper reports: a negative change of a completion time, in per cent.
 /// The band extends from twice the gain to half of the gain, plus 5 points at either end.
-/// It does not contain values below -95 %.
+/// The band does not contain values below -95 %.
 pub fn for_gain(published: f64) -> Band {
     ((2.0 * published - 5.0).max(-95.0), published / 2.0 + 5.0)
 }

@@ -14,10 +14,10 @@ const BYTES_PER_US: f64 = 1_250.0;
 const DELAY_US: f64 = 1.0;
 
 /// Returns the end time of the last flow in microseconds.
-/// It is the sum of the handshake, the time until the first full packet is at the switch,
+/// The end time is the sum of the handshake, the time until the first full packet is at the switch,
 /// and the transmission of all packets on the receiver's link.
 /// The result is slightly too large, because it includes the preamble and gap after the last byte.
-/// It is also slightly too small, because some packets of handshakes are in the queue before the data.
+/// The result is also slightly too small, because some packets of handshakes are in the queue before the data.
 fn closed_form_us() -> f64 {
     let on_the_wire = |bytes: f64| bytes + (bytes / PAYLOAD).ceil() * OVERHEAD;
     let control = OVERHEAD / BYTES_PER_US;

@@ -1,7 +1,7 @@
 //! Combinations of two designs in one network with the same flows.
 //! We found no published results, so the rows contain only our values.
-//! They show the effect of each design, the effect of two designs together,
-//! and whether the combined effect is larger or smaller than the product of the two single effects.
+//! The rows show the effect of each design, and the effect of two designs together.
+//! Further rows show whether this effect is larger or smaller than the product of the two single effects.
 
 use crate::band;
 use crate::measure::{Figure, Metric, Selection, elephants, latencies, mice};

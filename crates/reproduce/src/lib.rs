@@ -2,7 +2,7 @@
 //! The rows compare our values with published values.
 //!
 //! A reproduction is a value of type [`Reproduction`] in the list [`ALL`].
-//! Its scenarios are files in `scenarios/reproduce/`. Each [`Part`] of a reproduction is a study.
+//! The scenarios of a reproduction are files in `scenarios/reproduce/`. Each [`Part`] of a reproduction is a study.
 //! The rows are computed from the records of all parts.
 //! [`Check`] checks the rows, and [`page`] writes them into Markdown.
 //!

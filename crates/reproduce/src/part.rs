@@ -93,7 +93,7 @@ impl Part {
 }
 
 /// Application of this repository that runs on real hosts. The application is a script for Node.
-/// It prints one line of JSON for each round of each design, with the measured times.
+/// The script prints one line of JSON for each round of each design, with the measured times.
 pub struct Program {
     /// Name of the program, unique within the reproduction.
     pub name: &'static str,

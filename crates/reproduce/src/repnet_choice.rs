@@ -16,7 +16,7 @@ const REPFLOW: &str = "repflow+cubic";
 const REPSYN: &str = "repsyn+cubic";
 
 /// Time in microseconds above which a handshake has used the congested path.
-/// It is twice the round-trip time of an idle path, 178 us.
+/// The limit is twice the round-trip time of an idle path, 178 us.
 const SLOW_HANDSHAKE_US: f64 = 356.0;
 
 /// Time in microseconds above which a flow of 100 KB has used the congested path. It is twice the time on an idle path.
@@ -57,7 +57,7 @@ fn parts_on_real_hosts() -> Vec<Part> {
         name: PART,
         scenario: SCENARIO,
         // One machine cannot run these hosts at 1 Gb/s, so the network is ten times slower.
-        // It has 100 Mb/s, and the kernel's initial timeout of 1 s corresponds to 100 ms.
+        // The network has 100 Mb/s, and the kernel's initial timeout of 1 s corresponds to 100 ms.
         // The long flows last until the run ends.
         changes: keys(&[
             ("clock", "wall"),

@@ -39,7 +39,7 @@ fn parts_on_real_hosts() -> Vec<Part> {
         name: PART,
         scenario: SCENARIO,
         // One machine cannot run these hosts at 1 Gb/s, so the network is ten times slower.
-        // It has 100 Mb/s, and the kernel's initial timeout of 1 s corresponds to 100 ms.
+        // The network has 100 Mb/s, and the kernel's initial timeout of 1 s corresponds to 100 ms.
         changes: keys(&[
             ("clock", "wall"),
             ("slowdown", "10"),

@@ -124,8 +124,7 @@ fn charts(results: &Results) -> Vec<ComparisonRow> {
     rows
 }
 
-/// Returns rows that compare with raw data: the p99 of each design and its change against TCP,
-/// at a load of the scripts.
+/// Returns rows that compare with raw data at a load of the scripts: the p99 of each design and its change against TCP.
 fn beside_raw_data(results: &Results, load: f64) -> Vec<ComparisonRow> {
     let Some((_, published)) = RAW.iter().find(|(known, _)| (known - load).abs() < 1e-9) else {
         return Vec::new();

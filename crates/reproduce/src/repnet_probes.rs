@@ -1,5 +1,5 @@
-//! First motivation of RepNet (RepNet paper, section II-A and figure 1): a path is congested only for a short time,
-//! and different paths are congested independently of each other.
+//! First motivation of RepNet (RepNet paper, section II-A and figure 1): a path is congested only for a short time.
+//! Different paths are congested independently of each other.
 
 use crate::band;
 use crate::measure::mean;
@@ -10,7 +10,7 @@ use tailcut_scenario::record::RunRecord;
 use tailcut_scenario::sim::workload::Class;
 
 /// Delay of a probe in microseconds above which its path counts as congested.
-/// It is a tenth of the time in which a full queue of 100 packets drains at 50 Mb/s (24.6 ms).
+/// The limit is a tenth of the time in which a full queue of 100 packets drains at 50 Mb/s (24.6 ms).
 /// The delay of a probe is its time minus the time of the fastest probe on the same path.
 const CONGESTED_US: f64 = 2_460.0;
 

@@ -64,7 +64,7 @@ fn parts() -> Vec<Part> {
 
 fn parts_on_real_hosts() -> Vec<Part> {
     // One machine cannot run these hosts at 1 Gb/s, so the network is ten times slower.
-    // It has 100 Mb/s, and the kernel's initial timeout of 1 s corresponds to 100 ms.
+    // The network has 100 Mb/s, and the kernel's initial timeout of 1 s corresponds to 100 ms.
     let slower = |loads: &'static str| {
         [
             ("clock", "wall"),

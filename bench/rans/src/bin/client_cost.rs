@@ -232,7 +232,7 @@ fn main() -> Result<(), Failure> {
     println!(
         "{rounds} rounds of {requests} requests, concurrency {CONCURRENCY}: median (least to most)\n"
     );
-    println!("| protocol | case | us of CPU a request | beyond bare, us | against bare |");
+    println!("| protocol | case | us of CPU for a request | us more than bare | ratio to bare |");
     println!("|---|---|---|---|---|");
     for told in ["http1", "http2"] {
         let mut costs: [Vec<f64>; 4] = Default::default();

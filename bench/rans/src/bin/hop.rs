@@ -1,6 +1,6 @@
-//! Cost of a hop: CPU time of `tailcut guard` for a request,
-//! compared with HAProxy in the configuration that the docs recommend.
-//! Both have the same classes and workers, and process 32 requests at the same time.
+//! Cost of a hop: CPU time of `tailcut guard` for a request, compared with HAProxy.
+//! HAProxy has the configuration that the docs recommend.
+//! The guard and HAProxy have the same classes and workers, and process 32 requests at the same time.
 //! Each round measures both, one after the other. The program needs HAProxy.
 //!
 //! ```sh

@@ -37,6 +37,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     match outcome.wrong.is_empty() {
         true => Ok(()),
-        false => Err("not every request was accounted for".into()),
+        false => Err("the counters do not explain the result of every request".into()),
     }
 }

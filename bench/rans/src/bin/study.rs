@@ -107,7 +107,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 /// Compares designs when one of six servers has a fault.
 fn six_servers(seeds: usize, requests: usize) {
-    println!("\nOne of six servers is in trouble, no slow copies, guards kill\n");
+    println!("\nOne of six servers has a fault, no copies are slow, guards kill\n");
     println!("| load | the first server | compared | mean | p99 |");
     println!("|---|---|---|---|---|");
     let of = |design, first, load, seed| {

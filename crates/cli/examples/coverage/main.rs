@@ -1,9 +1,9 @@
 //! Program that measures how often the report's 95 % intervals contain the true value: `make coverage`.
 //!
-//! The program runs the comparison of the demo with 4,000 seeds (about 2 CPU-hours; existing runs are reused)
-//! and draws 1,000 sets of 20 seeds.
-//! It computes the report's intervals from the first 3, 6 and 10 seeds of each set, and from all 20.
-//! It prints how often an interval contains the value over all seeds, and the width of the intervals.
+//! The program runs the comparison of the demo with 4,000 seeds (about 2 CPU-hours; existing runs are reused).
+//! From these seeds, the program draws 1,000 sets of 20 seeds.
+//! The program computes the report's intervals from the first 3, 6 and 10 seeds of each set, and from all 20.
+//! The program prints how often an interval contains the value over all seeds, and the width of the intervals.
 //! The exit code is 1 if a cell is out of its bounds.
 //!
 //! 200 disjoint sets would give a coverage with a standard error of 1.5 points.

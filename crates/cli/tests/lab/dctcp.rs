@@ -254,8 +254,8 @@ fn an_ack_says_marked_for_marked_segments_and_for_no_others() {
     let lab = bottleneck(&["--design", "dctcp"]);
     let mut watch = lab.python("h2", WATCH);
     send(&lab, 1_000_000, None);
-    // For each connection: packets that have arrived but are not acknowledged yet,
-    // and whether the latest ACK echoed a mark.
+    // For each connection: the packets that have arrived but are not acknowledged yet.
+    // The last value is true if the latest ACK echoed a mark.
     let mut held: BTreeMap<u64, (Vec<(u32, bool)>, bool)> = BTreeMap::new();
     let mut changes = 0;
     loop {

@@ -4,8 +4,8 @@
 //! The topology is h - r0 - a0.. - (b0..) - r1 - t.
 //! Each router of a stage is connected to all routers of the next stage.
 //! Routes have equal cost, and a hash of the five-tuple chooses among them (policy 3 with these fields).
-//! Policy 1 is not usable: packets over veth keep the hash of their sending socket,
-//! and this hash differs between connections with the same ports.
+//! Policy 1 is not usable, because packets over veth keep the hash of their sending socket.
+//! Connections with the same ports have different hashes of their sockets.
 //!
 //! `TAILCUT_PROBE_RUNS=38 cargo test --release -p tailcut --test lab kernel_routers` makes 304 runs instead of 8.
 
@@ -89,8 +89,8 @@ impl Routers {
         let nodes: Vec<String> = self.stages.concat();
         for node in &nodes {
             run("ip", &["netns", "add", &self.name(node)], "");
-            // All routers run in one kernel,
-            // so policy 1 would use the hash that a packet keeps from its sending socket.
+            // All routers run in one kernel.
+            // With policy 1, a router would use the hash that a packet keeps from its sending socket.
             let keys = "net.ipv6.conf.all.forwarding=1\nnet.ipv6.fib_multipath_hash_policy=3\n\
                         net.ipv6.fib_multipath_hash_fields=55\nnet.ipv6.icmp.ratelimit=0\n\
                         net.ipv4.ip_forward=1\nnet.ipv4.fib_multipath_hash_policy=3\n\

@@ -13,8 +13,8 @@ const NETWORK: &[&str] = &[
 ];
 
 /// Program that receives 240 datagrams at port 7000.
-/// For each sender, the program prints the number of complete datagrams, the number of trimmed datagrams,
-/// and the number of wrong payload bytes. A datagram counts only if its trim flag and its DSCP are right.
+/// For each sender, the program prints the numbers of complete datagrams, trimmed datagrams and wrong payload bytes.
+/// A datagram counts only if its trim flag and its DSCP are right.
 const SINK: &str = r#"
 import socket
 s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)

@@ -104,7 +104,7 @@ impl Drop for Running {
 }
 
 /// Starts a service that responds with "hello". A request for /never gets no response.
-/// Its connection is passed to the test instead.
+/// The connection of this request is passed to the test instead.
 fn service() -> (u16, Receiver<TcpStream>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();

@@ -1,5 +1,5 @@
 //! Reader of BTF, the kernel's description of its types and functions (Documentation/bpf/btf.rst).
-//! It finds fields, enumeration values and functions by name.
+//! The reader finds fields, enumeration values and functions by name.
 
 use anyhow::{Context, Result, bail, ensure};
 

@@ -260,7 +260,7 @@ impl Map {
             ..Element::default()
         };
         // SAFETY: the kernel reads a `u32` (a key of the map) and `value`, whose length was checked above.
-        // Both live through the call.
+        // The key and the value live through the call.
         unsafe { bpf_call(Command::Update, &attributes).map(drop) }
     }
 
@@ -277,7 +277,7 @@ impl Map {
             ..Element::default()
         };
         // SAFETY: the kernel reads a key of the map, which is a `u32`, and writes a value of the length of `value`.
-        // Both live through the call.
+        // The key and the value live through the call.
         unsafe { bpf_call(Command::LookUp, &attributes)? };
         Ok(value)
     }

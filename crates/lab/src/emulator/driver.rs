@@ -79,7 +79,7 @@ pub fn drive(world: &mut impl World) -> Result<Time, LinkError> {
 
 /// Executes one action that is due, and returns whether there was one.
 /// If several actions are due at the same instant, packets arrive first.
-/// Then NICs send packets, links change, and hosts act, in this order.
+/// The order of the other actions is: NICs send packets, links change, and hosts act.
 fn step(world: &mut impl World, now: Time) -> Result<bool, LinkError> {
     let departure = world.next_departure();
     match world.fabric().advance(now.min(departure)) {

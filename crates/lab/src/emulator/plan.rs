@@ -122,7 +122,7 @@ fn can_be_sent(config: &RunConfig) -> Result<()> {
 
 /// Returns the queue of each host before its link, with a limit of `packets`.
 /// If switches trim, the host's queue also trims.
-/// It then sends headers and pulls first, and trims packets that do not fit.
+/// The trimming queue sends headers and pulls first, and trims packets that do not fit.
 /// If the workload consists of requests, the queue sends copies of the high class first, as on simulated hosts.
 fn uplink(config: &RunConfig, topology: &Topology, packets: NonZeroU32) -> QueueConfig {
     let limit = Limit::Packets(packets.get());

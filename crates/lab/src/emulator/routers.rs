@@ -61,8 +61,8 @@ impl Routers {
     }
 
     /// Writes the reply to a packet whose TTL has expired at a switch.
-    /// Returns the packet of the reply and the length of its frame in bytes,
-    /// or `None` if the rate limit forbids a reply. `ended` is the frame as the switch received it.
+    /// Returns the packet of the reply and the length of its frame in bytes.
+    /// Returns `None` if the rate limit forbids a reply. `ended` is the frame as the switch received it.
     pub fn answer(
         &mut self,
         now: Time,

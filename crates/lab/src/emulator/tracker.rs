@@ -6,11 +6,11 @@
 //! The opener's flow starts with the first SYN. The other flow starts with its first byte of payload.
 //! A flow is complete when its receiver acknowledges the FIN.
 //! The tracker uses the times at which packets enter the network. A completion time includes the delay in the receiver.
-//! It does not include the time that the last ACK spends in the network.
+//! A completion time does not include the time that the last ACK spends in the network.
 //!
 //! The flows of a reset or open connection have no completion time.
 //! Data that TCP sends with the SYN (Fast Open) is counted in the length only if later data of the flow follows.
-//! It is never counted as sent payload.
+//! Data with the SYN is never counted as sent payload.
 
 use crate::emulator::frames::TcpSegment;
 use serde::{Deserialize, Serialize};

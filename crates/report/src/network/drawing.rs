@@ -224,7 +224,7 @@ impl<'a> Drawing<'a> {
     }
 
     /// Returns the text in a switch.
-    /// It is the name of the switch, or only an index such as `0.1` if the full names of the tier do not fit.
+    /// The text is the name of the switch. If the names of the tier do not fit, it is an index such as `0.1`.
     /// The name of the tier is next to its row.
     fn switch_name<'n>(&self, node: usize, name: &'n str) -> &'n str {
         let tier: Vec<usize> = self.graph.tier(self.graph.nodes[node].tier).collect();

@@ -186,7 +186,7 @@ fn settle_above_hosts(graph: &Graph, positions: &mut [NodePosition]) {
     };
     let room: Vec<f64> = (0..row.len()).map(nearest).collect();
     // If hosts have several switches, the move could put these switches on top of each other.
-    // They then stay evenly spread.
+    // Such switches stay evenly spread.
     if room.iter().all(|room| *room > 4.0) {
         let linked = has_links_within_tiers(graph);
         for ((node, x), room) in row.into_iter().zip(settled).zip(room) {

@@ -56,7 +56,7 @@ pub(crate) fn plots(study: &Study, setting: usize) -> Vec<Plot> {
     vec![
         plot(
             "links-mean",
-            format!("How busy the {which} were over time, {at}"),
+            format!("Utilisation of the {which} over time, {at}"),
             format!("The mean over {shown} {which}, first seed."),
             of_all(&|bins| bins.iter().map(mean).collect()),
         ),

@@ -119,8 +119,7 @@ fn legend(name: &str, letter: char, first: usize, texts: &[String]) -> Markup {
     }
 }
 
-/// Returns the data for the script: the path and the name of each direction,
-/// and a character for each direction and frame.
+/// Returns the data for the script: path and name of each direction, and a character for each direction and frame.
 fn data(network: &Network, drawing: &Drawing<'_>) -> String {
     let (graph, film) = (&network.graph, &network.film);
     let designs = film.designs.iter().map(|design_film| {

@@ -137,7 +137,7 @@ impl Plot {
     }
 
     /// Returns the ticks of an axis for a zoomed plot: positions and labels.
-    /// They are closer together than in the whole plot. The list is empty for an axis of names.
+    /// The ticks are closer together than in the whole plot. The list is empty for an axis of names.
     pub(crate) fn fine_ticks(&self, side: Side) -> Vec<(u32, String)> {
         let ticks = ScaledAxis::new(self, side).fine_ticks().into_iter();
         ticks

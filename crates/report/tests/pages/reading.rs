@@ -1,5 +1,5 @@
-//! Tests of the page as its readers use it: on a phone, on paper, with the keyboard,
-//! and with the checkers of accessibility (axe-core) and of HTML (the Nu checker).
+//! Tests of the page as its readers use it: on a phone, on paper and with the keyboard.
+//! Further tests use the checkers of accessibility (axe-core) and of HTML (the Nu checker).
 
 use crate::chromium::Chromium;
 use crate::synthetic::{Behaviour, TCP, compare};

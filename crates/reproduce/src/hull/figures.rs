@@ -25,8 +25,8 @@ pub fn waits_at_busiest(run: &RunRecord) -> WaitStats {
 /// Payload of a full packet, and its length on the wire, in bytes.
 pub const FULL_PACKET: (f64, f64) = (1_460.0, 1_538.0);
 
-/// Returns the payload rate of the long flows at the port that carried the most bytes, in Mb/s,
-/// averaged over the whole run.
+/// Returns the payload rate of the long flows at the port that carried the most bytes.
+/// The rate is in Mb/s, averaged over the whole run.
 pub fn throughput_mbps(run: &RunRecord) -> f64 {
     let (payload, wire) = FULL_PACKET;
     let most = run.ports.iter().map(|port| port.bytes.0).max();

@@ -1,5 +1,5 @@
-//! Static experiment of HULL: two long flows through one port, with and without pacing,
-//! for several drain rates and thresholds of the phantom queue.
+//! Static experiment of HULL: two long flows through one port, with and without pacing.
+//! The experiment has several drain rates and several thresholds of the phantom queue.
 
 use super::figures::{below_zero, throughput_mbps, waits_at_busiest, within_factor};
 use crate::band;
@@ -82,7 +82,7 @@ fn parts() -> Vec<Part> {
 
 fn parts_on_real_hosts() -> Vec<Part> {
     // One machine cannot run these hosts at 1 Gb/s, so the network is ten times slower.
-    // It has 100 Mb/s, and the kernel's initial timeout of 1 s corresponds to 100 ms.
+    // The network has 100 Mb/s, and the kernel's initial timeout of 1 s corresponds to 100 ms.
     let slower = [
         ("clock", "wall"),
         ("slowdown", "10"),

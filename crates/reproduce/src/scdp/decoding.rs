@@ -1,5 +1,5 @@
-//! Short flows that lose a symbol and therefore need decoding (SCDP paper, section V-G, figure 15),
-//! for several loads and several rates of short flows.
+//! Short flows that lose a symbol and therefore need decoding (SCDP paper, section V-G, figure 15).
+//! The rows contain several loads and several rates of short flows.
 
 use super::figures::{is_of, per_cent};
 use crate::case::{Case, cases};

@@ -79,7 +79,7 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
         {
             // Without collapse, the incast uses most of the link, because the background traffic needs only a tenth.
             // With collapse, the incast uses less than half.
-            // It collapses if the windows of all senders together are larger than the buffer.
+            // The goodput collapses if the windows of all senders together are larger than the buffer.
             let band = match (design, name) {
                 (_, "senders-1") => None,
                 ("tcp", "senders-10" | "senders-20") => None,

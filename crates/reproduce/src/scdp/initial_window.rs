@@ -23,8 +23,8 @@ fn all_cases() -> impl Iterator<Item = Case> {
     cases(WINDOWS).chain(cases(CHANGED))
 }
 
-/// Choices for each rate: the name of the rate, the part with the paper's window, this window,
-/// and two parts whose windows are much too small and much too large.
+/// Choices for each rate: the name of the rate, the part with the paper's window, and this window.
+/// Two further parts have windows that are much too small and much too large.
 const CHOICES: [(&str, &str, f64, &str, &str); 3] = [
     ("1 Gb/s", "1g-12", 12.0, "1g-2", "1g-100"),
     ("5 Gb/s", "5g-24", 24.0, "5g-4", "5g-64"),

@@ -1,5 +1,5 @@
-//! Short flows together with long flows (SCDP paper, sections V-B and V-C, figures 7 to 9): web search, data mining,
-//! and web search at 10 Gb/s.
+//! Short flows together with long flows (SCDP paper, sections V-B and V-C, figures 7 to 9).
+//! The cases are web search, data mining, and web search at 10 Gb/s.
 
 use super::figures::{ON_REAL_HOSTS, change_from, goodput_mbps, is_of};
 use crate::band;

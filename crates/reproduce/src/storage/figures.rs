@@ -131,7 +131,7 @@ pub fn rows_of(
     }
     if !results.ran(part, "ndp") {
         // Studies on real hosts contain only one design.
-        // They do not measure the goodput of background flows, because these flows do not finish.
+        // These studies do not measure the goodput of background flows, because these flows do not finish.
         return rows;
     }
     for (its_part, by) in [(part, way), (other_part, other_way)] {

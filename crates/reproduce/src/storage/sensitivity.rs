@@ -177,7 +177,7 @@ fn compared(
 }
 
 /// Returns the rows for short flows with storage traffic.
-/// They also show the change against short flows with long flows only.
+/// The rows also show the change against short flows with long flows only.
 fn beside_storage(results: &Results, setting: &Setting) -> Vec<ComparisonRow> {
     let without = settings(WITHOUT).find(|without| without.k == setting.k);
     let at = Selection::new(results, setting.case.name, None);

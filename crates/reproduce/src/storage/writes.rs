@@ -1,5 +1,5 @@
-//! Writes to three replicas (SCDP paper, figure 5): by multicast, with one flow to each replica,
-//! or along a chain of replicas.
+//! Writes to three replicas (SCDP paper, figure 5).
+//! The methods are multicast, one flow to each replica, and a chain of replicas.
 
 use super::figures::{Load, ON_REAL_HOSTS, rows_of};
 use crate::case::Keys;

@@ -26,8 +26,8 @@ type Sender = SendRequest<Empty<Bytes>>;
 const MEAN_WORK: f64 = 0.1;
 /// Size of an answer in bytes.
 const BYTES: usize = 5_000;
-/// Requests per second of each client. Together, the two clients use 44 % of the 64 workers of both servers, and 61 %
-/// of the link's 20 Mb/s (headers included).
+/// Requests per second of each client. Together, the two clients use 44 % of the 64 workers of both servers.
+/// The answers use 61 % of the link's 20 Mb/s (headers included).
 const RATE: f64 = 140.0;
 /// Time at the start that is not measured, because the queues are still filling.
 const WARM: Duration = Duration::from_secs(2);

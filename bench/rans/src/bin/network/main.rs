@@ -171,10 +171,10 @@ fn p99(sorted: &[f64]) -> f64 {
 fn compare(tailcut: &str, seeds: u64, seconds: u64) -> Result<(), Box<dyn Error>> {
     let lab = Lab::up(tailcut)?;
     println!(
-        "{seeds} seeds of {seconds} s; ratios to no copies and no guards, with intervals over seeds\n"
+        "{seeds} seeds of {seconds} s; ratios to the case without copies and guards, with intervals over seeds\n"
     );
     println!(
-        "| what | primaries | not there in 20 s | mean | p99 | mean against no copies | p99 against it |"
+        "| what | primaries | missing after 20 s | mean | p99 | mean against no copies | p99 against no copies |"
     );
     println!("|---|---|---|---|---|---|---|");
     let mut measured: Vec<Vec<(Vec<f64>, usize)>> = vec![Vec::new(); Combination::ALL.len()];

@@ -95,7 +95,7 @@ pub fn carried(stack: Stack) -> Result<Kernel> {
 }
 
 /// Returns whether the lab's hosts support copies of requests over the design. The design must use the kernel's TCP.
-/// It must not set priority classes, and must have no layer in NICs.
+/// The design must not set priority classes, and must have no layer in NICs.
 fn carries_copies(design: &Design) -> bool {
     matches!(design.kernel(), Kernel::Tcp { .. })
         && !design.hosts.have_tags()

@@ -1,6 +1,6 @@
 //! Network cards of hosts with functions of designs: the tags of PIAS and the pacer of HULL.
 //! A card connects a host's TAP device with its uplink.
-//! It queues the frames of its host, and sends the next packet when the uplink is free.
+//! The card queues the frames of its host, and sends the next packet when the uplink is free.
 //! Tags and pacer use the same code as the simulator.
 //!
 //! Differences from the simulator's hosts:

@@ -23,8 +23,8 @@ pub struct QueuedFrame {
 
 /// Queue of a host's frames.
 /// For each frame, the queue emits a segment that represents the frame in the layer above, such as the pacer.
-/// The segment has the frame's addresses, a payload length equal to the line time of the frame,
-/// and the number of the frame's slot in its header.
+/// The segment has the frame's addresses, and a payload length equal to the line time of the frame.
+/// The header of the segment contains the number of the frame's slot.
 /// When the layer emits the segment, [`FrameQueue::take`] returns the frame. Arriving segments do not affect the queue.
 #[derive(Debug)]
 pub struct FrameQueue {

@@ -1,5 +1,5 @@
 //! Start of programs on a host. The program uses the network and the directories of the host.
-//! It has the terminal, the open files and the user of the command that starts it.
+//! The program has the terminal, the open files and the user of the command that starts it.
 
 use super::child;
 use super::mounts;
@@ -48,7 +48,7 @@ pub fn run(entered: &Entered, program: &[OsString]) -> Result<i32> {
     let has_terminal = io::stdin().is_terminal();
     let pass_on = |program: &Child, number: i32| {
         // If a user presses Ctrl-C or Ctrl-\, the terminal sends the signal to this process and to the program.
-        // This process must not forward it, or the program would receive it twice.
+        // This process must not forward the signal, or the program would receive it twice.
         if !(has_terminal && keys.contains(&number))
             && let Some(signal) = Signal::from_named_raw(number)
         {

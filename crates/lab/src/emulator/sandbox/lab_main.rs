@@ -20,8 +20,8 @@ use tailcut_units::HostId;
 
 /// Line that the lab's process prints when hosts and network are ready.
 pub const READY: &str = "ready";
-/// Number of files that the lab keeps open for each host: two of the namespace, one of the network card,
-/// and one of the counters.
+/// Number of files that the lab keeps open for each host. Two files belong to the namespace.
+/// One file belongs to the network card, and one file to the counters.
 const FILES_OF_HOST: u64 = 4;
 /// Number of other files that the lab keeps open.
 const OTHER_FILES: u64 = 64;

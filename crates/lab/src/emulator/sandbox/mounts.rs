@@ -1,5 +1,5 @@
-//! Mounts of hosts: each host has its own directories `/tmp` and `/run`,
-//! and a file `/etc/hosts` with the names of all hosts.
+//! Mounts of hosts. Each host has its own directories `/tmp` and `/run`.
+//! The hosts also have a file `/etc/hosts` with the names of all hosts.
 
 use crate::emulator::addresses;
 use anyhow::{Context, Result};

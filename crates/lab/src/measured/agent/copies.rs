@@ -1,6 +1,6 @@
 //! Copies of requests over the kernel's TCP.
-//! As in the simulator, each copy has its own connection: the client opens the connection and sends the request,
-//! and the server answers on the same connection. A client that no longer needs a copy resets its connection.
+//! As in the simulator, each copy has its own connection. The client opens the connection and sends the request.
+//! The server answers on the same connection. A client that no longer needs a copy resets its connection.
 //! The DSCP of the packets contains the priority class of the copy.
 
 use super::connection::{self, NOTHING};

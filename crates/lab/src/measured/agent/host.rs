@@ -137,7 +137,7 @@ impl Transport for KernelHost {
     fn unfinished(&self) -> Vec<(FlowId, FlowStats)> {
         let mut open = self.unfinished.clone();
         // At the end of the run, the agents report flows that are still open.
-        // These events are still in the queue, and contain the final statistics.
+        // The events of these flows are still in the queue, and contain the final statistics.
         for event in self.events.borrow().iter() {
             if let Event::Closed(flow, stats) | Event::Failed(flow, stats) = event
                 && let Some(open) = open.get_mut(flow)

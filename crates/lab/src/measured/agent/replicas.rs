@@ -1,5 +1,5 @@
 //! Replicated flows of all hosts. The module assigns each accepted connection to its flow.
-//! It contains the flow tables of the servers, and timers on the clock of the emulated network.
+//! The module contains the flow tables of the servers, and timers on the clock of the emulated network.
 //! A flow table has waiting lists and tombstones (records of ended flows).
 
 use super::connection;

@@ -1,8 +1,8 @@
 //! One end of a replicated flow, at the client or at the server. RepNet sends the flow over one or two connections.
 //!
 //! [`Flow`] is the state machine, and the kernel provides the TCP connections.
-//! Both connections use one client port and two server ports, as in the paper (RepNet, section II-C)
-//! and in the simulator. RepNet adds no bytes to the data here.
+//! Both connections use one client port and two server ports, as in the paper (RepNet, section II-C).
+//! The simulator uses ports in the same way. RepNet adds no bytes to the data here.
 //!
 //! A flow of the library `repnet` uses the same state machine with other settings.
 //! In this module, only the waiting list has a deadline.

@@ -90,7 +90,7 @@ pub fn queue() -> Result<Vec<Figure>> {
     Ok(vec![
         Figure::without_target("serialisation of 100 packets (us)", ideal),
         Figure::wanted(
-            "added by 100 queued packets, p50 (us)",
+            "delay added by 100 queued packets, p50 (us)",
             measured,
             ideal * 0.97,
             ideal * 1.03,

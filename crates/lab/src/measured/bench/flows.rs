@@ -50,7 +50,7 @@ pub fn twelve() -> Result<Vec<Figure>> {
         Figure::without_target("packets a second into the fabric", packets),
         Figure::wanted("lateness, p99 (us)", wall.late_p99_us, 0.0, 200.0),
         Figure::without_target("fabric thread, share of a core", cpu / seconds),
-        Figure::without_target("fabric thread, ns a packet and hop", cpu * 1e9 / hops),
+        Figure::without_target("fabric thread, ns per packet and hop", cpu * 1e9 / hops),
     ];
     figures.extend(lateness(&record)?);
     Ok(figures)

@@ -1,5 +1,5 @@
-//! Benches of SCDP over UDP on a link of 100 Mb/s: with random loss, in competition with the kernel's CUBIC,
-//! with many senders, and with a multicast group.
+//! Benches of SCDP over UDP on a link of 100 Mb/s: with random loss, and in competition with the kernel's CUBIC.
+//! Further benches have many senders, or a multicast group.
 
 use super::figure::Figure;
 use super::slow_link::{RATE, SlowLinkNetwork};
@@ -168,11 +168,11 @@ pub(super) fn shares(round_trip_ms: u32, queue: u32) -> Result<Vec<Figure>> {
     let of = format!("{round_trip_ms} ms, {queue} packets");
     let mut figures = Vec::new();
     for (kinds, name) in [
-        ([Kind::Scdp, Kind::Cubic], "SCDP over CUBIC, SCDP first"),
-        ([Kind::Cubic, Kind::Scdp], "SCDP over CUBIC, CUBIC first"),
+        ([Kind::Scdp, Kind::Cubic], "SCDP / CUBIC, SCDP first"),
+        ([Kind::Cubic, Kind::Scdp], "SCDP / CUBIC, CUBIC first"),
         (
             [Kind::Scdp, Kind::Scdp],
-            "the second over the first of SCDP",
+            "rate of SCDP, second / first transfer",
         ),
     ] {
         let ratio = second_over_first(&network, kinds)?;
@@ -183,7 +183,7 @@ pub(super) fn shares(round_trip_ms: u32, queue: u32) -> Result<Vec<Figure>> {
         figures.push(Figure::wanted(format!("{of}: {name}"), ratio, 0.5, 2.0));
     }
     let ratio = second_over_first(&network, [Kind::Cubic; 2])?;
-    let name = format!("{of}: the second over the first of CUBIC");
+    let name = format!("{of}: rate of CUBIC, second / first transfer");
     figures.push(Figure::without_target(name, ratio));
     figures.extend(network.lateness(&of)?);
     Ok(figures)
@@ -217,7 +217,7 @@ pub(super) fn incast() -> Result<Vec<Figure>> {
         }
         let wire = bytes as f64 + (bytes as f64 / SYMBOL).ceil() * (WIRE - SYMBOL);
         let ideal = f64::from(SENDERS) * wire * 8.0 / RATE + 200e-6;
-        let name = format!("incast of 32, {} KB each: over the ideal", bytes / 1_024);
+        let name = format!("incast of 32, {} KB each: time / ideal time", bytes / 1_024);
         figures.push(Figure::wanted(name, took / ideal, 1.0, most));
     }
     figures.extend(network.lateness("incast")?);
