@@ -1,5 +1,6 @@
 //! Definition of the command line. Help, manual page and completions derive from it.
 
+use crate::picture::Picture;
 use crate::shared::{FirstSeed, Json, JsonOfAll, Out, Quiet, Seeds, Shared, Threads};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -570,19 +571,6 @@ pub enum Engine {
 pub enum JobFile {
     /// HyperQueue
     Hq,
-}
-
-/// Format of an image file.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Picture {
-    /// Vector graphics, 7.5 inches wide
-    Svg,
-    /// One page of vector graphics with an embedded font, 7.5 inches wide
-    Pdf,
-    /// Pixel graphics with 300 dots per inch, 7.5 inches wide
-    Png,
-    /// PDF for one column (3.3 inches) and for both columns (7 inches) of a paper, with text of 8 points
-    Paper,
 }
 
 /// Kinds of names that can be listed.

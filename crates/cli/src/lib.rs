@@ -21,6 +21,7 @@ mod interrupt;
 mod join;
 mod limit;
 mod output;
+mod picture;
 mod pool;
 mod progress;
 mod real_hosts;

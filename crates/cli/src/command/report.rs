@@ -1,10 +1,11 @@
 //! `tailcut report`: writes a new report for the runs of one or more directories.
 
-use crate::args::{Picture, Report};
+use crate::args::Report;
 use crate::execution::REPORT;
 use crate::failure::Failure;
 use crate::join;
 use crate::output::{note, print_exactly, print_json, screen};
+use crate::picture::Picture;
 use anyhow::Context;
 #[cfg(not(feature = "images"))]
 use clap::ValueEnum;

@@ -312,7 +312,7 @@ fn report_opens_its_page_in_the_browser_of_the_user() {
         test_dir.path().join("study/report.html")
     );
     let missing = open(Path::new("/nowhere/browser"));
-    assert_eq!(missing.code, Some(1), "{}", missing.stdout);
+    assert_eq!(missing.code, Some(2), "{}", missing.stdout);
     assert!(
         missing.stderr.contains("--open: found no browser"),
         "{}",
