@@ -12,6 +12,9 @@ const HOP_BY_HOP: [HeaderName; 7] = [
     header::UPGRADE,
 ];
 
+/// Fields that `Connection` may not name: they say where a request goes and how long a message is.
+const END_TO_END: [HeaderName; 2] = [header::HOST, header::CONTENT_LENGTH];
+
 /// Removes these fields. The field `te: trailers` stays, because a proxy forwards trailers.
 pub(crate) fn remove(headers: &mut HeaderMap) {
     // Both lists are read before their fields are removed.
@@ -19,6 +22,7 @@ pub(crate) fn remove(headers: &mut HeaderMap) {
     // `Connection` lists further fields of the connection.
     let names: Vec<HeaderName> = members(headers, &header::CONNECTION)
         .filter_map(|name| name.parse().ok())
+        .filter(|name| !END_TO_END.contains(name))
         .collect();
     for name in HOP_BY_HOP.iter().chain(&names) {
         headers.remove(name);

@@ -1,15 +1,18 @@
 //! Route: it sends the requests of one listener to replicas that give the same answers.
 
-use super::body::{AnswerFault, Fault, RequestBody, ResponseBody, StoredBody, UploadLimits};
+use super::body::{AnswerFault, ResponseBody};
 use super::check;
 use super::config::RouteConfig;
 use super::counts::{OpenRequest, RouteCounts};
 use super::pool::{Addresses, Pool, resolve};
-use super::translate::{self, ClientInfo, Refusal};
+use super::translate::{self, ClientInfo};
 use super::upstream::Failure;
 use crate::connections::ConnectionError;
 use crate::priority::class_of;
 use crate::ranges::RangesError;
+use crate::request_head::{ALLOWED, Refusal};
+use crate::stored_body::StoredBody;
+use crate::upload::{RequestBody, UploadLimits};
 use anyhow::{Context as _, Result};
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
@@ -125,7 +128,7 @@ impl Route {
         };
         let body = RequestBody::take(body, upload, may_store)
             .await
-            .map_err(of_fault)?;
+            .map_err(Refusal::from)?;
         let progress = body.progress();
         let pool = self.pool();
         let may_split = may_store && parts.method == Method::GET;
@@ -147,21 +150,10 @@ impl Route {
                 _permit: permit,
             })),
             Err(failure) => Err(match progress.and_then(|progress| progress.fault()) {
-                Some(fault) => of_fault(fault),
+                Some(fault) => fault.into(),
                 None => of_failure(&failure),
             }),
         }
-    }
-}
-
-fn of_fault(fault: Fault) -> Refusal {
-    match fault {
-        Fault::TooLong => Refusal(StatusCode::PAYLOAD_TOO_LARGE, "the body is too long\n"),
-        Fault::Stalled => Refusal(
-            StatusCode::REQUEST_TIMEOUT,
-            "no further bytes of the body arrived\n",
-        ),
-        Fault::Cut => Refusal(StatusCode::BAD_REQUEST, "the body is not complete\n"),
     }
 }
 
@@ -179,6 +171,9 @@ fn of_failure(failure: &Failure) -> Refusal {
     let bad = StatusCode::BAD_GATEWAY;
     let slow = StatusCode::GATEWAY_TIMEOUT;
     match failure {
+        Failure::Connection(error) if error.is_timeout() => {
+            Refusal(slow, "no replica accepted a connection in time\n")
+        }
         Failure::Connection(ConnectionError::Connect(_)) => {
             Refusal(bad, "no replica can be reached\n")
         }
@@ -210,6 +205,9 @@ fn refused(Refusal(status, text): Refusal, is_head: bool) -> Response<ResponseBo
         // The next finished request makes room, so the client need not wait long. 1 s is the shortest wait above
         // 0 that the field can express, because it counts whole seconds (RFC 9110, section 10.2.3).
         headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    }
+    if status == StatusCode::METHOD_NOT_ALLOWED {
+        headers.insert(header::ALLOW, ALLOWED);
     }
     answer
 }

@@ -1,14 +1,15 @@
 //! Connections to one replica of a gateway, with the time limit and the counters of its answers.
 
-use super::body::{AnswerFault, ReplicaBody, RequestBody, StoredBody};
+use super::body::{AnswerFault, ReplicaBody};
 use super::pool::Dial;
 use crate::connection_fields;
 use crate::connections::{ConnectionError, Connections};
+use crate::stored_body::StoredBody;
+use crate::upload::RequestBody;
 use http::{Method, Request, Response};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tailcut_proxy::metrics::Counter;
@@ -77,6 +78,9 @@ impl Service<Request<RequestBody>> for Upstream {
             };
             let taken = match answer {
                 Ok(answer) => {
+                    if let Some(progress) = &progress {
+                        progress.answered();
+                    }
                     let (mut parts, body) = answer.into_parts();
                     connection_fields::remove(&mut parts.headers);
                     let body = match is_head {

@@ -1,10 +1,13 @@
 //! Guard that accepts requests. A new configuration is applied at run time: completely, or not at all.
 
+use super::answer::{ProgramBody, refused};
 use super::config::ProgramConfig;
-use super::forward::{ForwardedBody, Forwarder};
+use super::forward::Forwarder;
 use super::metrics::metrics;
-use crate::guard::{GuardLayer, GuardedBody};
+use crate::guard::GuardLayer;
+use crate::request_head::{self, Refusal};
 use crate::socket::{ClassMarks, ConnectionMark, MarkedStream, SocketOptions};
+use crate::upload::{RequestBody, UploadLimits};
 use anyhow::Result;
 use http::{Request, Response};
 use hyper::body::Incoming;
@@ -31,6 +34,7 @@ struct ServiceTarget {
     to: Endpoint,
     forwarder: Forwarder,
     marks: ClassMarks,
+    upload: UploadLimits,
     tls: Option<Arc<ServerConfig>>,
 }
 
@@ -47,8 +51,28 @@ impl ServiceTarget {
             to: config.to.clone(),
             forwarder,
             marks: config.dscp,
+            upload: UploadLimits {
+                most: u64::MAX,
+                stored: config.buffer,
+                stall: config.limits.stall_time,
+            },
             tls: tls.transpose()?,
         })
+    }
+}
+
+impl ServiceTarget {
+    async fn forward(self, request: Request<Incoming>) -> Result<Response<ProgramBody>, Refusal> {
+        let (mut parts, body) = request.into_parts();
+        request_head::prepare(&mut parts)?;
+        // A slow client must not occupy a worker, so the request takes one only after its body has arrived.
+        let body = RequestBody::buffered(body, self.upload).await?;
+        let request = Request::from_parts(parts, body);
+        let answering = self.guard.layer(self.forwarder).call(request);
+        match answering.await {
+            Ok(answer) => Ok(answer.map(ProgramBody::Guarded)),
+            Err(never) => match never {},
+        }
     }
 }
 
@@ -65,7 +89,7 @@ impl Accept for ServiceTarget {
 }
 
 impl HttpService for ServiceTarget {
-    type Body = GuardedBody<ForwardedBody>;
+    type Body = ProgramBody;
     type Error = Infallible;
 
     fn answer(
@@ -75,7 +99,12 @@ impl HttpService for ServiceTarget {
         request: Request<Incoming>,
     ) -> impl Future<Output = Result<Response<Self::Body>, Infallible>> + Send + 'static {
         mark.on_request(&request);
-        self.guard.layer(self.forwarder).call(request)
+        async move {
+            Ok(match self.forward(request).await {
+                Ok(answer) => answer,
+                Err(refusal) => refused(refusal),
+            })
+        }
     }
 }
 

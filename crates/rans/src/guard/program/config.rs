@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde::Deserialize;
 use std::time::Duration;
 use tailcut_proxy::Endpoint;
-use tailcut_proxy::config::{Common, Draft, target, unique_addresses};
+use tailcut_proxy::config::{Common, Draft, size, target, unique_addresses};
 use tailcut_proxy::http::Limits;
 use tailcut_proxy::tls::ServerTls;
 use tailcut_units::quantity::allowed;
@@ -18,6 +18,10 @@ pub(super) const DEFAULT_ADMIN: &str = "127.0.0.1:9465";
 /// memory, so the number is bounded.
 const DEFAULT_STREAMS: u32 = 1_000;
 
+const fn buffer() -> u64 {
+    64 << 10
+}
+
 /// Configuration of a guard with its listener and its service.
 #[derive(Deserialize, Clone, PartialEq, Debug)]
 pub struct ProgramConfig {
@@ -26,6 +30,10 @@ pub struct ProgramConfig {
     /// Address of the service, which gets HTTP/1.1.
     #[serde(deserialize_with = "target")]
     pub to: Endpoint,
+    /// Largest part of a request's body that has to arrive before the request takes a worker, 0 to 64 MiB. A larger
+    /// value needs more memory for each request. With a smaller one, slow clients occupy workers.
+    #[serde(default = "buffer", deserialize_with = "size::<0, { 64 << 20 }, _, _>")]
+    pub buffer: u64,
     /// DSCP of packets to clients.
     #[serde(default)]
     pub dscp: ClassMarks,

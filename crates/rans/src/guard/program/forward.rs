@@ -1,17 +1,17 @@
 //! Forwarding of requests to one HTTP/1.1 service.
 
-use crate::client::Once;
 use crate::connection_fields;
 use crate::connections::{
     ConnectionBody, ConnectionConfig, ConnectionError, Connections, Connector, Protocol,
 };
+use crate::request_head::Refusal;
 use crate::socket::SocketOptions;
+use crate::upload::RequestBody;
 use anyhow::{Context as _, Result, anyhow};
 use bytes::Bytes;
 use http::uri::Authority;
-use http::{Method, Request, Response, StatusCode};
+use http::{Request, Response, StatusCode};
 use http_body_util::{Either, Full};
-use hyper::body::Incoming;
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
@@ -31,7 +31,7 @@ const IDLE: usize = 1_024;
 
 /// Connections to the service. Dropping the future of an answer closes its connection.
 #[derive(Clone, Debug)]
-pub(super) struct Forwarder(Connections<Connector, Once<Incoming>>);
+pub(super) struct Forwarder(Connections<Connector, RequestBody>);
 
 impl Forwarder {
     pub fn to(target: &Endpoint) -> Result<Self> {
@@ -52,9 +52,9 @@ impl Forwarder {
 }
 
 /// Answer of the service, or the text of a refusal.
-type Answered = Either<ConnectionBody<Once<Incoming>>, Full<Bytes>>;
+type Answered = Either<ConnectionBody<RequestBody>, Full<Bytes>>;
 
-impl Service<Request<Incoming>> for Forwarder {
+impl Service<Request<RequestBody>> for Forwarder {
     type Response = Response<ForwardedBody>;
     type Error = Infallible;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
@@ -63,33 +63,45 @@ impl Service<Request<Incoming>> for Forwarder {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, mut request: Request<Incoming>) -> Self::Future {
-        // CONNECT requests a tunnel, and a tunnel has no answer that a worker could finish.
-        if request.method() == Method::CONNECT {
-            let answer = own(StatusCode::BAD_REQUEST, "CONNECT is not forwarded\n");
-            return Box::pin(std::future::ready(Ok(answer)));
-        }
-        // This also removes the request for an upgrade, which a server may ignore (RFC 9110, section 7.8).
-        connection_fields::remove(request.headers_mut());
-        let answering = self.0.call(request.map(Once));
+    fn call(&mut self, request: Request<RequestBody>) -> Self::Future {
+        let progress = request.body().progress();
+        let answering = self.0.call(request);
         Box::pin(async move {
             Ok(match answering.await {
                 Ok(mut answer) => {
+                    if let Some(progress) = progress {
+                        progress.answered();
+                    }
                     connection_fields::remove(answer.headers_mut());
                     answer.map(|body| ForwardedBody(Either::Left(body)))
                 }
-                Err(ConnectionError::Connect(_)) => {
-                    own(StatusCode::BAD_GATEWAY, "the service cannot be reached\n")
-                }
-                Err(ConnectionError::Http(_)) => own(
-                    StatusCode::BAD_GATEWAY,
-                    "the service ended the connection before its answer\n",
-                ),
-                Err(ConnectionError::Address) => {
-                    own(StatusCode::BAD_REQUEST, "the address cannot be forwarded\n")
+                Err(error) => {
+                    // A body that did not arrive is the fault of the client.
+                    let fault = progress.and_then(|progress| progress.fault());
+                    own(fault.map_or_else(|| of_error(&error), Refusal::from))
                 }
             })
         })
+    }
+}
+
+/// Returns the answer to a request that got none from the service.
+fn of_error(error: &ConnectionError) -> Refusal {
+    match error {
+        error if error.is_timeout() => Refusal(
+            StatusCode::GATEWAY_TIMEOUT,
+            "the service accepted no connection in time\n",
+        ),
+        ConnectionError::Connect(_) => {
+            Refusal(StatusCode::BAD_GATEWAY, "the service cannot be reached\n")
+        }
+        ConnectionError::Http(_) => Refusal(
+            StatusCode::BAD_GATEWAY,
+            "the service ended the connection before its answer\n",
+        ),
+        ConnectionError::Address => {
+            Refusal(StatusCode::BAD_REQUEST, "the address cannot be forwarded\n")
+        }
     }
 }
 
@@ -127,7 +139,7 @@ impl http_body::Body for ForwardedBody {
     }
 }
 
-fn own(status: StatusCode, text: &'static str) -> Response<ForwardedBody> {
+fn own(Refusal(status, text): Refusal) -> Response<ForwardedBody> {
     let body = Full::new(Bytes::from_static(text.as_bytes()));
     let mut response = Response::new(ForwardedBody(Either::Right(body)));
     *response.status_mut() = status;

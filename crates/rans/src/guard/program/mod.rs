@@ -1,6 +1,7 @@
 //! `tailcut guard`: the guard as a separate process before any HTTP service.
 
 mod acceptor;
+mod answer;
 mod command;
 mod config;
 mod forward;
