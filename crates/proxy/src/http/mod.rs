@@ -2,19 +2,21 @@
 //! heads, and inactivity of clients.
 
 mod activity;
+mod exchange;
 mod listeners;
 
 pub use listeners::{HttpService, ListenerSpec, Listeners, Slot};
 
 use crate::BACK_OFF;
 use crate::config::{count, size, time};
-use activity::{Activity, MonitoredStream, OpenBody, Timeouts};
+use activity::{Activity, MonitoredStream, Timeouts};
 use bytes::Buf;
+use exchange::{OpenBody, StreamExecutor};
 use http::{Request, Response};
 use http_body::Body;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use serde::Deserialize;
@@ -63,7 +65,8 @@ pub struct Limits {
     /// Time after which a connection without a request is closed, 1 ms to 24 h.
     #[serde(rename = "idle_timeout", deserialize_with = "time::<1, DAY_MS, _>")]
     pub idle_time: Duration,
-    /// Time after which a connection is closed if the client reads nothing of a waiting response, 1 ms to 24 h.
+    /// Time after which a client is given up that takes nothing of a waiting response, 1 ms to 24 h. With HTTP/2 its
+    /// stream is reset, otherwise its connection is closed. Beyond this time, it has to take 1 KiB/s.
     #[serde(rename = "stall_timeout", deserialize_with = "time::<1, DAY_MS, _>")]
     pub stall_time: Duration,
 }
@@ -220,8 +223,8 @@ struct OwnerChannels {
     open: Arc<AtomicUsize>,
 }
 
-fn builder(limits: &Limits) -> auto::Builder<TokioExecutor> {
-    let mut builder = auto::Builder::new(TokioExecutor::new());
+fn builder(limits: &Limits) -> auto::Builder<StreamExecutor> {
+    let mut builder = auto::Builder::new(StreamExecutor);
     builder
         .http1()
         .timer(TokioTimer::new())
@@ -316,7 +319,7 @@ async fn connection<A, M, S, F, B, E>(
         let answering = answer(request);
         async move {
             let answer = answering.await;
-            answer.map(|answer| answer.map(|body| OpenBody::new(body, open)))
+            answer.map(|answer| answer.map(|body| OpenBody::new(body, open, limits.stall_time)))
         }
     });
     let stream = TokioIo::new(MonitoredStream::new(stream, Arc::clone(&activity)));

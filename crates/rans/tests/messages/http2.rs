@@ -16,7 +16,7 @@ enum Outcome {
     Ended,
 }
 
-fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
+pub fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
     let mut frame = (payload.len() as u32).to_be_bytes()[1..].to_vec();
     frame.extend([kind, flags, 0, 0, 0, stream]);
     frame.extend(payload);
@@ -24,7 +24,7 @@ fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
 }
 
 /// Returns a field as a literal without an index (RFC 7541, section 6.2.2).
-fn literal((name, value): &(&str, &str)) -> Vec<u8> {
+pub fn literal((name, value): &(&str, &str)) -> Vec<u8> {
     let mut field = vec![0, name.len() as u8];
     field.extend(name.as_bytes());
     field.push(value.len() as u8);
@@ -105,7 +105,10 @@ const GET: [(&str, &str); 4] = [
 ];
 
 /// Returns the fields of a GET, with others in place of some, and more.
-fn get<'a>(other: &[(&'a str, &'a str)], more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
+pub fn get<'a>(
+    other: &[(&'a str, &'a str)],
+    more: &[(&'a str, &'a str)],
+) -> Vec<(&'a str, &'a str)> {
     let value = |name: &str| other.iter().find(|(known, _)| *known == name);
     let pseudo = GET.iter().map(|field| *value(field.0).unwrap_or(field));
     pseudo
