@@ -73,6 +73,8 @@ mod request_head;
 #[cfg(feature = "connections")]
 pub mod socket;
 #[cfg(any(feature = "gateway", feature = "guard"))]
+mod stall_timer;
+#[cfg(any(feature = "gateway", feature = "guard"))]
 mod stored_body;
 #[cfg(any(feature = "gateway", feature = "guard"))]
 mod upload;

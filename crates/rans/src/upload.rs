@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
-use tokio::time::{Instant, Sleep, sleep_until};
+use tokio::time::{Instant, Sleep, sleep_until, timeout_at};
 
 /// Smallest rate of a body, in bytes per second, beyond the time of [`UploadLimits::stall`]. A client that sends single
 /// bytes would otherwise keep a worker for as long as it wants. Slow mobile networks (EDGE) are several times as fast.
@@ -64,7 +64,7 @@ impl Progress {
 
     /// Records that the answer has begun. Client and service may then send in turns, with any pauses (gRPC), so the
     /// body has no time limit any more. The time limits of the answer bound the request.
-    pub fn answered(&self) {
+    fn answered(&self) {
         self.is_answered.store(true, Relaxed);
     }
 
@@ -77,6 +77,26 @@ impl Progress {
     /// Time of the client's latest bytes.
     pub fn latest(&self) -> Instant {
         self.began + Duration::from_millis(self.moved.load(Relaxed))
+    }
+}
+
+/// Waits until an answer begins, for `time` at most. The time begins again with each part of the upload that arrives,
+/// since most services answer only after it. Returns `None` if the answer does not begin.
+pub(crate) async fn begins_within<F: Future + Unpin>(
+    mut answering: F,
+    progress: Option<&Progress>,
+    time: Duration,
+) -> Option<F::Output> {
+    let mut due = Instant::now() + time;
+    loop {
+        if let Ok(answer) = timeout_at(due, &mut answering).await {
+            if let Some(progress) = progress {
+                progress.answered();
+            }
+            return Some(answer);
+        }
+        let moved = progress.map(|progress| progress.latest() + time);
+        due = moved.filter(|moved| *moved > due)?;
     }
 }
 

@@ -4,6 +4,7 @@
 use crate::client::AnswerBody;
 use crate::connections::{ConnectionBody, ConnectionError};
 use crate::ranges::{RangesBody, RangesError};
+use crate::stall_timer::StallTimer;
 use crate::stored_body::{Collected, StoredBody, collect};
 use crate::upload::RequestBody;
 use bytes::Bytes;
@@ -12,33 +13,6 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::{Sleep, sleep};
-
-/// Detector of a body that stops.
-struct StallTimer {
-    /// Longest time until the next part.
-    time: Duration,
-    /// Timer that runs while the next part is awaited.
-    timer: Option<Pin<Box<Sleep>>>,
-}
-
-impl StallTimer {
-    fn after(time: Duration) -> Self {
-        Self { time, timer: None }
-    }
-
-    /// Records that a part has arrived.
-    fn moved(&mut self) {
-        self.timer = None;
-    }
-
-    /// Ready when no part has arrived for too long.
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let time = self.time;
-        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(time)));
-        timer.as_mut().poll(cx)
-    }
-}
 
 /// Reason why an answer's body is not complete.
 #[derive(Debug, thiserror::Error)]

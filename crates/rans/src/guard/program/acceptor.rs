@@ -4,7 +4,7 @@ use super::answer::{ProgramBody, refused};
 use super::config::ProgramConfig;
 use super::forward::Forwarder;
 use super::metrics::metrics;
-use crate::guard::GuardLayer;
+use crate::guard::{GuardLayer, OnCancel};
 use crate::request_head::{self, Refusal};
 use crate::socket::{ClassMarks, ConnectionMark, MarkedStream, SocketOptions};
 use crate::upload::{RequestBody, UploadLimits};
@@ -41,10 +41,15 @@ struct ServiceTarget {
 impl ServiceTarget {
     fn open(config: &ProgramConfig, guard: &GuardLayer, before: Option<Self>) -> Result<Self> {
         let tls = config.tls.as_ref().map(|tls| tls.config(&tls::HTTP));
+        let time = match config.guard.on_cancel {
+            OnCancel::Kill => config.answer_timeout,
+            // The service does not stop when its connection is closed, so its worker stays taken.
+            OnCancel::HoldSlot => config.answer_timeout.max(config.guard.hold),
+        };
         // If the address of the service is unchanged, its open connections are kept.
         let forwarder = match before {
-            Some(before) if before.to == config.to => before.forwarder,
-            _ => Forwarder::to(&config.to)?,
+            Some(before) if before.to == config.to => before.forwarder.within(time),
+            _ => Forwarder::to(&config.to, time)?,
         };
         Ok(Self {
             guard: guard.clone(),

@@ -6,7 +6,8 @@ use crate::connections::{
 };
 use crate::request_head::Refusal;
 use crate::socket::SocketOptions;
-use crate::upload::RequestBody;
+use crate::stall_timer::StallTimer;
+use crate::upload::{RequestBody, begins_within};
 use anyhow::{Context as _, Result, anyhow};
 use bytes::Bytes;
 use http::uri::Authority;
@@ -15,7 +16,7 @@ use http_body_util::{Either, Full};
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tailcut_proxy::Endpoint;
 use tower_service::Service;
@@ -31,10 +32,14 @@ const IDLE: usize = 1_024;
 
 /// Connections to the service. Dropping the future of an answer closes its connection.
 #[derive(Clone, Debug)]
-pub(super) struct Forwarder(Connections<Connector, RequestBody>);
+pub(super) struct Forwarder {
+    connections: Connections<Connector, RequestBody>,
+    /// Longest time until an answer begins, and until each further part of it.
+    time: Duration,
+}
 
 impl Forwarder {
-    pub fn to(target: &Endpoint) -> Result<Self> {
+    pub fn to(target: &Endpoint, time: Duration) -> Result<Self> {
         let name = || format!("to {target}");
         let to: Authority = target.to_string().parse().with_context(name)?;
         let connector = Connector::new(to.clone(), SocketOptions::default(), CONNECT_TIME);
@@ -47,12 +52,20 @@ impl Forwarder {
             linger: Duration::ZERO,
             ..ConnectionConfig::default()
         };
-        Ok(Self(Connections::new(connector, to, config)))
+        Ok(Self {
+            connections: Connections::new(connector, to, config),
+            time,
+        })
+    }
+
+    /// Returns a forwarder with another time limit, and the same connections.
+    pub fn within(self, time: Duration) -> Self {
+        Self { time, ..self }
     }
 }
 
 /// Answer of the service, or the text of a refusal.
-type Answered = Either<ConnectionBody<RequestBody>, Full<Bytes>>;
+type Answered = Either<(ConnectionBody<RequestBody>, StallTimer), Full<Bytes>>;
 
 impl Service<Request<RequestBody>> for Forwarder {
     type Response = Response<ForwardedBody>;
@@ -65,17 +78,20 @@ impl Service<Request<RequestBody>> for Forwarder {
 
     fn call(&mut self, request: Request<RequestBody>) -> Self::Future {
         let progress = request.body().progress();
-        let answering = self.0.call(request);
+        let answering = self.connections.call(request);
+        let time = self.time;
         Box::pin(async move {
-            Ok(match answering.await {
-                Ok(mut answer) => {
-                    if let Some(progress) = progress {
-                        progress.answered();
-                    }
+            let answer = begins_within(answering, progress.as_deref(), time).await;
+            Ok(match answer {
+                None => own(Refusal(
+                    StatusCode::GATEWAY_TIMEOUT,
+                    "the service did not begin its answer\n",
+                )),
+                Some(Ok(mut answer)) => {
                     connection_fields::remove(answer.headers_mut());
-                    answer.map(|body| ForwardedBody(Either::Left(body)))
+                    answer.map(|body| ForwardedBody(Either::Left((body, StallTimer::after(time)))))
                 }
-                Err(error) => {
+                Some(Err(error)) => {
                     // A body that did not arrive is the fault of the client.
                     let fault = progress.and_then(|progress| progress.fault());
                     own(fault.map_or_else(|| of_error(&error), Refusal::from))
@@ -117,7 +133,17 @@ impl http_body::Body for ForwardedBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<http_body::Frame<Bytes>, Self::Error>>> {
         match &mut self.0 {
-            Either::Left(body) => Pin::new(body).poll_frame(cx).map_err(Into::into),
+            Either::Left((body, stall)) => match Pin::new(body).poll_frame(cx) {
+                Poll::Ready(frame) => {
+                    stall.moved();
+                    Poll::Ready(frame.map(|frame| frame.map_err(Into::into)))
+                }
+                Poll::Pending => {
+                    ready!(stall.poll(cx));
+                    let stalled = "no further bytes of the service's answer arrived";
+                    Poll::Ready(Some(Err(stalled.into())))
+                }
+            },
             Either::Right(body) => Pin::new(body)
                 .poll_frame(cx)
                 .map_err(|never| match never {}),
@@ -126,14 +152,14 @@ impl http_body::Body for ForwardedBody {
 
     fn is_end_stream(&self) -> bool {
         match &self.0 {
-            Either::Left(body) => body.is_end_stream(),
+            Either::Left((body, _)) => body.is_end_stream(),
             Either::Right(body) => body.is_end_stream(),
         }
     }
 
     fn size_hint(&self) -> http_body::SizeHint {
         match &self.0 {
-            Either::Left(body) => body.size_hint(),
+            Either::Left((body, _)) => body.size_hint(),
             Either::Right(body) => body.size_hint(),
         }
     }
