@@ -113,6 +113,12 @@ impl Activity {
         }
     }
 
+    /// Returns the time since which the client has no request; `None`: it has one.
+    pub fn idle_since(&self) -> Option<Instant> {
+        let is_idle = self.open_requests().is_empty();
+        is_idle.then(|| self.began + Duration::from_millis(self.moved.load(Relaxed)))
+    }
+
     /// Records the start of a request.
     pub fn open(self: &Arc<Self>, version: Version) -> OpenRequest {
         let number = self.next.fetch_add(1, Relaxed);

@@ -1,6 +1,7 @@
 //! HTTP listeners. The service behind a listener can be replaced while the listener stays open.
 
 use super::{Accept, HttpListener, Limits};
+use crate::descriptors;
 use crate::endpoint::Endpoint;
 use crate::exchange::{ListenerFactory, exchange};
 use anyhow::{Context, Result};
@@ -160,7 +161,17 @@ impl<S: HttpService> Listeners<S> {
     ///
     /// # Errors
     /// An address cannot be opened for listening. All listeners then stay unchanged.
-    pub async fn exchange(&mut self, specs: Vec<ListenerSpec<S>>) -> Result<()> {
+    pub async fn exchange(&mut self, mut specs: Vec<ListenerSpec<S>>) -> Result<()> {
+        let most = descriptors::connections_for_each(specs.len());
+        for ListenerSpec { name, limits, .. } in &mut specs {
+            if limits.connections > most {
+                eprintln!(
+                    "route {name}: limits.connections is {}, but the limit of open files (ulimit -Hn) allows only {most}",
+                    limits.connections
+                );
+                limits.connections = most;
+            }
+        }
         // The only step that can fail comes first, so that a failure changes nothing.
         exchange(&Opener(PhantomData), &mut self.0, specs.clone()).await?;
         for spec in specs {

@@ -2,6 +2,7 @@
 //! heads, and inactivity of clients.
 
 mod activity;
+mod connection_table;
 mod exchange;
 mod listeners;
 
@@ -11,6 +12,7 @@ use crate::BACK_OFF;
 use crate::config::{count, size, time};
 use activity::{Activity, MonitoredStream, Timeouts};
 use bytes::Buf;
+use connection_table::ConnectionTable;
 use exchange::{OpenBody, StreamExecutor};
 use http::{Request, Response};
 use http_body::Body;
@@ -30,7 +32,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 
 /// Maximum number of requests that a client resets before the server processes them. With more resets the
@@ -46,11 +48,15 @@ const DAY_MS: u64 = 86_400_000;
 /// such clients run longer.
 const PING: Duration = Duration::from_secs(30);
 
+/// Time between two searches for connections that can be closed for a client that waits.
+const IDLE_SEARCH: Duration = Duration::from_millis(100);
+
 /// Limits of a listener: the key `limits`.
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
 #[serde(default)]
 pub struct Limits {
-    /// Maximum number of connections, 1 to 1,000,000. Further connections wait to be accepted.
+    /// Maximum number of connections, 1 to 1,000,000. If more clients come, connections without a request are closed.
+    /// If there are none, clients wait to be accepted.
     #[serde(deserialize_with = "count::<1, 1_000_000, _, _>")]
     pub connections: u32,
     /// Maximum number of concurrent requests on one HTTP/2 connection, 1 to 10,000.
@@ -258,9 +264,17 @@ async fn serve<A, M, S, F, B, E>(
 {
     let graceful = GracefulShutdown::new();
     let mut connections = tokio::task::JoinSet::new();
+    let mut table = ConnectionTable::default();
+    // Connection beyond the limit. The kernel does not show whether clients wait in its queue, so one is accepted.
+    let mut waiting = None;
     let time = loop {
         owner.open.store(connections.len(), Ordering::Relaxed);
         let limits = *owner.limit_changes.borrow_and_update();
+        let most = limits.connections as usize;
+        if waiting.is_some() && connections.len() >= most {
+            // Several at once, since each search looks at all connections.
+            table.close_idle(1 + most / 32);
+        }
         let accepted = tokio::select! {
             stage = owner.stage_changes.wait_for(|stage| *stage != Stage::Serves) => match stage.as_deref() {
                 Ok(Stage::Drains(time)) => break *time,
@@ -268,22 +282,39 @@ async fn serve<A, M, S, F, B, E>(
             },
             _ = owner.limit_changes.changed() => continue,
             // An ended connection changes the number of open ones, which the loop stores again.
-            _ = connections.join_next(), if !connections.is_empty() => continue,
-            // At the limit, further clients wait in the kernel's queue.
-            accepted = listener.accept(), if connections.len() < limits.connections as usize => accepted,
+            Some(ended) = connections.join_next_with_id(), if !connections.is_empty() => {
+                table.remove(ended.map_or_else(|error| error.id(), |(id, ())| id));
+                continue;
+            }
+            // A connection may have become idle.
+            () = tokio::time::sleep(IDLE_SEARCH), if waiting.is_some() && connections.len() >= most => continue,
+            accepted = next(&listener, &mut waiting), if waiting.is_none() || connections.len() < most => accepted,
         };
         // Without a free file descriptor, the next call would fail at once.
         let Ok((stream, address)) = accepted else {
             tokio::time::sleep(BACK_OFF).await;
             continue;
         };
-        let watcher = graceful.watcher();
-        connections.spawn(connection(
+        if connections.len() >= most {
+            waiting = Some((stream, address));
+            continue;
+        }
+        let (activity, close) = (Activity::new(), Arc::new(Notify::new()));
+        let serving = connection(
             Arc::clone(&shared),
             limits,
             (stream, address),
-            watcher,
-        ));
+            Arc::clone(&activity),
+            graceful.watcher(),
+        );
+        let signal = Arc::clone(&close);
+        let task = connections.spawn(async move {
+            tokio::select! {
+                () = serving => {}
+                () = signal.notified() => {}
+            }
+        });
+        table.insert(task.id(), address.ip(), activity, close);
     };
     // The port must be free before the owner learns that the listener has closed.
     drop(listener);
@@ -292,10 +323,22 @@ async fn serve<A, M, S, F, B, E>(
     let _ = tokio::time::timeout(time, graceful.shutdown()).await;
 }
 
+/// Returns the connection that waits, or the next one.
+async fn next(
+    listener: &TcpListener,
+    waiting: &mut Option<(TcpStream, SocketAddr)>,
+) -> io::Result<(TcpStream, SocketAddr)> {
+    match waiting.take() {
+        Some(connection) => Ok(connection),
+        None => listener.accept().await,
+    }
+}
+
 async fn connection<A, M, S, F, B, E>(
     shared: Arc<Shared<A, M>>,
     limits: Limits,
     (stream, address): (TcpStream, SocketAddr),
+    activity: Arc<Activity>,
     watcher: Watcher,
 ) where
     A: Accept,
@@ -311,7 +354,6 @@ async fn connection<A, M, S, F, B, E>(
     let Ok(Ok((stream, info))) = tokio::time::timeout(limits.head_time, accepting).await else {
         return;
     };
-    let activity = Activity::new();
     let answer = (shared.make)(address, info);
     let monitor = Arc::clone(&activity);
     let service = service_fn(move |request: Request<Incoming>| {
