@@ -95,9 +95,8 @@ impl Activity {
             let age = self.age();
             let since = |then: u64| Duration::from_millis(age.saturating_sub(then));
             let open = self.open_requests();
-            let mut late = open.values().filter(|exchange| exchange.is_late(age));
-            if late.any(|exchange| !exchange.reset()) {
-                return;
+            for exchange in open.values().filter(|exchange| exchange.is_late(age)) {
+                exchange.reset();
             }
             let head_since = self.head_since.load(Relaxed);
             let is_over = match (open.is_empty(), self.next.load(Relaxed)) {

@@ -2,23 +2,13 @@
 //! request are closed.
 
 use super::activity::Activity;
+use super::client::client;
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::Arc;
 use tokio::sync::Notify;
 use tokio::task::Id;
-
-/// Client, by its address. A provider gives a customer a whole IPv6 prefix of 64 bits, so one prefix is one client.
-fn client(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => {
-            let prefix = address.to_bits() >> 64 << 64;
-            IpAddr::V6(Ipv6Addr::from_bits(prefix))
-        }
-        canonical => canonical,
-    }
-}
 
 struct Entry {
     client: IpAddr,
@@ -73,18 +63,5 @@ impl ConnectionTable {
             entry.is_closing = true;
             entry.close.notify_one();
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_ipv6_prefix_and_a_mapped_address_are_one_client_each() {
-        let of = |text: &str| client(text.parse().expect("an address"));
-        assert_eq!(of("2001:db8::1"), of("2001:db8::ffff:1:2:3"));
-        assert_ne!(of("2001:db8::1"), of("2001:db8:0:1::1"));
-        assert_eq!(of("::ffff:192.0.2.1"), of("192.0.2.1"));
     }
 }

@@ -20,8 +20,26 @@ use tokio::sync::Notify;
 const LEAST_RATE: u64 = 1 << 10;
 
 tokio::task_local! {
-    /// Signal that ends the task of an HTTP/2 stream. h2 then resets the stream.
+    /// Signal that ends a request: the task of its HTTP/2 stream, so that h2 resets the stream, or the task of its
+    /// HTTP/1.1 connection.
     static RESET: Arc<Notify>;
+}
+
+/// Returns the signal that ends the request of this task.
+pub(super) fn current_reset() -> Option<Arc<Notify>> {
+    RESET.try_with(Arc::clone).ok()
+}
+
+/// Runs the task of a stream or of a connection until it ends, or until the signal.
+pub(super) async fn until_reset<F: Future>(task: F, reset: Arc<Notify>) {
+    let signal = Arc::clone(&reset);
+    let task = async move {
+        tokio::select! {
+            _ = task => {}
+            () = signal.notified() => {}
+        }
+    };
+    RESET.scope(reset, task).await;
 }
 
 /// Executor of the tasks of HTTP/2 streams. Each task can be ended from outside.
@@ -33,15 +51,7 @@ where
     F: Future<Output: Send> + Send + 'static,
 {
     fn execute(&self, stream: F) {
-        let reset = Arc::new(Notify::new());
-        let signal = Arc::clone(&reset);
-        let until_reset = async move {
-            tokio::select! {
-                _ = stream => {}
-                () = signal.notified() => {}
-            }
-        };
-        tokio::spawn(RESET.scope(reset, until_reset));
+        tokio::spawn(until_reset(stream, Arc::new(Notify::new())));
     }
 }
 
@@ -50,7 +60,7 @@ where
 pub(super) struct Exchange {
     /// Age of the connection at which the client is too late, in milliseconds; `u64::MAX`: the client owes nothing.
     due: AtomicU64,
-    /// Signal that resets the stream. Without a signal, the connection has to be closed.
+    /// Signal that ends the request; not set: the client owes nothing yet.
     reset: OnceLock<Arc<Notify>>,
 }
 
@@ -67,13 +77,11 @@ impl Exchange {
         age > self.due.load(Relaxed)
     }
 
-    /// Resets the stream of the request. Returns `false` if the request has no stream.
-    pub fn reset(&self) -> bool {
-        let reset = self.reset.get();
-        if let Some(reset) = reset {
+    /// Resets the stream of the request, or closes its HTTP/1.1 connection.
+    pub fn reset(&self) {
+        if let Some(reset) = self.reset.get() {
             reset.notify_one();
         }
-        reset.is_some()
     }
 }
 
@@ -149,7 +157,7 @@ pin_project_lite::pin_project! {
 impl<B> OpenBody<B> {
     /// Creates the body in the task of its stream. The client may take `stalled` for a part.
     pub fn new(body: B, open: OpenRequest, stalled: Duration) -> Self {
-        if let Ok(reset) = RESET.try_with(Arc::clone) {
+        if let Some(reset) = current_reset() {
             // The value is set once, since a request has one response.
             let _ = open.exchange.reset.set(reset);
         }

@@ -2,18 +2,21 @@
 //! heads, and inactivity of clients.
 
 mod activity;
+mod client;
 mod connection_table;
 mod exchange;
 mod listeners;
+mod slots;
 
 pub use listeners::{HttpService, ListenerSpec, Listeners, Slot};
+pub use slots::{RequestSlot, RequestSlots};
 
 use crate::BACK_OFF;
 use crate::config::{count, size, time};
 use activity::{Activity, MonitoredStream, Timeouts};
 use bytes::Buf;
 use connection_table::ConnectionTable;
-use exchange::{OpenBody, StreamExecutor};
+use exchange::{OpenBody, StreamExecutor, until_reset};
 use http::{Request, Response};
 use http_body::Body;
 use hyper::body::Incoming;
@@ -307,13 +310,7 @@ async fn serve<A, M, S, F, B, E>(
             Arc::clone(&activity),
             graceful.watcher(),
         );
-        let signal = Arc::clone(&close);
-        let task = connections.spawn(async move {
-            tokio::select! {
-                () = serving => {}
-                () = signal.notified() => {}
-            }
-        });
+        let task = connections.spawn(until_reset(serving, Arc::clone(&close)));
         table.insert(task.id(), address.ip(), activity, close);
     };
     // The port must be free before the owner learns that the listener has closed.

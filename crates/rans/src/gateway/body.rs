@@ -12,7 +12,7 @@ use http_body::{Body, Frame, SizeHint};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
-use tokio::sync::OwnedSemaphorePermit;
+use tailcut_proxy::http::RequestSlot;
 
 /// Reason why an answer's body is not complete.
 #[derive(Debug, thiserror::Error)]
@@ -125,20 +125,37 @@ impl Body for ReplicaBody {
     }
 }
 
-/// Body of the answer to a client.
-pub(super) enum ResponseBody {
+/// Bytes of the answer to a client.
+pub(super) enum Content {
     /// Text of the gateway itself.
     Text(StoredBody),
-    /// Answer of a replica. The request counts as open until the body has been read to its end.
-    Replica {
-        body: Box<AnswerBody<ReplicaBody>>,
-        _permit: OwnedSemaphorePermit,
-    },
-    /// Object whose parts may come from several replicas. The request counts as open until the body has been read.
-    Object {
-        body: Box<RangesBody<ReplicaBody>>,
-        _permit: OwnedSemaphorePermit,
-    },
+    /// Answer of a replica.
+    Replica(Box<AnswerBody<ReplicaBody>>),
+    /// Object whose parts may come from several replicas.
+    Object(Box<RangesBody<ReplicaBody>>),
+}
+
+/// Body of the answer to a client.
+pub(super) struct ResponseBody {
+    content: Content,
+    /// Place of the request, which counts as open until the body has been read.
+    slot: Option<RequestSlot>,
+}
+
+impl ResponseBody {
+    /// Creates a body of a text.
+    pub fn text(text: &'static str) -> Self {
+        Self {
+            content: Content::Text(StoredBody::from(text)),
+            slot: None,
+        }
+    }
+
+    /// Creates a body that keeps the place of its request.
+    pub const fn of(content: Content, slot: RequestSlot) -> Self {
+        let slot = Some(slot);
+        Self { content, slot }
+    }
 }
 
 impl Body for ResponseBody {
@@ -149,10 +166,14 @@ impl Body for ResponseBody {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, AnswerFault>>> {
-        match &mut *self {
-            Self::Text(whole) => Poll::Ready(whole.next()),
-            Self::Replica { body, .. } => Pin::new(&mut **body).poll_frame(cx),
-            Self::Object { body, .. } => {
+        // The client has taken what was given to it before.
+        if let Some(slot) = &self.slot {
+            slot.moved();
+        }
+        match &mut self.content {
+            Content::Text(whole) => Poll::Ready(whole.next()),
+            Content::Replica(body) => Pin::new(&mut **body).poll_frame(cx),
+            Content::Object(body) => {
                 let frame = ready!(Pin::new(&mut **body).poll_frame(cx));
                 Poll::Ready(frame.map(|frame| frame.map_err(AnswerFault::Parts)))
             }
@@ -160,18 +181,18 @@ impl Body for ResponseBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        match self {
-            Self::Text(whole) => whole.is_over(),
-            Self::Replica { body, .. } => body.is_end_stream(),
-            Self::Object { body, .. } => body.is_end_stream(),
+        match &self.content {
+            Content::Text(whole) => whole.is_over(),
+            Content::Replica(body) => body.is_end_stream(),
+            Content::Object(body) => body.is_end_stream(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
-        match self {
-            Self::Text(whole) => whole.size(),
-            Self::Replica { body, .. } => body.size_hint(),
-            Self::Object { body, .. } => body.size_hint(),
+        match &self.content {
+            Content::Text(whole) => whole.size(),
+            Content::Replica(body) => body.size_hint(),
+            Content::Object(body) => body.size_hint(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Route: it sends the requests of one listener to replicas that give the same answers.
 
-use super::body::{AnswerFault, ResponseBody};
+use super::body::{AnswerFault, Content, ResponseBody};
 use super::check;
 use super::config::RouteConfig;
 use super::counts::{OpenRequest, RouteCounts};
@@ -11,14 +11,13 @@ use crate::connections::ConnectionError;
 use crate::priority::class_of;
 use crate::ranges::RangesError;
 use crate::request_head::{ALLOWED, Refusal};
-use crate::stored_body::StoredBody;
 use crate::upload::{RequestBody, UploadLimits};
 use anyhow::{Context as _, Result};
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 use std::sync::{Arc, PoisonError, RwLock};
+use tailcut_proxy::http::RequestSlots;
 use tailcut_requests::Class;
-use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tower_service::Service;
 
@@ -27,7 +26,7 @@ pub(super) struct Route {
     pub config: RouteConfig,
     pub counts: Arc<RouteCounts>,
     pool: RwLock<Arc<Pool>>,
-    permits: Arc<Semaphore>,
+    slots: RequestSlots,
     /// Background tasks, which end when the route is dropped.
     _tasks: JoinSet<()>,
 }
@@ -55,7 +54,7 @@ impl Route {
             config: config.clone(),
             counts: counts.unwrap_or_default(),
             pool: RwLock::new(Arc::new(pool)),
-            permits: Arc::new(Semaphore::new(config.limits.pending as usize)),
+            slots: RequestSlots::new(config.limits.pending as usize),
             _tasks: check::tasks(config, route),
         }))
     }
@@ -109,13 +108,25 @@ impl Route {
     ) -> Result<Response<ResponseBody>, Refusal> {
         // The request is refused at once. A request that waits here would hide the overload from its
         // client.
-        let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() else {
+        let refused = || {
             self.counts.refused.inc();
-            return Err(Refusal(
+            Refusal(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "too many requests are open\n",
-            ));
+            )
         };
+        let slot = self.slots.take(client_info.address.ip());
+        let slot = slot.ok_or_else(refused)?;
+        let answer = slot.answer(self.exchange(client_info, request)).await;
+        let answer = answer.ok_or_else(refused)??;
+        Ok(answer.map(|content| ResponseBody::of(content, slot)))
+    }
+
+    async fn exchange(
+        &self,
+        client_info: ClientInfo,
+        request: Request<Incoming>,
+    ) -> Result<Response<Content>, Refusal> {
         let (mut parts, body) = request.into_parts();
         translate::request(&mut parts, client_info, &self.config)?;
         // A request that is itself a copy, or has low urgency, is not copied again.
@@ -135,20 +146,14 @@ impl Route {
         let request = Request::from_parts(parts, body);
         if let Some(mut ranges) = pool.ranges.clone().filter(|_| may_split) {
             return match ranges.call(request).await {
-                Ok(answer) => Ok(answer.map(|body| ResponseBody::Object {
-                    body: Box::new(body),
-                    _permit: permit,
-                })),
+                Ok(answer) => Ok(answer.map(|body| Content::Object(Box::new(body)))),
                 // A GET rarely has a body, so this branch does not look for a fault of the upload.
                 Err(error) => Err(of_error(&error)),
             };
         }
         let mut client = pool.client.clone();
         match client.call(request).await {
-            Ok(answer) => Ok(answer.map(|body| ResponseBody::Replica {
-                body: Box::new(body),
-                _permit: permit,
-            })),
+            Ok(answer) => Ok(answer.map(|body| Content::Replica(Box::new(body)))),
             Err(failure) => Err(match progress.and_then(|progress| progress.fault()) {
                 Some(fault) => fault.into(),
                 None => of_failure(&failure),
@@ -196,7 +201,7 @@ fn of_failure(failure: &Failure) -> Refusal {
 fn refused(Refusal(status, text): Refusal, is_head: bool) -> Response<ResponseBody> {
     // An answer to HEAD has no body (RFC 9110, section 9.3.2).
     let text = if is_head { "" } else { text };
-    let mut answer = Response::new(ResponseBody::Text(StoredBody::from(text)));
+    let mut answer = Response::new(ResponseBody::text(text));
     *answer.status_mut() = status;
     let headers = answer.headers_mut();
     let plain = HeaderValue::from_static("text/plain; charset=utf-8");

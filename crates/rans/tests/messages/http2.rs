@@ -16,9 +16,10 @@ enum Outcome {
     Ended,
 }
 
-pub fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
+pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let mut frame = (payload.len() as u32).to_be_bytes()[1..].to_vec();
-    frame.extend([kind, flags, 0, 0, 0, stream]);
+    frame.extend([kind, flags]);
+    frame.extend(stream.to_be_bytes());
     frame.extend(payload);
     frame
 }
@@ -33,7 +34,7 @@ pub fn literal((name, value): &(&str, &str)) -> Vec<u8> {
 }
 
 /// Returns the status at the start of a block of fields.
-fn status(block: &[u8]) -> u16 {
+pub fn status(block: &[u8]) -> u16 {
     match block {
         // Entries 8 to 14 of the static table (RFC 7541, appendix A).
         [index @ 0x88..=0x8e, ..] => [200, 204, 206, 304, 400, 404, 500][usize::from(index - 0x88)],

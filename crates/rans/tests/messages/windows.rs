@@ -1,11 +1,13 @@
 //! Clients that do not take their answers.
 
-use super::http2::{frame, get, literal};
+use super::http2::{frame, get, literal, status};
 use super::stage::{Stage, ask, mirror};
 use serde_json::json;
+use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 
+const HEADERS: u8 = 1;
 const RST_STREAM: u8 = 3;
 const PING: u8 = 6;
 
@@ -103,4 +105,80 @@ async fn a_client_that_does_not_read_gives_its_worker_back() {
         assert_eq!(found.status(), 200, "{name}");
         drop(stream);
     }
+}
+
+/// A client takes all places of a gateway and none of its answers. Another client gets a place at once.
+#[tokio::test]
+async fn a_client_that_takes_all_places_loses_one_when_another_client_comes() {
+    let gateway = json!({ "limits": { "pending": 8 } });
+    let stage = Stage::before(mirror().await, json!({}), gateway).await;
+    let mut stream = connect_from_elsewhere(stage.gateway).await;
+    let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
+    bytes.extend(frame(4, 0, 0, &[0, 4, 0, 0, 0, 0]));
+    let block: Vec<u8> = get(&[], &[]).iter().flat_map(literal).collect();
+    for number in 0..8 {
+        bytes.extend(frame(1, 5, 2 * number + 1, &block));
+    }
+    stream.write_all(&bytes).await.expect("sent");
+    // Each answer begins, since a head needs no window.
+    let mut begun = 0;
+    while begun < 8 {
+        let (kind, _) = read_frame(&mut stream).await;
+        begun += usize::from(kind == HEADERS);
+    }
+    for number in 0..4 {
+        let found = ask(stage.gateway, b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").await;
+        assert_eq!(found.status(), 200, "{number}");
+    }
+    while read_frame(&mut stream).await.0 != RST_STREAM {}
+}
+
+/// A client begins more requests with a body than a guard reads at once. Another client's body is read nevertheless.
+#[tokio::test]
+async fn bodies_that_do_not_come_keep_no_other_client_from_its_request() {
+    let stage = Stage::mirror().await;
+    let block: Vec<u8> = get(&[(":method", "POST")], &[])
+        .iter()
+        .flat_map(literal)
+        .collect();
+    let mut flood = Vec::new();
+    for _ in 0..2 {
+        let mut stream = connect_from_elsewhere(stage.guard).await;
+        let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
+        bytes.extend(frame(4, 0, 0, &[]));
+        for number in 0..600 {
+            bytes.extend(frame(1, 4, 2 * number + 1, &block));
+        }
+        stream.write_all(&bytes).await.expect("sent");
+        flood.push(stream);
+    }
+    // The first refusal shows that all places are taken.
+    let refused = loop {
+        let (kind, payload) = read_frame(&mut flood[1]).await;
+        if kind == HEADERS {
+            break status(&payload);
+        }
+    };
+    assert_eq!(refused, 503);
+    let request = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nxy";
+    for number in 0..4 {
+        assert_eq!(ask(stage.guard, request).await.status(), 200, "{number}");
+    }
+}
+
+/// Connects from another address than the other clients of these tests.
+async fn connect_from_elsewhere(to: SocketAddr) -> TcpStream {
+    let socket = TcpSocket::new_v4().expect("a socket");
+    let other_address = SocketAddr::from(([127, 0, 0, 2], 0));
+    socket.bind(other_address).expect("an address");
+    socket.connect(to).await.expect("a listener")
+}
+
+/// Returns the kind of the next frame, and its payload.
+async fn read_frame(stream: &mut TcpStream) -> (u8, Vec<u8>) {
+    let mut head = [0; 9];
+    stream.read_exact(&mut head).await.expect("a frame");
+    let mut payload = vec![0; u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize];
+    stream.read_exact(&mut payload).await.expect("a frame");
+    (head[3], payload)
 }

@@ -9,7 +9,8 @@ use crate::request_head::{self, Refusal};
 use crate::socket::{ClassMarks, ConnectionMark, MarkedStream, SocketOptions};
 use crate::upload::{RequestBody, UploadLimits};
 use anyhow::Result;
-use http::{Request, Response};
+use http::{Request, Response, StatusCode};
+use http_body::Body as _;
 use hyper::body::Incoming;
 use std::convert::Infallible;
 use std::fmt;
@@ -20,12 +21,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 use tailcut_proxy::admin::{Admin, Pages};
-use tailcut_proxy::http::{Accept, HttpService, ListenerSpec, Listeners};
+use tailcut_proxy::http::{Accept, HttpService, ListenerSpec, Listeners, RequestSlots};
 use tailcut_proxy::tls::{self, ServerConfig, ServerTls, Stream};
 use tailcut_proxy::{Endpoint, Running};
 use tokio::net::TcpStream;
 use tower_layer::Layer;
 use tower_service::Service;
+
+/// Largest number of requests whose body is on its way. With 64 KiB for each, which is the default of `buffer`, they
+/// need 64 MiB at most. With a smaller number, slow clients refuse each other earlier.
+const MOST_BODIES: usize = 1_024;
 
 /// Guarded service behind a listener, and the TLS configuration of the listener.
 #[derive(Clone)]
@@ -35,6 +40,8 @@ struct ServiceTarget {
     forwarder: Forwarder,
     marks: ClassMarks,
     upload: UploadLimits,
+    /// Places for requests whose body arrives.
+    bodies: RequestSlots,
     tls: Option<Arc<ServerConfig>>,
 }
 
@@ -61,17 +68,33 @@ impl ServiceTarget {
                 stored: config.buffer,
                 stall: config.limits.stall_time,
             },
+            bodies: RequestSlots::new(MOST_BODIES),
             tls: tls.transpose()?,
         })
     }
 }
 
 impl ServiceTarget {
-    async fn forward(self, request: Request<Incoming>) -> Result<Response<ProgramBody>, Refusal> {
+    async fn forward(
+        self,
+        client: SocketAddr,
+        request: Request<Incoming>,
+    ) -> Result<Response<ProgramBody>, Refusal> {
         let (mut parts, body) = request.into_parts();
         request_head::prepare(&mut parts)?;
         // A slow client must not occupy a worker, so the request takes one only after its body has arrived.
-        let body = RequestBody::buffered(body, self.upload).await?;
+        let body = match body.is_end_stream() {
+            true => RequestBody::empty(),
+            false => {
+                let refusal = Refusal(
+                    StatusCode::SERVICE_UNAVAILABLE,
+                    "too many bodies of requests arrive\n",
+                );
+                let slot = self.bodies.take(client.ip()).ok_or(refusal)?;
+                let buffering = slot.answer(RequestBody::buffered(body, self.upload));
+                buffering.await.ok_or(refusal)??
+            }
+        };
         let request = Request::from_parts(parts, body);
         let answering = self.guard.layer(self.forwarder).call(request);
         match answering.await {
@@ -99,13 +122,13 @@ impl HttpService for ServiceTarget {
 
     fn answer(
         self,
-        _: SocketAddr,
+        client: SocketAddr,
         mark: ConnectionMark,
         request: Request<Incoming>,
     ) -> impl Future<Output = Result<Response<Self::Body>, Infallible>> + Send + 'static {
         mark.on_request(&request);
         async move {
-            Ok(match self.forward(request).await {
+            Ok(match self.forward(client, request).await {
                 Ok(answer) => answer,
                 Err(refusal) => refused(refusal),
             })

@@ -26,6 +26,10 @@ pub(super) fn refused(Refusal(status, text): Refusal) -> Response<ProgramBody> {
     let headers = answer.headers_mut();
     let plain = HeaderValue::from_static("text/plain; charset=utf-8");
     headers.insert(header::CONTENT_TYPE, plain);
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        // 1 s is the shortest wait above 0 that the field can express (RFC 9110, section 10.2.3).
+        headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    }
     if status == StatusCode::METHOD_NOT_ALLOWED {
         headers.insert(header::ALLOW, ALLOWED);
     }
