@@ -1,7 +1,7 @@
 //! HTTP listeners. The service behind a listener can be replaced while the listener stays open.
 
+use super::open_files;
 use super::{Accept, HttpListener, Limits};
-use crate::descriptors;
 use crate::endpoint::Endpoint;
 use crate::exchange::{ListenerFactory, exchange};
 use anyhow::{Context, Result};
@@ -162,7 +162,7 @@ impl<S: HttpService> Listeners<S> {
     /// # Errors
     /// An address cannot be opened for listening. All listeners then stay unchanged.
     pub async fn exchange(&mut self, mut specs: Vec<ListenerSpec<S>>) -> Result<()> {
-        let most = descriptors::connections_for_each(specs.len());
+        let most = open_files::connections_for_each(specs.len());
         for ListenerSpec { name, limits, .. } in &mut specs {
             if limits.connections > most {
                 eprintln!(

@@ -6,6 +6,7 @@ mod client;
 mod connection_table;
 mod exchange;
 mod listeners;
+mod open_files;
 mod slots;
 
 pub use listeners::{HttpService, ListenerSpec, Listeners, Slot};
