@@ -351,6 +351,9 @@ async fn fields_of_the_connection_stay_and_others_go_on() {
         refused("9110 5.1", 400, "GET / HTTP/1.1\r\nHost: a\r\nX(A): 1\r\n\r\n"),
         refused("9110 5.1", 400, "GET / HTTP/1.1\r\nHost: a\r\n: 1\r\n\r\n"),
         refused("9112 5", 400, "GET / HTTP/1.1\r\nHost: a\r\nX-A\r\n\r\n"),
+        // Trailers arrive where `Trailer` names them. Fields that frame or route a message are no trailers.
+        forwarded("9110 6.5.1", "POST / HTTP/1.1\r\nHost: a\r\nTrailer: X-Sum\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nxy\r\n0\r\nX-Sum: 42\r\n\r\n", &["trailer x-sum: 42\n", "body \"xy\"\n"], &["content-length"]),
+        forwarded("9110 6.5.1", "POST / HTTP/1.1\r\nHost: a\r\nTrailer: Host, Content-Length\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nxy\r\n0\r\nHost: b\r\nContent-Length: 9\r\n\r\n", &["host: a\n", "body \"xy\"\n"], &["trailer host", "trailer content-length", "host: b"]),
         // Empty lines before a request are ignored.
         forwarded("9112 2.2", "\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n", &["GET /\n"], &[]),
     ])
