@@ -262,6 +262,7 @@ impl RequestBody {
     ///
     /// # Errors
     /// The body is too long, or does not arrive.
+    #[cfg(feature = "gateway")]
     pub async fn take(
         body: Incoming,
         limits: UploadLimits,
@@ -271,31 +272,37 @@ impl RequestBody {
         // A body of unknown length may be a stream whose client waits for answers, so it is forwarded at once.
         if body.is_end_stream() || length.is_some_and(|length| length <= limits.stored) && may_store
         {
-            return match Self::buffered(body, limits).await? {
-                Self::Stored(whole) if !may_store => Ok(Self::StoredOnce(whole)),
-                taken => Ok(taken),
-            };
+            return Self::buffered(body, limits, may_store).await;
         }
         Self::streamed(None, body, limits)
     }
 
-    /// Reads a client's body, and returns when it is complete, or when more than `limits.stored` bytes have arrived.
+    /// Reads a client's body, and returns when it is complete, or when more than `limits.stored` bytes have arrived. A
+    /// complete body may be sent again if `may_repeat`.
     ///
     /// # Errors
     /// The body is too long, or does not arrive.
-    pub async fn buffered(mut body: Incoming, limits: UploadLimits) -> Result<Self, Fault> {
+    pub async fn buffered(
+        mut body: Incoming,
+        limits: UploadLimits,
+        may_repeat: bool,
+    ) -> Result<Self, Fault> {
+        let stored = |whole| match may_repeat {
+            true => Self::Stored(whole),
+            false => Self::StoredOnce(whole),
+        };
         if body.is_end_stream() {
-            return Ok(Self::empty());
+            return Ok(stored(StoredBody::default()));
         }
         let announced = body.size_hint().lower();
         if announced > limits.most {
             return Err(Fault::TooLong);
         }
-        let stored = limits.stored.min(limits.most);
+        let wanted = limits.stored.min(limits.most);
         // A small body needs no time limit for each part: all of it has to arrive in the time of one part.
-        let taking = tokio::time::timeout(limits.stall, collect(&mut body, stored));
+        let taking = tokio::time::timeout(limits.stall, collect(&mut body, wanted));
         match taking.await {
-            Ok(Ok(Collected::Whole(whole))) => Ok(Self::Stored(whole)),
+            Ok(Ok(Collected::Whole(whole))) => Ok(stored(whole)),
             Ok(Ok(Collected::Beginning(bytes))) => Self::streamed(Some(bytes), body, limits),
             Ok(Err(_)) => Err(Fault::Cut),
             Err(_) => Err(Fault::Stalled),

@@ -91,7 +91,7 @@ impl ServiceTarget {
                     "too many bodies of requests arrive\n",
                 );
                 let slot = self.bodies.take(client.ip()).ok_or(refusal)?;
-                let buffering = slot.answer(RequestBody::buffered(body, self.upload));
+                let buffering = slot.answer(RequestBody::buffered(body, self.upload, true));
                 buffering.await.ok_or(refusal)??
             }
         };
