@@ -5,6 +5,7 @@
 
 pub mod admin;
 pub mod config;
+mod descriptors;
 mod endpoint;
 mod exchange;
 #[cfg(feature = "http")]

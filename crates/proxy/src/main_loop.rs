@@ -1,6 +1,7 @@
 //! Main loop of a proxy process: start, signals, reload and stop.
 
 use crate::config::Flags;
+use crate::descriptors;
 use crate::watch::WatchedFiles;
 use anyhow::{Context, Result, bail};
 use std::future::Future;
@@ -61,6 +62,7 @@ pub fn run<R: Running>(flags: &Flags, read: impl Fn() -> Result<R::Config>) -> R
         let valid = format!("the configuration is valid: {routes} route(s)");
         return print_line(R::NAME, &valid);
     }
+    descriptors::raise();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;

@@ -12,13 +12,17 @@ const HOP_BY_HOP: [HeaderName; 7] = [
     header::UPGRADE,
 ];
 
-/// Removes the fields that concern one connection. The field `te: trailers` stays, because a proxy forwards trailers.
+/// Fields that `Connection` may not name: they say where a request goes and how long a message is.
+const END_TO_END: [HeaderName; 2] = [header::HOST, header::CONTENT_LENGTH];
+
+/// Removes these fields. The field `te: trailers` stays, because a proxy forwards trailers.
 pub(crate) fn remove(headers: &mut HeaderMap) {
     // The lists of `TE` and `Connection` are read before these fields are removed.
     let takes_trailers = has_member(headers, &header::TE, "trailers");
     // `Connection` names further fields that concern the connection.
     let names: Vec<HeaderName> = members(headers, &header::CONNECTION)
         .filter_map(|name| name.parse().ok())
+        .filter(|name| !END_TO_END.contains(name))
         .collect();
     for name in HOP_BY_HOP.iter().chain(&names) {
         headers.remove(name);

@@ -68,6 +68,14 @@ pub mod gateway;
 pub mod guard;
 pub mod priority;
 pub mod ranges;
+#[cfg(any(feature = "gateway", feature = "guard"))]
+mod request_head;
 #[cfg(feature = "connections")]
 pub mod socket;
+#[cfg(any(feature = "gateway", feature = "guard"))]
+mod stall_timer;
+#[cfg(any(feature = "gateway", feature = "guard"))]
+mod stored_body;
+#[cfg(any(feature = "gateway", feature = "guard"))]
+mod upload;
 pub mod via;

@@ -1,12 +1,13 @@
 //! Detection of inactive connections. An inactive client does not read responses or does not send requests.
 //! The connection of such a client is closed, so that other clients can connect.
 
+use super::exchange::{Exchange, OpenRequest};
 use http::Version;
-use http_body::{Body, Frame, SizeHint};
+use std::collections::HashMap;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -16,28 +17,27 @@ use tokio::time::Instant;
 #[derive(Debug)]
 pub(super) struct Activity {
     began: Instant,
-    /// Time of the last read or write, in milliseconds since `began`.
+    /// Time of the last request's end, and with HTTP/1.1 of the last write, in milliseconds since `began`. Reads do not
+    /// count, and with HTTP/2 no writes: a client can cause both by PING frames.
     moved: AtomicU64,
-    /// Whether the last write is blocked because the client does not read.
-    is_blocked: AtomicBool,
-    /// Number of requests whose response is not completely sent.
-    open: AtomicU32,
-    has_requested: AtomicBool,
-    /// Time at which the head of the current request started to arrive, in milliseconds since `began`.
-    /// 0 means that no head is arriving.
-    /// The value is always 0 with HTTP/2, where a head looks like other frames.
+    /// Requests whose response is not completely sent, by their number.
+    open: Mutex<HashMap<u64, Arc<Exchange>>>,
+    /// Number of the next request. Above 0: the client has sent a request.
+    next: AtomicU64,
+    /// Time at which the head of the current request started to arrive, in milliseconds since `began`; 0: no head is
+    /// arriving. Always 0 with HTTP/2, where bytes of other frames cannot be distinguished from a head.
     head_since: AtomicU64,
     is_http2: AtomicBool,
 }
 
-/// Time limits after which a connection is closed.
+/// Time limits of a client.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timeouts {
     /// Time limit for the first request, and for the head of each request.
     pub head: Duration,
     /// Time limit without a request.
     pub idle: Duration,
-    /// Time limit during which a client reads no byte of a waiting response.
+    /// Time limit during which a client takes nothing of a waiting response.
     pub stalled: Duration,
 }
 
@@ -46,20 +46,24 @@ impl Activity {
         Arc::new(Self {
             began: Instant::now(),
             moved: AtomicU64::new(0),
-            is_blocked: AtomicBool::new(false),
-            open: AtomicU32::new(0),
-            has_requested: AtomicBool::new(false),
+            open: Mutex::default(),
+            next: AtomicU64::new(0),
             head_since: AtomicU64::new(0),
             is_http2: AtomicBool::new(false),
         })
     }
 
-    fn age(&self) -> u64 {
+    /// Age of the connection in milliseconds.
+    pub fn age(&self) -> u64 {
         self.began
             .elapsed()
             .as_millis()
             .try_into()
             .unwrap_or(u64::MAX)
+    }
+
+    fn open_requests(&self) -> MutexGuard<'_, HashMap<u64, Arc<Exchange>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn note(&self) {
@@ -68,16 +72,17 @@ impl Activity {
 
     /// Records that bytes arrived. They belong to a head if no request is open.
     fn note_head(&self) {
-        if self.open.load(Relaxed) == 0
+        if !self.is_http2.load(Relaxed)
             && self.head_since.load(Relaxed) == 0
-            && !self.is_http2.load(Relaxed)
+            && self.open_requests().is_empty()
         {
             // The value 0 means that no head is arriving.
             self.head_since.store(self.age().max(1), Relaxed);
         }
     }
 
-    /// Waits until the client exceeds one of the time limits.
+    /// Waits until the client exceeds a limit of the connection. A client that does not take one response over HTTP/2
+    /// loses only the stream of that response.
     pub async fn timed_out(&self, timeouts: Timeouts) {
         let shortest = timeouts.head.min(timeouts.idle).min(timeouts.stalled);
         // The checks run at a quarter of the shortest limit.
@@ -89,74 +94,44 @@ impl Activity {
             every.tick().await;
             let age = self.age();
             let since = |then: u64| Duration::from_millis(age.saturating_sub(then));
-            let still = since(self.moved.load(Relaxed));
+            let open = self.open_requests();
+            for exchange in open.values().filter(|exchange| exchange.is_late(age)) {
+                exchange.reset();
+            }
             let head_since = self.head_since.load(Relaxed);
-            let is_over = match (self.open.load(Relaxed), self.has_requested.load(Relaxed)) {
-                (0, false) => since(0) > timeouts.head,
-                (0, true) if head_since > 0 => since(head_since) > timeouts.head,
-                (0, true) => still > timeouts.idle,
-                _ => self.is_blocked.load(Relaxed) && still > timeouts.stalled,
+            let is_over = match (open.is_empty(), self.next.load(Relaxed)) {
+                (true, 0) => since(0) > timeouts.head,
+                (true, _) if head_since > 0 => since(head_since) > timeouts.head,
+                (true, _) => since(self.moved.load(Relaxed)) > timeouts.idle,
+                (false, _) => false,
             };
+            drop(open);
             if is_over {
                 return;
             }
         }
     }
 
+    /// Returns the time since which the client has no request; `None`: it has one.
+    pub fn idle_since(&self) -> Option<Instant> {
+        let is_idle = self.open_requests().is_empty();
+        is_idle.then(|| self.began + Duration::from_millis(self.moved.load(Relaxed)))
+    }
+
     /// Records the start of a request.
     pub fn open(self: &Arc<Self>, version: Version) -> OpenRequest {
-        self.open.fetch_add(1, Relaxed);
-        self.has_requested.store(true, Relaxed);
+        let number = self.next.fetch_add(1, Relaxed);
         self.head_since.store(0, Relaxed);
         self.is_http2.store(version == Version::HTTP_2, Relaxed);
-        OpenRequest(Arc::clone(self))
-    }
-}
-
-/// Request whose response is not completely sent.
-#[derive(Debug)]
-pub(super) struct OpenRequest(Arc<Activity>);
-
-impl Drop for OpenRequest {
-    fn drop(&mut self) {
-        self.0.open.fetch_sub(1, Relaxed);
-        self.0.note();
-    }
-}
-
-pin_project_lite::pin_project! {
-    /// Body of a response. It keeps the request open until the body is sent completely.
-    #[derive(Debug)]
-    pub(super) struct OpenBody<B> {
-        #[pin]
-        body: B,
-        open: OpenRequest,
-    }
-}
-
-impl<B> OpenBody<B> {
-    pub const fn new(body: B, open: OpenRequest) -> Self {
-        Self { body, open }
-    }
-}
-
-impl<B: Body> Body for OpenBody<B> {
-    type Data = B::Data;
-    type Error = B::Error;
-
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
-        self.project().body.poll_frame(cx)
+        let exchange = Arc::new(Exchange::new());
+        self.open_requests().insert(number, Arc::clone(&exchange));
+        OpenRequest::new(Arc::clone(self), number, exchange)
     }
 
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+    /// Records the end of a request.
+    pub fn close(&self, number: u64) {
+        self.open_requests().remove(&number);
+        self.note();
     }
 }
 
@@ -173,9 +148,7 @@ impl<T> MonitoredStream<T> {
     }
 
     fn written<R>(&self, polled: Poll<io::Result<R>>) -> Poll<io::Result<R>> {
-        // A pending write means that the socket's buffer is full, because the client does not read.
-        self.activity.is_blocked.store(polled.is_pending(), Relaxed);
-        if polled.is_ready() {
+        if polled.is_ready() && !self.activity.is_http2.load(Relaxed) {
             self.activity.note();
         }
         polled
@@ -190,7 +163,6 @@ impl<T: AsyncRead + Unpin> AsyncRead for MonitoredStream<T> {
     ) -> Poll<io::Result<()>> {
         let polled = Pin::new(&mut self.stream).poll_read(cx, into);
         if polled.is_ready() {
-            self.activity.note();
             self.activity.note_head();
         }
         polled

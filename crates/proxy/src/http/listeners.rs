@@ -1,5 +1,6 @@
 //! HTTP listeners. The service behind a listener can be replaced while the listener stays open.
 
+use super::open_files;
 use super::{Accept, HttpListener, Limits};
 use crate::endpoint::Endpoint;
 use crate::exchange::{ListenerFactory, exchange};
@@ -161,8 +162,18 @@ impl<S: HttpService> Listeners<S> {
     ///
     /// # Errors
     /// An address cannot be opened for listening. All listeners then stay unchanged.
-    pub async fn exchange(&mut self, specs: Vec<ListenerSpec<S>>) -> Result<()> {
-        // This step is the only one that can fail. It comes first, so that a failure changes nothing.
+    pub async fn exchange(&mut self, mut specs: Vec<ListenerSpec<S>>) -> Result<()> {
+        let most = open_files::connections_for_each(specs.len());
+        for ListenerSpec { name, limits, .. } in &mut specs {
+            if limits.connections > most {
+                eprintln!(
+                    "route {name}: limits.connections is {}, but the limit of open files (ulimit -Hn) allows only {most}",
+                    limits.connections
+                );
+                limits.connections = most;
+            }
+        }
+        // The only step that can fail comes first, so that a failure changes nothing.
         exchange(&Opener(PhantomData), &mut self.0, specs.clone()).await?;
         for spec in specs {
             let mut open = self.0.iter_mut();

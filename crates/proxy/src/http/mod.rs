@@ -3,19 +3,27 @@
 //! The size and the arrival time of heads are limited too.
 
 mod activity;
+mod client;
+mod connection_table;
+mod exchange;
 mod listeners;
+mod open_files;
+mod slots;
 
 pub use listeners::{HttpService, ListenerSpec, Listeners, Slot};
+pub use slots::{RequestSlot, RequestSlots};
 
 use crate::BACK_OFF;
 use crate::config::{count, size, time};
-use activity::{Activity, MonitoredStream, OpenBody, Timeouts};
+use activity::{Activity, MonitoredStream, Timeouts};
 use bytes::Buf;
+use connection_table::ConnectionTable;
+use exchange::{OpenBody, StreamExecutor, until_reset};
 use http::{Request, Response};
 use http_body::Body;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use serde::Deserialize;
@@ -29,7 +37,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 
 /// Maximum number of requests that a client may reset before the server processes them.
@@ -45,11 +53,15 @@ const DAY_MS: u64 = 86_400_000;
 /// With a shorter interval, idle connections send more packets. With a longer one, requests of lost clients run longer.
 const PING: Duration = Duration::from_secs(30);
 
-/// Limits of a listener and of its connections. The key of the configuration is `limits`.
+/// Time between two searches for connections that can be closed for a client that waits.
+const IDLE_SEARCH: Duration = Duration::from_millis(100);
+
+/// Limits of a listener: the key `limits`.
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
 #[serde(default)]
 pub struct Limits {
-    /// Maximum number of connections, 1 to 1,000,000. Further connections wait to be accepted.
+    /// Maximum number of connections, 1 to 1,000,000. If more clients come, connections without a request are closed.
+    /// If there are none, clients wait to be accepted.
     #[serde(deserialize_with = "count::<1, 1_000_000, _, _>")]
     pub connections: u32,
     /// Maximum number of concurrent requests on one HTTP/2 connection, 1 to 10,000.
@@ -64,7 +76,8 @@ pub struct Limits {
     /// Time after which a connection without a request is closed, 1 ms to 24 h.
     #[serde(rename = "idle_timeout", deserialize_with = "time::<1, DAY_MS, _>")]
     pub idle_time: Duration,
-    /// Time after which a connection is closed if the client reads nothing of a waiting response, 1 ms to 24 h.
+    /// Time after which a client is given up that takes nothing of a waiting response, 1 ms to 24 h. With HTTP/2 its
+    /// stream is reset, otherwise its connection is closed. Beyond this time, it has to take 1 KiB/s.
     #[serde(rename = "stall_timeout", deserialize_with = "time::<1, DAY_MS, _>")]
     pub stall_time: Duration,
 }
@@ -221,8 +234,8 @@ struct OwnerChannels {
     open: Arc<AtomicUsize>,
 }
 
-fn builder(limits: &Limits) -> auto::Builder<TokioExecutor> {
-    let mut builder = auto::Builder::new(TokioExecutor::new());
+fn builder(limits: &Limits) -> auto::Builder<StreamExecutor> {
+    let mut builder = auto::Builder::new(StreamExecutor);
     builder
         .http1()
         .timer(TokioTimer::new())
@@ -256,33 +269,51 @@ async fn serve<A, M, S, F, B, E>(
 {
     let graceful = GracefulShutdown::new();
     let mut connections = tokio::task::JoinSet::new();
+    let mut table = ConnectionTable::default();
+    // Connection beyond the limit. The kernel does not show whether clients wait in its queue, so one is accepted.
+    let mut waiting = None;
     let time = loop {
         owner.open.store(connections.len(), Ordering::Relaxed);
         let limits = *owner.limit_changes.borrow_and_update();
+        let most = limits.connections as usize;
+        if waiting.is_some() && connections.len() >= most {
+            // Several at once, since each search looks at all connections.
+            table.close_idle(1 + most / 32);
+        }
         let accepted = tokio::select! {
             stage = owner.stage_changes.wait_for(|stage| *stage != Stage::Serves) => match stage.as_deref() {
                 Ok(Stage::Drains(time)) => break *time,
                 _ => break Duration::ZERO,
             },
             _ = owner.limit_changes.changed() => continue,
-            // An ended connection changes the number of open connections.
-            // The next turn of the loop stores the new number.
-            _ = connections.join_next(), if !connections.is_empty() => continue,
-            // At the limit, further clients wait in the kernel's queue.
-            accepted = listener.accept(), if connections.len() < limits.connections as usize => accepted,
+            // An ended connection changes the number of open ones, which the loop stores again.
+            Some(ended) = connections.join_next_with_id(), if !connections.is_empty() => {
+                table.remove(ended.map_or_else(|error| error.id(), |(id, ())| id));
+                continue;
+            }
+            // A connection may have become idle.
+            () = tokio::time::sleep(IDLE_SEARCH), if waiting.is_some() && connections.len() >= most => continue,
+            accepted = next(&listener, &mut waiting), if waiting.is_none() || connections.len() < most => accepted,
         };
         // Without a free file descriptor, the next call would fail at once.
         let Ok((stream, address)) = accepted else {
             tokio::time::sleep(BACK_OFF).await;
             continue;
         };
-        let watcher = graceful.watcher();
-        connections.spawn(connection(
+        if connections.len() >= most {
+            waiting = Some((stream, address));
+            continue;
+        }
+        let (activity, close) = (Activity::new(), Arc::new(Notify::new()));
+        let serving = connection(
             Arc::clone(&shared),
             limits,
             (stream, address),
-            watcher,
-        ));
+            Arc::clone(&activity),
+            graceful.watcher(),
+        );
+        let task = connections.spawn(until_reset(serving, Arc::clone(&close)));
+        table.insert(task.id(), address.ip(), activity, close);
     };
     // The port must be free before the owner is notified.
     drop(listener);
@@ -291,10 +322,22 @@ async fn serve<A, M, S, F, B, E>(
     let _ = tokio::time::timeout(time, graceful.shutdown()).await;
 }
 
+/// Returns the connection that waits, or the next one.
+async fn next(
+    listener: &TcpListener,
+    waiting: &mut Option<(TcpStream, SocketAddr)>,
+) -> io::Result<(TcpStream, SocketAddr)> {
+    match waiting.take() {
+        Some(connection) => Ok(connection),
+        None => listener.accept().await,
+    }
+}
+
 async fn connection<A, M, S, F, B, E>(
     shared: Arc<Shared<A, M>>,
     limits: Limits,
     (stream, address): (TcpStream, SocketAddr),
+    activity: Arc<Activity>,
     watcher: Watcher,
 ) where
     A: Accept,
@@ -310,7 +353,6 @@ async fn connection<A, M, S, F, B, E>(
     let Ok(Ok((stream, info))) = tokio::time::timeout(limits.head_time, accepting).await else {
         return;
     };
-    let activity = Activity::new();
     let answer = (shared.make)(address, info);
     let monitor = Arc::clone(&activity);
     let service = service_fn(move |request: Request<Incoming>| {
@@ -318,7 +360,7 @@ async fn connection<A, M, S, F, B, E>(
         let answering = answer(request);
         async move {
             let answer = answering.await;
-            answer.map(|answer| answer.map(|body| OpenBody::new(body, open)))
+            answer.map(|answer| answer.map(|body| OpenBody::new(body, open, limits.stall_time)))
         }
     });
     let stream = TokioIo::new(MonitoredStream::new(stream, Arc::clone(&activity)));

@@ -3,6 +3,8 @@
 use h2::Reason;
 use std::error::Error;
 use std::fmt;
+#[cfg(any(feature = "gateway", feature = "guard"))]
+use std::io;
 use std::sync::Arc;
 
 /// Reason why a request got no answer.
@@ -18,6 +20,17 @@ pub enum ConnectionError {
 }
 
 impl ConnectionError {
+    /// Whether the server did not accept a connection in time.
+    #[cfg(any(feature = "gateway", feature = "guard"))]
+    pub(crate) fn is_timeout(&self) -> bool {
+        match self {
+            Self::Connect(error) => error
+                .downcast_ref::<io::Error>()
+                .is_some_and(|error| error.kind() == io::ErrorKind::TimedOut),
+            Self::Http(_) | Self::Address => false,
+        }
+    }
+
     pub(super) fn http(error: impl Error + Send + Sync + 'static) -> Self {
         Self::Http(Arc::new(error))
     }

@@ -31,7 +31,7 @@ use crate::client::{Purges, Replay, Replica};
 use crate::socket::{Dscp, SocketOptions};
 use error::is_unprocessed;
 use http::uri::{Authority, PathAndQuery, Scheme};
-use http::{HeaderValue, Request, Response, Uri, Version, header};
+use http::{HeaderMap, HeaderValue, Request, Response, Uri, Version, header};
 use http_body::Body;
 use http1::{IdleConnections, LeasedConnection};
 use http2::{Connection, CurrentConnection};
@@ -211,6 +211,7 @@ where
                     let host = HeaderValue::from_str(host.as_str());
                     headers.insert(header::HOST, host.map_err(|_| ConnectionError::Address)?);
                 }
+                join_cookies(headers)?;
                 Version::HTTP_11
             }
             Protocol::Two => {
@@ -322,7 +323,23 @@ where
     }
 }
 
-/// Reason why a request got no answer.
+/// Joins the fields `Cookie`. HTTP/2 clients may split the field, but HTTP/1.1 allows only one (RFC 9113, section
+/// 8.2.3).
+fn join_cookies(headers: &mut HeaderMap) -> Result<(), ConnectionError> {
+    let mut cookies = headers.get_all(header::COOKIE).iter();
+    if cookies.nth(1).is_some() {
+        let cookies = headers.get_all(header::COOKIE).iter();
+        let joined = cookies.map(HeaderValue::as_bytes).collect::<Vec<_>>();
+        let joined = HeaderValue::from_bytes(&joined.join(&b"; "[..]));
+        headers.insert(
+            header::COOKIE,
+            joined.map_err(|_| ConnectionError::Address)?,
+        );
+    }
+    Ok(())
+}
+
+/// Reason why a request has no answer.
 enum Failed<B> {
     /// The request was not sent, and is returned.
     Unsent(Box<Request<B>>),
@@ -337,7 +354,13 @@ where
     B: Body + Send + 'static,
 {
     match leased.send(request).await {
-        (Ok(answer), leased) => Ok(answer.map(|body| ConnectionBody::http1(body, leased))),
+        (Ok(mut answer), leased) => {
+            // The coding overrides a length, which would cut the body at the next hop (RFC 9112, section 6.3).
+            if answer.headers().contains_key(header::TRANSFER_ENCODING) {
+                answer.headers_mut().remove(header::CONTENT_LENGTH);
+            }
+            Ok(answer.map(|body| ConnectionBody::http1(body, leased)))
+        }
         (Err(failure), _) => Err(match taken(failure) {
             (Some(unsent), _) => Failed::Unsent(Box::new(unsent)),
             (None, error) => Failed::Sent(error),

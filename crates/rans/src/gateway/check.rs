@@ -1,9 +1,9 @@
 //! Background tasks of a route: they resolve names again, and check whether replicas are healthy.
 
-use super::body::RequestBody;
 use super::config::{Check, RouteConfig};
 use super::pool::{Member, resolve};
 use super::route::Route;
+use crate::upload::RequestBody;
 use http::{Request, header};
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};

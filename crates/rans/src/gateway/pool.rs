@@ -1,7 +1,6 @@
 //! Pool of the replicas that a route uses at present. Names are resolved. Each address is a separate replica, with one
 //! set of connections for primaries and one for copies.
 
-use super::body::RequestBody;
 use super::config::{Duplicates, ReplicaConfig, RouteConfig};
 use super::upstream::{Counts, Failure, Upstream};
 use crate::client::{Client, ClientConfig, Replica};
@@ -10,6 +9,7 @@ use crate::connections::{
 };
 use crate::ranges::{Ranges, RangesConfig};
 use crate::socket::SocketOptions;
+use crate::upload::RequestBody;
 use anyhow::{Context as _, Result, anyhow};
 use http::uri::Authority;
 use hyper_util::rt::TokioIo;

@@ -1,21 +1,23 @@
 //! Route: it receives the requests of one listener, and sends them to replicas that give the same answers.
 
-use super::body::{AnswerFault, Fault, RequestBody, ResponseBody, StoredBody, UploadLimits};
+use super::body::{AnswerFault, Content, ResponseBody};
 use super::check;
 use super::config::RouteConfig;
 use super::counts::{OpenRequest, RouteCounts};
 use super::pool::{Addresses, Pool, resolve};
-use super::translate::{self, ClientInfo, Refusal};
+use super::translate::{self, ClientInfo};
 use super::upstream::Failure;
 use crate::connections::ConnectionError;
 use crate::priority::class_of;
 use crate::ranges::RangesError;
+use crate::request_head::{ALLOWED, Refusal};
+use crate::upload::{RequestBody, UploadLimits};
 use anyhow::{Context as _, Result};
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 use std::sync::{Arc, PoisonError, RwLock};
+use tailcut_proxy::http::RequestSlots;
 use tailcut_requests::Class;
-use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tower_service::Service;
 
@@ -24,8 +26,8 @@ pub(super) struct Route {
     pub config: RouteConfig,
     pub counts: Arc<RouteCounts>,
     pool: RwLock<Arc<Pool>>,
-    permits: Arc<Semaphore>,
-    /// Background tasks. They end when the route is dropped.
+    slots: RequestSlots,
+    /// Background tasks, which end when the route is dropped.
     _tasks: JoinSet<()>,
 }
 
@@ -52,7 +54,7 @@ impl Route {
             config: config.clone(),
             counts: counts.unwrap_or_default(),
             pool: RwLock::new(Arc::new(pool)),
-            permits: Arc::new(Semaphore::new(config.limits.pending as usize)),
+            slots: RequestSlots::new(config.limits.pending as usize),
             _tasks: check::tasks(config, route),
         }))
     }
@@ -104,14 +106,27 @@ impl Route {
         client_info: ClientInfo,
         request: Request<Incoming>,
     ) -> Result<Response<ResponseBody>, Refusal> {
-        // The request is refused at once. If it waited here, its client would not notice the overload.
-        let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() else {
+        // The request is refused at once. A request that waits here would hide the overload from its
+        // client.
+        let refused = || {
             self.counts.refused.inc();
-            return Err(Refusal(
+            Refusal(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "too many requests are open\n",
-            ));
+            )
         };
+        let slot = self.slots.take(client_info.address.ip());
+        let slot = slot.ok_or_else(refused)?;
+        let answer = slot.answer(self.exchange(client_info, request)).await;
+        let answer = answer.ok_or_else(refused)??;
+        Ok(answer.map(|content| ResponseBody::of(content, slot)))
+    }
+
+    async fn exchange(
+        &self,
+        client_info: ClientInfo,
+        request: Request<Incoming>,
+    ) -> Result<Response<Content>, Refusal> {
         let (mut parts, body) = request.into_parts();
         translate::request(&mut parts, client_info, &self.config)?;
         // A request that is itself a copy, or that has low urgency, is not copied again.
@@ -124,43 +139,26 @@ impl Route {
         };
         let body = RequestBody::take(body, upload, may_store)
             .await
-            .map_err(of_fault)?;
+            .map_err(Refusal::from)?;
         let progress = body.progress();
         let pool = self.pool();
         let may_split = may_store && parts.method == Method::GET;
         let request = Request::from_parts(parts, body);
         if let Some(mut ranges) = pool.ranges.clone().filter(|_| may_split) {
             return match ranges.call(request).await {
-                Ok(answer) => Ok(answer.map(|body| ResponseBody::Object {
-                    body: Box::new(body),
-                    _permit: permit,
-                })),
-                // A GET rarely has a body, so this branch does not check for a fault of the upload.
+                Ok(answer) => Ok(answer.map(|body| Content::Object(Box::new(body)))),
+                // A GET rarely has a body, so this branch does not look for a fault of the upload.
                 Err(error) => Err(of_error(&error)),
             };
         }
         let mut client = pool.client.clone();
         match client.call(request).await {
-            Ok(answer) => Ok(answer.map(|body| ResponseBody::Replica {
-                body: Box::new(body),
-                _permit: permit,
-            })),
+            Ok(answer) => Ok(answer.map(|body| Content::Replica(Box::new(body)))),
             Err(failure) => Err(match progress.and_then(|progress| progress.fault()) {
-                Some(fault) => of_fault(fault),
+                Some(fault) => fault.into(),
                 None => of_failure(&failure),
             }),
         }
-    }
-}
-
-fn of_fault(fault: Fault) -> Refusal {
-    match fault {
-        Fault::TooLong => Refusal(StatusCode::PAYLOAD_TOO_LARGE, "the body is too long\n"),
-        Fault::Stalled => Refusal(
-            StatusCode::REQUEST_TIMEOUT,
-            "no further bytes of the body arrived\n",
-        ),
-        Fault::Cut => Refusal(StatusCode::BAD_REQUEST, "the body is not complete\n"),
     }
 }
 
@@ -178,6 +176,9 @@ fn of_failure(failure: &Failure) -> Refusal {
     let bad = StatusCode::BAD_GATEWAY;
     let slow = StatusCode::GATEWAY_TIMEOUT;
     match failure {
+        Failure::Connection(error) if error.is_timeout() => {
+            Refusal(slow, "no replica accepted a connection in time\n")
+        }
         Failure::Connection(ConnectionError::Connect(_)) => {
             Refusal(bad, "no replica can be reached\n")
         }
@@ -200,7 +201,7 @@ fn of_failure(failure: &Failure) -> Refusal {
 fn refused(Refusal(status, text): Refusal, is_head: bool) -> Response<ResponseBody> {
     // An answer to HEAD has no body (RFC 9110, section 9.3.2).
     let text = if is_head { "" } else { text };
-    let mut answer = Response::new(ResponseBody::Text(StoredBody::from(text)));
+    let mut answer = Response::new(ResponseBody::text(text));
     *answer.status_mut() = status;
     let headers = answer.headers_mut();
     let plain = HeaderValue::from_static("text/plain; charset=utf-8");
@@ -209,6 +210,9 @@ fn refused(Refusal(status, text): Refusal, is_head: bool) -> Response<ResponseBo
         // The client need not wait long, because the limit is free again after the next finished request. The field
         // counts whole seconds, so 1 s is the shortest time above 0 (RFC 9110, section 10.2.3).
         headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    }
+    if status == StatusCode::METHOD_NOT_ALLOWED {
+        headers.insert(header::ALLOW, ALLOWED);
     }
     answer
 }

@@ -2,10 +2,9 @@
 //! over it stay valid. Fields that concern only the client's connection are removed.
 
 use super::config::{Forwarded, RouteConfig};
-use crate::connection_fields;
+use crate::request_head::{self, Refusal};
 use http::request::Parts;
-use http::uri::PathAndQuery;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, Version, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Version, header};
 use std::net::{IpAddr, SocketAddr};
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
@@ -18,44 +17,14 @@ pub(super) struct ClientInfo {
     pub is_secure: bool,
 }
 
-/// Refusal of a request: the status, and the text for the client.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Refusal(pub StatusCode, pub &'static str);
-
-/// Changes a client's request into a request to a replica.
+/// Turns a client's request into a request to a replica.
 pub(super) fn request(
     parts: &mut Parts,
     client_info: ClientInfo,
     route: &RouteConfig,
 ) -> Result<(), Refusal> {
-    if parts.method == Method::CONNECT {
-        return Err(Refusal(
-            StatusCode::NOT_IMPLEMENTED,
-            "this gateway does not forward CONNECT\n",
-        ));
-    }
-    // A client that offers HTTP/2 without TLS (h2c) also accepts HTTP/1.1.
-    let upgrades = connection_fields::members(&parts.headers, &header::UPGRADE)
-        .any(|protocol| !protocol.is_empty() && !protocol.eq_ignore_ascii_case("h2c"));
-    if upgrades {
-        return Err(Refusal(
-            StatusCode::NOT_IMPLEMENTED,
-            "this gateway does not forward upgrades (such as WebSocket)\n",
-        ));
-    }
     let version = parts.version;
-    // The host in the address replaces the field `Host` (RFC 9112, section 3.2.2; RFC 9113, section 8.3.1).
-    if let Some(authority) = parts.uri.authority() {
-        // The field `Host` must not contain user information (RFC 9110, section 7.2).
-        let host = authority.as_str().rsplit('@').next().unwrap_or_default();
-        let host = HeaderValue::from_str(host)
-            .map_err(|_| Refusal(StatusCode::BAD_REQUEST, "the host is not valid\n"))?;
-        parts.headers.insert(header::HOST, host);
-    }
-    let path = parts.uri.path_and_query().cloned();
-    let path = path.filter(|path| !path.as_str().is_empty());
-    parts.uri = Uri::from(path.unwrap_or_else(|| PathAndQuery::from_static("/")));
-    connection_fields::remove(&mut parts.headers);
+    request_head::prepare(parts)?;
     forward(&mut parts.headers, client_info, route.forwarded);
     if route.via {
         let via = match version {
@@ -104,7 +73,7 @@ fn forward(headers: &mut HeaderMap, client_info: ClientInfo, forwarded: Forwarde
 mod tests {
     use super::super::config::GatewayConfig;
     use super::*;
-    use http::Request;
+    use http::{Request, StatusCode};
     use std::path::Path;
     use tailcut_proxy::config::Draft;
 
@@ -143,7 +112,9 @@ mod tests {
     #[test]
     fn replicas_are_told_of_the_client_where_they_should_be() {
         let get = || {
-            let request = Request::get("/").header("x-forwarded-for", "198.51.100.7");
+            let request = Request::get("/")
+                .header("host", "a")
+                .header("x-forwarded-for", "198.51.100.7");
             request
                 .header("x-forwarded-proto", "ftp")
                 .body(())
@@ -171,6 +142,7 @@ mod tests {
         let connect = Request::connect("a:1").body(()).expect("a request");
         assert!(translated("off", connect).is_err());
         let h2c = Request::get("/")
+            .header("host", "a")
             .header("upgrade", "h2c")
             .header("http2-settings", "x");
         let parts = translated("off", h2c.body(()).expect("a request")).expect("translated");

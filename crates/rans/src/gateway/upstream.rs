@@ -1,18 +1,18 @@
 //! Connections from a gateway to one replica, with the time limit and the counters of its answers.
 
-use super::body::{AnswerFault, ReplicaBody, RequestBody, StoredBody};
+use super::body::{AnswerFault, ReplicaBody};
 use super::pool::Dial;
 use crate::connection_fields;
 use crate::connections::{ConnectionError, Connections};
+use crate::stored_body::StoredBody;
+use crate::upload::{RequestBody, begins_within};
 use http::{Method, Request, Response};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tailcut_proxy::metrics::Counter;
-use tokio::time::{Instant, timeout_at};
 use tower_service::Service;
 
 /// Counters of a replica.
@@ -62,18 +62,11 @@ impl Service<Request<RequestBody>> for Upstream {
             counts.requests.inc();
             let progress = request.body().progress();
             let is_head = request.method() == Method::HEAD;
-            let mut answering = connections.call(request);
-            let mut due = Instant::now() + time;
-            let answer = loop {
-                if let Ok(answer) = timeout_at(due, &mut answering).await {
-                    break answer.map_err(Failure::Connection);
-                }
-                // An upload may take any time, as long as its bytes arrive.
-                let moved = progress.as_ref().map(|progress| progress.latest() + time);
-                match moved.filter(|moved| *moved > due) {
-                    Some(later) => due = later,
-                    None => break Err(Failure::Slow),
-                }
+            let answering = connections.call(request);
+            let answer = begins_within(answering, progress.as_deref(), time).await;
+            let answer = match answer {
+                Some(answer) => answer.map_err(Failure::Connection),
+                None => Err(Failure::Slow),
             };
             let taken = match answer {
                 Ok(answer) => {

@@ -42,6 +42,7 @@ where
         let text = match refusal {
             Refusal::Optional => "optional work is refused while all workers are busy\n",
             Refusal::Full => "too many requests wait\n",
+            Refusal::Late => "no worker was free in time\n",
         };
         Self {
             content: Content::Refusal(Some(Bytes::from_static(text.as_bytes()))),

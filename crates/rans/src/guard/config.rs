@@ -38,7 +38,16 @@ pub struct GuardConfig {
         serde(deserialize_with = "count::<0, 4_294_967_295, _, _>")
     )]
     pub queue: u32,
-    /// Action on a running request that its client cancels.
+    /// Longest time that a request waits for a worker, 1 ms to 24 h. After that it is refused.
+    #[cfg_attr(
+        feature = "guard",
+        serde(
+            rename = "queue_timeout",
+            deserialize_with = "time::<1, 86_400_000, _>"
+        )
+    )]
+    pub queue_time: Duration,
+    /// Action for a running request whose client leaves.
     pub on_cancel: OnCancel,
     /// Longest time for which a request without a client occupies its worker, 1 s to 24 h. Only [`OnCancel::HoldSlot`]
     /// uses it. After this time the request is dropped as with [`OnCancel::Kill`]. Otherwise, a service that never ends
@@ -65,6 +74,8 @@ impl Default for GuardConfig {
             workers: 1,
             // A longer queue would need more memory, and its last requests would wait longer than their clients.
             queue: 1_024,
+            // The time of the work is not known here. A day is no limit in practice.
+            queue_time: Duration::from_secs(86_400),
             on_cancel: OnCancel::Kill,
             // With a shorter time, a worker may get a second request while its service still runs the first one. With a
             // longer time, a service that hangs occupies its worker for longer.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tailcut_requests::{Admission, Class, Gate, GateConfig, JobId};
 use tokio::sync::oneshot;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 /// Reason why a request is refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,6 +17,8 @@ pub(super) enum Refusal {
     Optional,
     /// The queue is full, and contains no request of a lower class.
     Full,
+    /// No worker was free for too long.
+    Late,
 }
 
 struct State {
@@ -174,8 +176,12 @@ impl QueueTicket {
     /// Resolves when the request may run, or when it is refused.
     pub(super) async fn admitted(&mut self) -> Result<(), Refusal> {
         if let Some(admission) = &mut self.admission {
+            let Ok(verdict) = timeout(self.config.queue_time, admission).await else {
+                self.refused();
+                return Err(Refusal::Late);
+            };
             // The sender is dropped only together with the guard.
-            let verdict = admission.await.unwrap_or(Err(Refusal::Full));
+            let verdict = verdict.unwrap_or(Err(Refusal::Full));
             self.admission = None;
             if let Err(refusal) = verdict {
                 // `State::refuse` has already counted this request. The drop of the ticket must not count it again.
@@ -185,6 +191,13 @@ impl QueueTicket {
             self.since = Some(Instant::now());
         }
         Ok(())
+    }
+
+    /// Records that the request has waited too long. The drop of the ticket then frees its place.
+    fn refused(&mut self) {
+        self.is_done = true;
+        let mut state = self.shared.lock();
+        state.counts.classes[self.class as usize].refused += 1;
     }
 
     /// Records that the answer was sent to its end.

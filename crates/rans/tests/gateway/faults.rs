@@ -124,7 +124,10 @@ async fn a_request_that_changes_something_is_sent_elsewhere_when_nothing_was_sen
         let gateway = Running::start(&replicas, json!({ "protocol": word })).await;
         for number in 0..20 {
             let uri = format!("http://a/{number}");
-            let request = Request::post(uri).body(Full::from("x")).expect("a request");
+            let request = Request::post(uri)
+                .header("host", "a")
+                .body(Full::from("x"))
+                .expect("a request");
             let answer = gateway.send(version, request).await;
             assert_eq!(answer.status(), StatusCode::OK);
         }
@@ -136,6 +139,7 @@ async fn a_request_that_changes_something_is_not_sent_twice() {
     let replicas = [broken(cuts_at_once).await, broken(cuts_at_once).await];
     let gateway = Running::start(&replicas, json!({})).await;
     let request = Request::post("http://a/")
+        .header("host", "a")
         .body(Full::from("x"))
         .expect("a request");
     let answer = gateway.send(Version::One, request).await;
@@ -224,6 +228,7 @@ async fn a_small_upload_that_is_idempotent_is_sent_again_elsewhere() {
     let gateway = Running::start(&replicas, json!({})).await;
     for _ in 0..20 {
         let request = Request::put("http://a/x")
+            .header("host", "a")
             .body(bytes(1_000))
             .expect("a request");
         let answer = gateway.send(Version::One, request).await;

@@ -100,7 +100,10 @@ async fn a_large_upload_is_handed_on_as_it_comes_and_asked_once() {
         )
         .await;
         let body = Full::from(vec![7; 1 << 20]);
-        let request = Request::post("http://a/").body(body).expect("a request");
+        let request = Request::post("http://a/")
+            .header("host", "a")
+            .body(body)
+            .expect("a request");
         let told = text(gateway.send(version, request).await).await;
         assert!(told.contains("1048576 bytes"), "{told}");
         let page = gateway.gateway.metrics();

@@ -1,12 +1,16 @@
 //! Guard process that accepts requests. At run time, a new configuration is applied completely, or not at all.
 
+use super::answer::{ProgramBody, refused};
 use super::config::ProgramConfig;
-use super::forward::{ForwardedBody, Forwarder};
+use super::forward::Forwarder;
 use super::metrics::metrics;
-use crate::guard::{GuardLayer, GuardedBody};
+use crate::guard::{GuardLayer, OnCancel};
+use crate::request_head::{self, Refusal};
 use crate::socket::{ClassMarks, ConnectionMark, MarkedStream, SocketOptions};
+use crate::upload::{RequestBody, UploadLimits};
 use anyhow::Result;
-use http::{Request, Response};
+use http::{Request, Response, StatusCode};
+use http_body::Body as _;
 use hyper::body::Incoming;
 use std::convert::Infallible;
 use std::fmt;
@@ -17,12 +21,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 use tailcut_proxy::admin::{Admin, Pages};
-use tailcut_proxy::http::{Accept, HttpService, ListenerSpec, Listeners};
+use tailcut_proxy::http::{Accept, HttpService, ListenerSpec, Listeners, RequestSlots};
 use tailcut_proxy::tls::{self, ServerConfig, ServerTls, Stream};
 use tailcut_proxy::{Endpoint, Running};
 use tokio::net::TcpStream;
 use tower_layer::Layer;
 use tower_service::Service;
+
+/// Largest number of requests whose body is on its way. With 64 KiB for each, which is the default of `buffer`, they
+/// need 64 MiB at most. With a smaller number, slow clients refuse each other earlier.
+const MOST_BODIES: usize = 1_024;
 
 /// Guarded service behind a listener, and the TLS configuration of the listener.
 #[derive(Clone)]
@@ -31,24 +39,68 @@ struct ServiceTarget {
     to: Endpoint,
     forwarder: Forwarder,
     marks: ClassMarks,
+    upload: UploadLimits,
+    /// Places for requests whose body arrives.
+    bodies: RequestSlots,
     tls: Option<Arc<ServerConfig>>,
 }
 
 impl ServiceTarget {
     fn open(config: &ProgramConfig, guard: &GuardLayer, before: Option<Self>) -> Result<Self> {
         let tls = config.tls.as_ref().map(|tls| tls.config(&tls::HTTP));
-        // If the address of the service is unchanged, open connections to the service are kept.
+        let time = match config.guard.on_cancel {
+            OnCancel::Kill => config.answer_timeout,
+            // The service does not stop when its connection is closed, so its worker stays taken.
+            OnCancel::HoldSlot => config.answer_timeout.max(config.guard.hold),
+        };
+        // If the address of the service is unchanged, its open connections are kept.
         let forwarder = match before {
-            Some(before) if before.to == config.to => before.forwarder,
-            _ => Forwarder::to(&config.to)?,
+            Some(before) if before.to == config.to => before.forwarder.within(time),
+            _ => Forwarder::to(&config.to, time)?,
         };
         Ok(Self {
             guard: guard.clone(),
             to: config.to.clone(),
             forwarder,
             marks: config.dscp,
+            upload: UploadLimits {
+                most: u64::MAX,
+                stored: config.buffer,
+                stall: config.limits.stall_time,
+            },
+            bodies: RequestSlots::new(MOST_BODIES),
             tls: tls.transpose()?,
         })
+    }
+}
+
+impl ServiceTarget {
+    async fn forward(
+        self,
+        client: SocketAddr,
+        request: Request<Incoming>,
+    ) -> Result<Response<ProgramBody>, Refusal> {
+        let (mut parts, body) = request.into_parts();
+        request_head::prepare(&mut parts)?;
+        // A slow client must not occupy a worker, so the request takes one only after its body has arrived.
+        let body = match body.is_end_stream() {
+            true => RequestBody::empty(),
+            false => {
+                let refusal = Refusal(
+                    StatusCode::SERVICE_UNAVAILABLE,
+                    "too many bodies of requests arrive\n",
+                );
+                let slot = self.bodies.take(client.ip()).ok_or(refusal)?;
+                let buffering = slot.answer(RequestBody::buffered(body, self.upload, true));
+                buffering.await.ok_or(refusal)??
+            }
+        };
+        let request = Request::from_parts(parts, body);
+        let answering = self.guard.layer(self.forwarder).call(request);
+        match answering.await {
+            Ok(answer) => Ok(answer.map(ProgramBody::Guarded)),
+            Err(never) => match never {},
+        }
     }
 }
 
@@ -65,17 +117,22 @@ impl Accept for ServiceTarget {
 }
 
 impl HttpService for ServiceTarget {
-    type Body = GuardedBody<ForwardedBody>;
+    type Body = ProgramBody;
     type Error = Infallible;
 
     fn answer(
         self,
-        _: SocketAddr,
+        client: SocketAddr,
         mark: ConnectionMark,
         request: Request<Incoming>,
     ) -> impl Future<Output = Result<Response<Self::Body>, Infallible>> + Send + 'static {
         mark.on_request(&request);
-        self.guard.layer(self.forwarder).call(request)
+        async move {
+            Ok(match self.forward(client, request).await {
+                Ok(answer) => answer,
+                Err(refusal) => refused(refusal),
+            })
+        }
     }
 }
 

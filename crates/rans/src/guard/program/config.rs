@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde::Deserialize;
 use std::time::Duration;
 use tailcut_proxy::Endpoint;
-use tailcut_proxy::config::{Common, Draft, target, unique_addresses};
+use tailcut_proxy::config::{Common, Draft, size, target, time, unique_addresses};
 use tailcut_proxy::http::Limits;
 use tailcut_proxy::tls::ServerTls;
 use tailcut_units::quantity::allowed;
@@ -18,6 +18,19 @@ pub(super) const DEFAULT_ADMIN: &str = "127.0.0.1:9465";
 /// limited.
 const DEFAULT_STREAMS: u32 = 1_000;
 
+/// nginx waits equally long for a service (`proxy_read_timeout`).
+const fn answer_timeout() -> Duration {
+    Duration::from_secs(60)
+}
+
+const fn buffer() -> u64 {
+    64 << 10
+}
+
+/// Longest time that a request waits for a worker, unless the configuration names another one. Most clients give up
+/// after about this time.
+const DEFAULT_QUEUE_TIME: Duration = Duration::from_secs(30);
+
 /// Configuration of a guard with its listener and its service.
 #[derive(Deserialize, Clone, PartialEq, Debug)]
 pub struct ProgramConfig {
@@ -26,7 +39,17 @@ pub struct ProgramConfig {
     /// Address of the service, which gets HTTP/1.1.
     #[serde(deserialize_with = "target")]
     pub to: Endpoint,
-    /// DSCP of packets to clients, for each class.
+    /// Largest part of a request's body that has to arrive before the request takes a worker, 0 to 64 MiB. A larger
+    /// value needs more memory for each request. With a smaller one, slow clients occupy workers.
+    #[serde(default = "buffer", deserialize_with = "size::<0, { 64 << 20 }, _, _>")]
+    pub buffer: u64,
+    /// Time for the service to begin its answer, and for each further part of it, 1 ms to 24 h.
+    #[serde(
+        default = "answer_timeout",
+        deserialize_with = "time::<1, 86_400_000, _>"
+    )]
+    pub answer_timeout: Duration,
+    /// DSCP of packets to clients.
     #[serde(default)]
     pub dscp: ClassMarks,
     /// TLS of the listener.
@@ -59,6 +82,9 @@ impl ProgramConfig {
         // the service.
         if !top.has("workers") {
             return Err(top.refuse("workers", &allowed(&(1..=100_000_u32))));
+        }
+        if !top.has("queue_timeout") {
+            config.guard.queue_time = DEFAULT_QUEUE_TIME;
         }
         let limits = top.table("limits");
         config.limits = limits.read()?;

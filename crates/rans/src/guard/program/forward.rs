@@ -1,21 +1,22 @@
 //! Forwarding of requests to one HTTP/1.1 service.
 
-use crate::client::Once;
 use crate::connection_fields;
 use crate::connections::{
     ConnectionBody, ConnectionConfig, ConnectionError, Connections, Connector, Protocol,
 };
+use crate::request_head::Refusal;
 use crate::socket::SocketOptions;
+use crate::stall_timer::StallTimer;
+use crate::upload::{RequestBody, begins_within};
 use anyhow::{Context as _, Result, anyhow};
 use bytes::Bytes;
 use http::uri::Authority;
-use http::{Method, Request, Response, StatusCode};
+use http::{Request, Response, StatusCode};
 use http_body_util::{Either, Full};
-use hyper::body::Incoming;
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tailcut_proxy::Endpoint;
 use tower_service::Service;
@@ -31,10 +32,14 @@ const IDLE: usize = 1_024;
 
 /// Connections to the service. Dropping the future of an answer closes the answer's connection.
 #[derive(Clone, Debug)]
-pub(super) struct Forwarder(Connections<Connector, Once<Incoming>>);
+pub(super) struct Forwarder {
+    connections: Connections<Connector, RequestBody>,
+    /// Longest time until an answer begins, and until each further part of it.
+    time: Duration,
+}
 
 impl Forwarder {
-    pub fn to(target: &Endpoint) -> Result<Self> {
+    pub fn to(target: &Endpoint, time: Duration) -> Result<Self> {
         let name = || format!("to {target}");
         let to: Authority = target.to_string().parse().with_context(name)?;
         let connector = Connector::new(to.clone(), SocketOptions::default(), CONNECT_TIME);
@@ -47,14 +52,22 @@ impl Forwarder {
             linger: Duration::ZERO,
             ..ConnectionConfig::default()
         };
-        Ok(Self(Connections::new(connector, to, config)))
+        Ok(Self {
+            connections: Connections::new(connector, to, config),
+            time,
+        })
+    }
+
+    /// Returns a forwarder with another time limit, and the same connections.
+    pub fn within(self, time: Duration) -> Self {
+        Self { time, ..self }
     }
 }
 
-/// Answer of the service, or text of a refusal.
-type Answered = Either<ConnectionBody<Once<Incoming>>, Full<Bytes>>;
+/// Answer of the service, or the text of a refusal.
+type Answered = Either<(ConnectionBody<RequestBody>, StallTimer), Full<Bytes>>;
 
-impl Service<Request<Incoming>> for Forwarder {
+impl Service<Request<RequestBody>> for Forwarder {
     type Response = Response<ForwardedBody>;
     type Error = Infallible;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
@@ -63,37 +76,52 @@ impl Service<Request<Incoming>> for Forwarder {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, mut request: Request<Incoming>) -> Self::Future {
-        // CONNECT requests a tunnel. A tunnel has no answer that would free the worker.
-        if request.method() == Method::CONNECT {
-            let answer = own(StatusCode::BAD_REQUEST, "CONNECT is not forwarded\n");
-            return Box::pin(std::future::ready(Ok(answer)));
-        }
-        // This call also removes a request for an upgrade, which a server may ignore (RFC 9110, section 7.8).
-        connection_fields::remove(request.headers_mut());
-        let answering = self.0.call(request.map(Once));
+    fn call(&mut self, request: Request<RequestBody>) -> Self::Future {
+        let progress = request.body().progress();
+        let answering = self.connections.call(request);
+        let time = self.time;
         Box::pin(async move {
-            Ok(match answering.await {
-                Ok(mut answer) => {
+            let answer = begins_within(answering, progress.as_deref(), time).await;
+            Ok(match answer {
+                None => own(Refusal(
+                    StatusCode::GATEWAY_TIMEOUT,
+                    "the service did not begin its answer\n",
+                )),
+                Some(Ok(mut answer)) => {
                     connection_fields::remove(answer.headers_mut());
-                    answer.map(|body| ForwardedBody(Either::Left(body)))
+                    answer.map(|body| ForwardedBody(Either::Left((body, StallTimer::after(time)))))
                 }
-                Err(ConnectionError::Connect(_)) => {
-                    own(StatusCode::BAD_GATEWAY, "the service cannot be reached\n")
-                }
-                Err(ConnectionError::Http(_)) => own(
-                    StatusCode::BAD_GATEWAY,
-                    "the service ended the connection before its answer\n",
-                ),
-                Err(ConnectionError::Address) => {
-                    own(StatusCode::BAD_REQUEST, "the address cannot be forwarded\n")
+                Some(Err(error)) => {
+                    // A body that did not arrive is the fault of the client.
+                    let fault = progress.and_then(|progress| progress.fault());
+                    own(fault.map_or_else(|| of_error(&error), Refusal::from))
                 }
             })
         })
     }
 }
 
-/// Body of an answer to the client.
+/// Returns the answer to a request that got none from the service.
+fn of_error(error: &ConnectionError) -> Refusal {
+    match error {
+        error if error.is_timeout() => Refusal(
+            StatusCode::GATEWAY_TIMEOUT,
+            "the service accepted no connection in time\n",
+        ),
+        ConnectionError::Connect(_) => {
+            Refusal(StatusCode::BAD_GATEWAY, "the service cannot be reached\n")
+        }
+        ConnectionError::Http(_) => Refusal(
+            StatusCode::BAD_GATEWAY,
+            "the service ended the connection before its answer\n",
+        ),
+        ConnectionError::Address => {
+            Refusal(StatusCode::BAD_REQUEST, "the address cannot be forwarded\n")
+        }
+    }
+}
+
+/// Body of an answer.
 pub(super) struct ForwardedBody(Answered);
 
 impl http_body::Body for ForwardedBody {
@@ -105,7 +133,17 @@ impl http_body::Body for ForwardedBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<http_body::Frame<Bytes>, Self::Error>>> {
         match &mut self.0 {
-            Either::Left(body) => Pin::new(body).poll_frame(cx).map_err(Into::into),
+            Either::Left((body, stall)) => match Pin::new(body).poll_frame(cx) {
+                Poll::Ready(frame) => {
+                    stall.moved();
+                    Poll::Ready(frame.map(|frame| frame.map_err(Into::into)))
+                }
+                Poll::Pending => {
+                    ready!(stall.poll(cx));
+                    let stalled = "no further bytes of the service's answer arrived";
+                    Poll::Ready(Some(Err(stalled.into())))
+                }
+            },
             Either::Right(body) => Pin::new(body)
                 .poll_frame(cx)
                 .map_err(|never| match never {}),
@@ -114,20 +152,20 @@ impl http_body::Body for ForwardedBody {
 
     fn is_end_stream(&self) -> bool {
         match &self.0 {
-            Either::Left(body) => body.is_end_stream(),
+            Either::Left((body, _)) => body.is_end_stream(),
             Either::Right(body) => body.is_end_stream(),
         }
     }
 
     fn size_hint(&self) -> http_body::SizeHint {
         match &self.0 {
-            Either::Left(body) => body.size_hint(),
+            Either::Left((body, _)) => body.size_hint(),
             Either::Right(body) => body.size_hint(),
         }
     }
 }
 
-fn own(status: StatusCode, text: &'static str) -> Response<ForwardedBody> {
+fn own(Refusal(status, text): Refusal) -> Response<ForwardedBody> {
     let body = Full::new(Bytes::from_static(text.as_bytes()));
     let mut response = Response::new(ForwardedBody(Either::Right(body)));
     *response.status_mut() = status;

@@ -1,6 +1,7 @@
 //! Library of `tailcut guard`: the guard as a separate process in front of any HTTP service.
 
 mod acceptor;
+mod answer;
 mod command;
 mod config;
 mod forward;

@@ -1,0 +1,67 @@
+//! Open connections of a listener. When no further connection may be opened and a client waits, connections without a
+//! request are closed.
+
+use super::activity::Activity;
+use super::client::client;
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+use tokio::sync::Notify;
+use tokio::task::Id;
+
+struct Entry {
+    client: IpAddr,
+    activity: Arc<Activity>,
+    /// Signal that closes the connection.
+    close: Arc<Notify>,
+    is_closing: bool,
+}
+
+/// Open connections, by the task that serves them.
+#[derive(Default)]
+pub(super) struct ConnectionTable(HashMap<Id, Entry>);
+
+impl ConnectionTable {
+    pub fn insert(
+        &mut self,
+        task: Id,
+        address: IpAddr,
+        activity: Arc<Activity>,
+        close: Arc<Notify>,
+    ) {
+        let entry = Entry {
+            client: client(address),
+            activity,
+            close,
+            is_closing: false,
+        };
+        self.0.insert(task, entry);
+    }
+
+    pub fn remove(&mut self, task: Id) {
+        self.0.remove(&task);
+    }
+
+    /// Closes connections that have no request, `most` at most, unless some are closing already. Those of the client
+    /// with the most connections come first, and of these the ones without a request for the longest time.
+    pub fn close_idle(&mut self, most: usize) {
+        if self.0.values().any(|entry| entry.is_closing) {
+            return;
+        }
+        let mut counts = HashMap::<IpAddr, usize>::new();
+        for entry in self.0.values() {
+            *counts.entry(entry.client).or_default() += 1;
+        }
+        let idle = self.0.values_mut().filter_map(|entry| {
+            let since = entry.activity.idle_since()?;
+            Some((Reverse(counts[&entry.client]), since, entry))
+        });
+        let mut idle: Vec<_> = idle.collect();
+        idle.sort_unstable_by_key(|(count, since, _)| (*count, *since));
+        for (.., entry) in idle.into_iter().take(most) {
+            entry.is_closing = true;
+            entry.close.notify_one();
+        }
+    }
+}
