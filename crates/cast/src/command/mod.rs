@@ -31,7 +31,8 @@ A HOST is a name or an address, with a port unless the port is 7413: db2, db2:90
 Access to other machines needs a key (--psk, the same file at both ends) or --insecure.
 
 Exit codes: 0 all receivers have the verified data; 1 some receivers failed (they are listed); 2 wrong usage, or
-a system failed; 3 hashes did not match, or the source changed; 4 a receiver refused; 130 interrupted.
+a system failed; 3 hashes did not match, or the source changed; 4 a receiver refused; 23 some entries are missing,
+because they cannot be read or their paths are too long (a note names each); 130 interrupted.
 
 Examples:
   tailcut cast send model.bin gpu7 --psk cast.key

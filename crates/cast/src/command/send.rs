@@ -17,6 +17,9 @@ use std::time::Duration;
 use tailcut_units as units;
 use tailcut_units::quantity::{self, QuantityError};
 
+/// Exit code if the receivers have all data but some entries, which were skipped. rsync uses the same code.
+const SOME_MISSING: u8 = 23;
+
 /// Flags of `tailcut cast send`.
 #[derive(Args, Debug)]
 pub struct Send {
@@ -113,9 +116,14 @@ pub(super) fn execute(
         .access
         .open_to_groups(address::local(&to)?, arguments.multicast.resolve()?)?;
     // The scan of a large directory takes a long time. So errors of the network are reported before the scan.
+    let mut missing = 0;
     let source: Box<dyn Source> = match is_stream {
         true => Box::new(StreamSource::new(io::stdin(), arguments.name.as_bytes())?),
-        false => Box::new(arguments.what.open(&arguments.path, 0, notify)?),
+        false => {
+            let source = arguments.what.open(&arguments.path, 0, notify)?;
+            missing = source.missing();
+            Box::new(source)
+        }
     };
     let options = SendOptions {
         drop_after: arguments.drop_after,
@@ -128,7 +136,19 @@ pub(super) fn execute(
         event => watch.notify(&event, notify),
     };
     let summary = transfer::send(&endpoint, source, &to, options, stop, &mut on_event)?;
-    conclude(&arguments.path, summary, &watch, notify)
+    conclude(&arguments.path, summary, &watch, notify)?;
+    none_missing(missing)
+}
+
+/// Returns an error if entries are missing at the receivers.
+fn none_missing(missing: u64) -> Result<(), Failed> {
+    match missing {
+        0 => Ok(()),
+        _ => Err(Failed {
+            code: SOME_MISSING,
+            words: format!("{missing} entries are missing at the receivers; a note names each"),
+        }),
+    }
 }
 
 /// Reports the results of all receivers. If a receiver has failed, returns an error with an exit code.
@@ -201,5 +221,5 @@ fn list(arguments: &Send, notify: &mut dyn FnMut(CommandEvent<'_>)) -> Result<()
     })?;
     let text = format!("{entries} entries, {bytes} bytes; nothing was sent");
     notify(CommandEvent::Note { text: &text });
-    Ok(())
+    none_missing(source.missing())
 }

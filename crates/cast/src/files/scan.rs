@@ -8,7 +8,7 @@ use super::manifest::{
     Content, Entry, Header, LONGEST_PATH, Metadata, Owner, What, Writer, Xattrs, is_reserved,
 };
 use super::spool::{Spool, shown};
-use rustix::fs::{Dir, FileType, Mode, OFlags, Stat};
+use rustix::fs::{Access, AtFlags, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -61,6 +61,8 @@ pub struct Scanned {
     pub spool: Spool,
     /// Open file or directory that will be sent.
     pub root: OwnedFd,
+    /// Number of entries that are missing in the manifest, although a receiver should have them.
+    pub missing: u64,
     /// Inode number of each entry. With it, a source detects that another file has replaced the file.
     pub inodes: Inodes,
 }
@@ -131,8 +133,10 @@ pub fn scan(
         writer: Writer::new(out, content, slab_log2, owners, xattrs),
         inodes: BufWriter::new(tempfile::tempfile().map_err(spooled)?),
         linked: HashMap::new(),
+        missing: 0,
     };
     scan.root(&name, &stat)?;
+    let missing = scan.missing;
     let (header, out) = scan.writer.finish().map_err(spooled)?;
     let file = out
         .into_inner()
@@ -147,6 +151,7 @@ pub fn scan(
     Ok(Scanned {
         spool: Spool::new(file, header, "the manifest".into()),
         root,
+        missing,
         inodes: Inodes(inodes),
     })
 }
@@ -178,6 +183,8 @@ struct Scan<'a> {
     /// Files with several names, by device and inode. The values are the number of the first entry, and the number of
     /// names that were not visited yet.
     linked: HashMap<(u64, u64), (u64, u64)>,
+    /// Number of entries that are skipped, although a receiver should have them.
+    missing: u64,
 }
 
 impl Scan<'_> {
@@ -188,6 +195,26 @@ impl Scan<'_> {
     fn note(&mut self, below: &[u8], why: &'static str) {
         let path = shown(self.path, below);
         (self.note)(Note { path, why });
+    }
+
+    /// Skips an entry that a receiver should have.
+    fn miss(&mut self, below: &[u8], why: &'static str) {
+        self.missing += 1;
+        self.note(below, why);
+    }
+
+    /// Returns whether this process may read an entry.
+    fn is_readable(&mut self, below: &[u8], directory: bool) -> bool {
+        let access = match directory {
+            true => Access::READ_OK | Access::EXEC_OK,
+            false => Access::READ_OK,
+        };
+        let parent = self.below.parent(below);
+        let found = parent.and_then(|(parent, name)| {
+            rustix::fs::accessat(parent, name, access, AtFlags::EACCESS)
+        });
+        // Other errors occur again when the entry is read, and are reported there.
+        !matches!(found, Err(Errno::ACCESS | Errno::PERM))
     }
 
     fn root(&mut self, name: &[u8], stat: &Stat) -> Result<(), Error> {
@@ -251,7 +278,11 @@ impl Scan<'_> {
         }
         // The root may have another name at the receiver: up to 255 bytes and a separator.
         if below.len() + 256 > LONGEST_PATH {
-            self.note(below, "skipped: its path is too long");
+            self.miss(below, "skipped: its path is too long");
+            return Ok(false);
+        }
+        if kind != FileType::Symlink && !self.is_readable(below, directory) {
+            self.miss(below, "skipped: this user may not read it");
             return Ok(false);
         }
         self.add(level, name, below, &stat)?;
@@ -308,7 +339,7 @@ impl Scan<'_> {
                 target = read.map_err(|error| self.error("read", below, error))?;
                 let target = target.as_bytes();
                 if target.is_empty() || target.len() > LONGEST_PATH {
-                    self.note(below, "skipped: its target is empty or too long");
+                    self.miss(below, "skipped: its target is empty or too long");
                     return Ok(());
                 }
                 What::Symlink { metadata, target }

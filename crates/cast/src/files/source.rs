@@ -31,6 +31,7 @@ pub struct FileSource {
     records: Records,
     /// Number of the first slab of contents that may have no hash yet.
     unhashed: u32,
+    missing: u64,
 }
 
 /// Files whose contents are sent.
@@ -76,7 +77,14 @@ impl FileSource {
             },
             records: Records::new(temporary, 0),
             unhashed: 0,
+            missing: scanned.missing,
         })
+    }
+
+    /// Returns the number of entries that are skipped, although a receiver should have them. This process may not read
+    /// them, or their paths are too long.
+    pub const fn missing(&self) -> u64 {
+        self.missing
     }
 
     /// Calls `call` for each entry of the manifest, in order.

@@ -23,8 +23,9 @@ pub(super) const FAREWELL: Duration = Duration::from_secs(2);
 const TICK: Duration = Duration::from_millis(100);
 
 /// Largest number of messages that are being sent, up to which this end answers messages of unknown sessions. Any host
-/// can send such messages, so the memory for the answers has a limit.
-const MOST_ANSWERS: usize = 256;
+/// can send such messages, also with a forged address. So the memory and the bytes for the answers have a limit. A message
+/// that is not confirmed ends after some 10 seconds.
+const MOST_ANSWERS: usize = 64;
 
 /// Message that has arrived.
 #[derive(Debug)]

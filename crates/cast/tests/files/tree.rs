@@ -156,6 +156,56 @@ fn what_is_no_file_is_skipped_with_a_word() {
     assert_eq!(super::common::names(&to.path().join("tree")), ["file"]);
 }
 
+/// Creates directories with long names in each other, until the path is longer than a transfer allows.
+fn too_deep(root: &Path) {
+    let name = "d".repeat(250);
+    let mut directory = fs::File::open(root).expect("a folder");
+    for _ in 0..16 {
+        let mode = rustix::fs::Mode::RWXU;
+        rustix::fs::mkdirat(&directory, &name, mode).expect("a folder");
+        let flags = rustix::fs::OFlags::DIRECTORY;
+        let next = rustix::fs::openat(&directory, &name, flags, rustix::fs::Mode::empty());
+        directory = next.expect("a folder").into();
+    }
+}
+
+#[test]
+fn entries_that_cannot_travel_are_counted_and_named_and_the_others_arrive() {
+    let (from, to) = (folder(), folder());
+    let root = from.path().join("tree");
+    fs::create_dir_all(root.join("closed")).expect("folders");
+    for name in ["file", "secret", "closed/inside"] {
+        fs::write(root.join(name), "x").expect("a file");
+    }
+    too_deep(&root);
+    for name in ["secret", "closed"] {
+        fs::set_permissions(root.join(name), Permissions::from_mode(0o000)).expect("a mode");
+    }
+    let mut words = Vec::new();
+    let mut note = |note: tailcut_cast::files::Note| words.push((note.path, note.why));
+    let mut source = FileSource::open(&root, &small_slabs(), &mut note).expect("a source");
+    all(&mut source, &mut super::common::sink(to.path())).expect("moved");
+    let copy = super::common::names(&to.path().join("tree"));
+    fs::set_permissions(root.join("closed"), Permissions::from_mode(0o700)).expect("a mode");
+    assert!(copy.contains(&"file".to_owned()), "{copy:?}");
+    let long = words
+        .iter()
+        .filter(|(_, why)| *why == "skipped: its path is too long");
+    assert_eq!(long.count(), 1);
+    // The superuser may read all files.
+    let closed = match rustix::process::geteuid().is_root() {
+        true => vec![],
+        false => vec![root.join("closed"), root.join("secret")],
+    };
+    let found: Vec<_> = words
+        .iter()
+        .filter(|(_, why)| *why == "skipped: this user may not read it")
+        .map(|(path, _)| path.clone())
+        .collect();
+    assert_eq!(found, closed);
+    assert_eq!(source.missing(), 1 + closed.len() as u64);
+}
+
 #[test]
 fn owners_and_attributes_travel_if_both_sides_say_so() {
     let (from, to, other) = (folder(), folder(), folder());
