@@ -218,11 +218,12 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
 
   /**
    * Returns whether a server's flow has ended on the replica port before the client has sent a byte. The client may have
-   * left this port, and its connection to port N is the one that counts.
+   * left this port, and its connection to port N is the one that counts. A write that fails is reported in any case.
    */
   #isPhantom({ code }: NodeJS.ErrnoException): boolean {
     const flow = this.#flow;
-    return this.#accepted !== undefined && flow?.delivered === 0 && flow.settings.pairing === 'hello' && code !== 'ERR_REPNET_DIVERGED';
+    if (!this.#accepted || flow?.delivered !== 0 || this.#inFlight) return false;
+    return flow.settings.pairing === 'hello' && code !== 'ERR_REPNET_DIVERGED';
   }
 
   flowClosed(): void {
