@@ -89,7 +89,7 @@ pub struct Hashes {
     pub manifest: Hash,
     /// Hash of the first slab if it is the whole data.
     pub alone: Hash,
-    /// Hashes of the slabs as parts of the data, at most [`MOST_HASHES`].
+    /// Hashes of the slabs as parts of the data, at most 8,192.
     pub parts: Vec<Hash>,
 }
 

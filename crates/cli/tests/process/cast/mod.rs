@@ -97,7 +97,17 @@ fn a_file_arrives_once_and_is_not_replaced_unless_somebody_says_so() {
     let test_dir = TestDir::new();
     fs::write(test_dir.path().join("file"), bytes(3_000_000)).expect("a file");
     fs::create_dir(test_dir.path().join("in")).expect("a directory");
-    for (more, code) in [(&[][..], 0), (&[], 4), (&["--overwrite"], 0)] {
+    let mut other = bytes(3_000_000);
+    other[7] ^= 1;
+    // A repeated transfer succeeds. Other data of this name is refused.
+    let rounds = [
+        (bytes(3_000_000), &[][..], 0),
+        (bytes(3_000_000), &[], 0),
+        (other.clone(), &[], 4),
+        (other.clone(), &["--overwrite"], 0),
+    ];
+    for (contents, more, code) in rounds {
+        fs::write(test_dir.path().join("file"), &contents).expect("a file");
         let arguments = [&recv(&["in", "--once"]), more].concat();
         let receiver = Listening::start(&test_dir, &arguments);
         let sent = test_dir.run(&["cast", "send", "file", &receiver.host]);
@@ -115,7 +125,7 @@ fn a_file_arrives_once_and_is_not_replaced_unless_somebody_says_so() {
         }
     }
     let copy = fs::read(test_dir.path().join("in/file")).expect("a file");
-    assert!(copy == bytes(3_000_000));
+    assert!(copy == other);
 }
 
 #[test]
