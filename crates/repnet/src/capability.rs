@@ -60,6 +60,16 @@ impl Capabilities {
         self.note(now, at, Capability::Doubtful);
     }
 
+    /// Sets the capability of a port back to what was known earlier.
+    pub fn restore(&mut self, now: Time, at: SocketAddr, before: Capability) {
+        match before {
+            Capability::Unknown => {
+                self.known.remove(&at);
+            }
+            known => self.note(now, at, known),
+        }
+    }
+
     fn note(&mut self, now: Time, at: SocketAddr, known: Capability) {
         if self.known.len() >= LIMIT && !self.known.contains_key(&at) {
             let oldest = self.known.iter().min_by_key(|(_, (_, until))| *until);

@@ -124,15 +124,25 @@ impl Connector {
             Choice::Off => plain(&addresses).await,
             Choice::Plain(counter, asks) => self.plain(&addresses, settings, counter, asks).await,
             Choice::Replicate(service, mode) => {
+                let at = replica(service, settings);
+                let before = lock(&self.0.capabilities).of(clock::now(), at);
                 let to = Destination {
                     name,
                     service,
-                    replica: replica(service, settings),
+                    replica: at,
                 };
-                match self.race(to, mode, settings).await {
-                    Ok(stream) => Ok(stream),
-                    Err(counter) => self.plain(&addresses, settings, counter, false).await,
+                let counter = match self.race(to, mode, settings).await {
+                    Ok(stream) => return Ok(stream),
+                    Err(counter) => counter,
+                };
+                let plain = self.plain(&addresses, settings, counter, false).await;
+                // A target that refuses both ports is down, which says nothing about its capability.
+                if let Err(error) = &plain
+                    && error.kind() == io::ErrorKind::ConnectionRefused
+                {
+                    lock(&self.0.capabilities).restore(clock::now(), at, before);
                 }
+                plain
             }
         }
     }

@@ -236,6 +236,27 @@ async fn a_refused_replica_port_costs_nothing_but_the_second_path() -> io::Resul
 }
 
 #[tokio::test]
+async fn a_target_that_refuses_both_ports_is_down_and_the_first_flow_after_its_restart_is_replicated()
+-> io::Result<()> {
+    let kind = settings(Mode::RepFlow, Pairing::Hello);
+    let connector = Connector::new(kind).expect("valid settings");
+    let listener = listen(kind).await?;
+    let address = listener.local_addr()?;
+    let port = address.port();
+    let (first, accepted) = tokio::join!(connector.connect("127.0.0.1", port), listener.accept());
+    assert!(first?.is_replicated());
+    drop((accepted?, listener));
+    let refused = connector.connect("127.0.0.1", port).await;
+    let error = refused.expect_err("nobody listens");
+    assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
+    let listener = TcpListener::bind_with(address, kind, Counters::new()).await?;
+    let (again, accepted) = tokio::join!(connector.connect("127.0.0.1", port), listener.accept());
+    accepted?;
+    assert!(again?.is_replicated());
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_replica_port_that_says_nothing_costs_a_flow_the_fallback_delay_once() -> io::Result<()> {
     let (own, other) = neighbours().await?;
     let port = own.local_addr()?.port();
