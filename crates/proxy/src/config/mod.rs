@@ -12,5 +12,6 @@ pub use draft::{Draft, keys};
 pub use flags::{Common, Flags};
 pub use read::{Table, unique, unique_addresses};
 pub use values::{
-    File, KeyFile, Scalar, count, name, scalar, size, size_or_endless, target, time, time_or_endless,
+    File, KeyFile, Scalar, count, name, scalar, size, size_or_endless, target, time,
+    time_or_endless,
 };
