@@ -149,7 +149,7 @@ fn a_wrong_configuration_is_refused_with_the_place_what_was_found_and_what_is_al
     );
     for (key, complaint) in [
         (
-            "tls.key=gateway.toml",
+            "tls.client_ca=gateway.toml",
             "\"routes[0].tls.certificate\" is absent; allowed: the path of a file in PEM",
         ),
         (
