@@ -60,7 +60,7 @@ impl Capabilities {
         self.note(now, at, Capability::Doubtful);
     }
 
-    /// Sets the capability of a port back to what was known earlier.
+    /// Restores an earlier capability of a port.
     pub fn restore(&mut self, now: Time, at: SocketAddr, before: Capability) {
         match before {
             Capability::Unknown => {
