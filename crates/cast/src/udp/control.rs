@@ -12,6 +12,9 @@ pub(super) const RECEIVED: usize = 192;
 /// Size of a buffer for all control messages of an outgoing message, in bytes.
 pub(super) const SENT: usize = 96;
 
+/// Largest number of datagrams in one message (UDP_MAX_SEGMENTS of Linux before 6.9).
+pub const MOST_SEGMENTS: usize = 64;
+
 /// Rounds a length up to the alignment of control messages.
 const fn aligned(length: usize) -> usize {
     length.next_multiple_of(size_of::<usize>())

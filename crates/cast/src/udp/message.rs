@@ -8,8 +8,6 @@ use std::net::{IpAddr, SocketAddr};
 
 /// Largest payload of a UDP datagram over IPv4, in bytes. It is also the limit for a message.
 pub const MOST_BYTES: usize = 65_507;
-/// Largest number of datagrams in one message (UDP_MAX_SEGMENTS of Linux before 6.9).
-pub const MOST_SEGMENTS: usize = 64;
 
 /// Outgoing message to one address: one datagram, or several datagrams of the same size. The kernel splits the message
 /// into datagrams.

@@ -22,8 +22,8 @@ mod refusals;
 mod socket;
 
 pub use class::TrafficClass;
-pub use control::{Ancillary, parse};
+pub use control::{Ancillary, MOST_SEGMENTS, parse};
 pub use inbox::{Inbox, Port};
-pub use message::{Datagrams, Incoming, MOST_BYTES, MOST_SEGMENTS, Outgoing};
+pub use message::{Datagrams, Incoming, MOST_BYTES, Outgoing};
 pub use refusals::{Cause, Refusal, is_refusal};
 pub use socket::{Multicast, Socket, SocketOptions};

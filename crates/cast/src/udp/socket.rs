@@ -1,6 +1,6 @@
 //! Bound UDP socket with its options.
 
-use super::message::MOST_SEGMENTS;
+use super::control::MOST_SEGMENTS;
 use socket2::{Domain, InterfaceIndexOrAddress, Protocol, Type};
 use std::io;
 use std::net::{IpAddr, SocketAddr};

@@ -62,41 +62,29 @@ pub fn execute(arguments: &Report) -> Result<(), Failure> {
 
 /// Shows the report in the browser that the desktop has set, or in the program in `BROWSER`.
 fn open(report: &Path) -> anyhow::Result<()> {
-    let whole =
-        std::path::absolute(report).with_context(|| format!("cannot find {}", report.display()))?;
+    let whole = std::path::absolute(report)?;
     let opened = match std::env::var_os("BROWSER").filter(|browser| !browser.is_empty()) {
         Some(browser) => open::with_detached(&whole, browser.to_string_lossy()),
         None => open::that_detached(&whole),
     };
-    opened.with_context(|| {
-        format!(
-            "--open: found no browser for {}; set BROWSER to one, or open the file by hand",
-            whole.display()
-        )
-    })
+    let hint = "set BROWSER to one, or open the file by hand";
+    opened.with_context(|| format!("--open: found no browser for {}; {hint}", whole.display()))
 }
 
 fn make_dir(dir: &Path) -> anyhow::Result<()> {
     std::fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))
 }
 
-/// Returns the sizes of the drawings in a format.
-fn sizes(picture: Picture) -> &'static [Size] {
-    match picture {
-        Picture::Svg | Picture::Pdf | Picture::Png => &[Size::Screen],
-        Picture::Paper => &Size::PAPER,
-    }
-}
-
 fn write_plots(study: &Study, dir: &Path, picture: Picture) -> anyhow::Result<()> {
     make_dir(dir)?;
-    for &size in sizes(picture) {
+    let (sizes, has_width): (&[Size], bool) = match picture {
+        Picture::Svg | Picture::Pdf | Picture::Png => (&[Size::Screen], false),
+        Picture::Paper => (&Size::PAPER, true),
+    };
+    for &size in sizes {
+        let width = has_width.then(|| format!("-{}in", size.inches()));
         for drawn in tailcut_report::pictures(study, size) {
-            let width = match picture {
-                Picture::Paper => format!("-{}in", size.inches()),
-                Picture::Svg | Picture::Pdf | Picture::Png => String::new(),
-            };
-            let name = format!("{}{width}", drawn.id);
+            let name = [drawn.id.as_str(), width.as_deref().unwrap_or("")].concat();
             let (bytes, extension) =
                 image(drawn, picture).with_context(|| format!("cannot draw {name}"))?;
             let path = dir.join(format!("{name}.{extension}"));
