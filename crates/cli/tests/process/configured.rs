@@ -196,13 +196,21 @@ fn the_same_keys_mean_the_same_for_guard_gateway_and_proxy() {
             "{words:?}"
         );
 
-        // With two open connections, further connections must wait.
-        let held = [(); 2].map(|()| TcpStream::connect(("127.0.0.1", running.port)));
+        // While two connections carry requests, further connections must wait.
+        let mut held = [(); 2].map(|()| {
+            let mut request = curl(&test_dir, running.port, "/never", "60");
+            request.spawn().expect("curl runs")
+        });
+        let arrived = [(); 2].map(|()| never.recv_timeout(Duration::from_secs(20)));
         let beyond = curl(&test_dir, running.port, "/", "1")
             .status()
             .expect("curl runs");
         assert!(!beyond.success(), "{words:?}: a third connection is served");
-        drop(held);
+        for request in &mut held {
+            request.kill().expect("a signal");
+            request.wait().expect("curl ends");
+        }
+        drop(arrived);
         assert_eq!(get(&test_dir, running.port), "hello", "{words:?}");
 
         // A wrong file has no effect. A corrected file is reloaded automatically.
