@@ -136,14 +136,18 @@ async fn flood_of_resets(stage: &Stage) {
 async fn a_flood_of_resets_leaves_nothing_behind_and_others_are_answered() {
     let stage = Stage::new(&["--workers", "2", "--queue", "100"]).await;
     stage.work.allow(1_000_000);
-    // The allocator keeps memory, which the next flood uses again. So only a leak makes the memory grow from flood to
-    // flood.
+    // The allocator keeps memory, which the next flood uses again. A leak makes the memory grow in every flood.
     flood_of_resets(&stage).await;
-    let before = memory();
-    flood_of_resets(&stage).await;
+    let mut before = memory();
+    let mut least = f64::INFINITY;
+    for _ in 0..3 {
+        flood_of_resets(&stage).await;
+        let after = memory();
+        least = least.min(after - before);
+        before = after;
+    }
     stage.is_answered(Version::Two, "/after").await;
-    let grown = memory() - before;
-    assert!(grown < 64.0, "{grown:.0} MB more after a second flood");
+    assert!(least < 32.0, "at least {least:.0} MB more after each flood");
 }
 
 #[tokio::test]
