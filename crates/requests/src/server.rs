@@ -17,7 +17,7 @@ pub struct ServerConfig {
     /// Rate of the link. `None`: the driver models the network.
     /// Each chunk then leaves as soon as the disk has read it. Without a disk, the whole answer leaves at once.
     pub link: Option<Rate>,
-    /// Bytes that the disk and the link serve as one unit, and that leave together, at least 1.
+    /// Number of bytes, at least 1, that the disk and the link serve as one unit. They leave together.
     pub chunk: u64,
 }
 
@@ -356,7 +356,7 @@ impl Server {
     }
 }
 
-/// Returns the time of `bytes` bytes that are sent in chunks, and the time of a whole chunk.
+/// Returns the time for sending `bytes` bytes in chunks, and the time for sending a whole chunk.
 /// The first time is a whole number of chunk times, plus the time of the last, shorter chunk.
 /// Both terms are rounded before they are added.
 fn in_chunks(rate: Rate, bytes: u64, chunk: u64) -> (Duration, Duration) {

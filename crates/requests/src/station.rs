@@ -1,5 +1,5 @@
-//! Resource of a server: work-conserving, with strict priority among classes.
-//! Within a class it is first come, first served, or processor sharing.
+//! Station: a resource of a server. It is never idle while it has work, and its classes have strict priorities.
+//! Within a class, jobs are served in order of arrival, or share the station equally.
 
 use alloc::collections::{BTreeMap, VecDeque};
 use tailcut_units::{Duration, Time};
@@ -28,7 +28,7 @@ pub enum Preemption {
     Resume,
     /// After the unit in service, which is a chunk. A network also interrupts only after a whole packet.
     Unit,
-    /// After the end of the job in service. A job of a higher class waits for one residual service time.
+    /// After the end of the job in service. A job of the high class waits for the rest of this service.
     Never,
 }
 
@@ -60,7 +60,7 @@ pub struct Removed {
 #[derive(Clone, Copy, Debug)]
 struct Job {
     class: usize,
-    /// Position in the class: virtual time for processor sharing, then arrival number.
+    /// Position in the class: clock at which the job's unit ends (only processor sharing), then arrival number.
     key: (u128, u64),
     /// Work of a unit in picoseconds. The last unit may be shorter.
     unit: u64,

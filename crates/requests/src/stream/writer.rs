@@ -121,7 +121,7 @@ impl Writer {
     }
 
     /// Returns how many of the `sent` bytes of the stream are bytes of the object, not of headers.
-    /// Retransmitted bytes count again; headers count once.
+    /// Headers are subtracted once, so retransmitted bytes count as bytes of the object.
     pub fn object_bytes(&self, sent: u64) -> u64 {
         let header = ANSWER_BYTES as u64;
         let whole = self.stream_bytes();
