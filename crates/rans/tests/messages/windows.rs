@@ -133,7 +133,8 @@ async fn a_client_that_takes_all_places_loses_one_when_another_client_comes() {
     while read_frame(&mut stream).await.0 != RST_STREAM {}
 }
 
-/// A client begins more requests with a body than a guard reads at once. Another client's body is read nevertheless.
+/// A client begins more requests with a body than a guard reads at the same time.
+/// The guard still reads the body of another client.
 #[tokio::test]
 async fn bodies_that_do_not_come_keep_no_other_client_from_its_request() {
     let stage = Stage::mirror().await;
