@@ -136,7 +136,7 @@ impl Draft {
     }
 
     /// Applies `--set KEY=VALUE`. If the configuration has routes, every key except a top-level key belongs to a route.
-    /// This is the only route, or the only route that a flag defines.
+    /// The key then belongs to the only route, or to the only route that a flag defines.
     ///
     /// # Errors
     /// The text is not `KEY=VALUE`, the path leads through a value that is not a table, or the route is ambiguous.

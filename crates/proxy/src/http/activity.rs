@@ -27,7 +27,7 @@ pub(super) struct Activity {
     next: AtomicU64,
     /// Time at which the head of the current request started to arrive, in milliseconds since `began`.
     /// 0: no head is arriving.
-    /// It is always 0 with HTTP/2, where bytes of other frames cannot be distinguished from a head.
+    /// The value is always 0 with HTTP/2, where bytes of other frames cannot be distinguished from a head.
     head_since: AtomicU64,
     is_http2: AtomicBool,
 }

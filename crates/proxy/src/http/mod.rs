@@ -76,7 +76,7 @@ pub struct Limits {
     #[serde(rename = "idle_timeout", deserialize_with = "time::<1, DAY_MS, _>")]
     pub idle_time: Duration,
     /// Longest time for which a client may take nothing of a waiting response, 1 ms to 24 h.
-    /// Then its stream is reset (HTTP/2), or its connection is closed (HTTP/1.1).
+    /// After this time, the stream is reset (HTTP/2), or the connection is closed (HTTP/1.1).
     /// For a whole response, a client may need this time, and in addition one second for each KiB.
     #[serde(rename = "stall_timeout", deserialize_with = "time::<1, DAY_MS, _>")]
     pub stall_time: Duration,
@@ -295,7 +295,7 @@ async fn serve<A, M, S, F, B, E>(
             () = tokio::time::sleep(IDLE_SEARCH), if waiting.is_some() && connections.len() >= most => continue,
             accepted = next(&listener, &mut waiting), if waiting.is_none() || connections.len() < most => accepted,
         };
-        // Without a free file descriptor, the next call would fail at once.
+        // Without a free file descriptor, the next call would fail immediately.
         let Ok((stream, address)) = accepted else {
             tokio::time::sleep(BACK_OFF).await;
             continue;
