@@ -207,7 +207,7 @@ impl Client {
             _ => named.min(self.policy.quorum),
         };
         for index in 0..at_once {
-            // The budget limits every copy beyond the quorum, whether it is sent at once or later.
+            // The budget limits every copy beyond the quorum, whether it is sent immediately or later.
             if index >= self.policy.quorum && !self.may_spend() {
                 break;
             }
@@ -274,7 +274,7 @@ impl Client {
     }
 
     /// Records that a copy will not answer: its server cannot be reached, or answered with an error.
-    /// If the policy has a copy left to send, that copy is sent at once, regardless of the budget.
+    /// If the policy has a copy left to send, that copy is sent immediately, regardless of the budget.
     /// If no remaining copy can answer, the request is removed and the function returns `false`.
     ///
     /// With [`Split::Ranges`], other copies request the ranges of this copy.
@@ -429,7 +429,7 @@ impl Client {
     }
 
     /// Moves ranges from copies whose servers have not begun to answer to copies without work.
-    /// It has an effect only with [`Split::Ranges`].
+    /// The function has an effect only with [`Split::Ranges`].
     fn spare(&mut self, now: Time, request: RequestId) {
         let sent = self.pending.get(&request).map_or(0, |all| all.sent);
         let mut next = None;

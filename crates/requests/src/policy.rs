@@ -69,7 +69,7 @@ pub struct Policy {
     /// Largest number of copies of a request: 1 to [`MAX_COPIES`].
     pub copies: u8,
     /// Number of complete answers that a request needs: 1 to `copies`.
-    /// The same number of copies is sent at once, in the high class.
+    /// The same number of copies is sent immediately, in the high class.
     pub quorum: u8,
     /// Whether copies beyond the quorum have the low class.
     pub low_priority: bool,
@@ -106,13 +106,13 @@ impl Policy {
         budget: None,
     };
 
-    /// Policy with two copies, both at once and in the same class. Copies are never cancelled.
+    /// Policy with two copies that are sent together, in the same class. Copies are never cancelled.
     pub const DUPLICATE: Self = Self {
         copies: 2,
         ..Self::SINGLE
     };
 
-    /// Policy with two copies at once. The second copy has the low class. Copies are never cancelled.
+    /// Policy with two copies that are sent together. The second copy has the low class. Copies are never cancelled.
     pub const DUPLICATE_LOW: Self = Self {
         low_priority: true,
         ..Self::DUPLICATE

@@ -43,7 +43,7 @@ pub(super) struct Writer {
 impl Writer {
     /// Creates the writer of the answer to `ask`, in parts of `part` bytes (at least 1).
     /// If answers carry windows (`send_space` is set), a part has at most [`TELLING_PART`] bytes.
-    /// Without a send space, all bytes are passed to the transport at once.
+    /// Without a send space, all bytes are passed to the transport immediately.
     pub fn new(ask: &RequestHeader, part: u64, send_space: Option<SendSpace>) -> Self {
         let longest = match send_space {
             Some(_) => TELLING_PART,
