@@ -1,5 +1,5 @@
 //! Duplicate-aware HTTP, after a paper of Iftikhar, Dogar and Qazi (HotNets 2014).
-//! Its title is "Towards a Redundancy-Aware Network Stack for Data Centers".
+//! The title of the paper is "Towards a Redundancy-Aware Network Stack for Data Centers".
 //! Each request is sent to two servers, the second time at low priority.
 //! The first answer purges the other copy, even if that copy already runs. There is no new protocol.
 //! The field `Priority` (RFC 9218) contains the class.

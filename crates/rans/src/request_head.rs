@@ -68,7 +68,7 @@ pub(crate) fn prepare(parts: &mut Parts) -> Result<(), Refusal> {
 }
 
 /// Checks `Transfer-Encoding`. hyper decodes `chunked` and ignores other codings before it.
-/// Their bytes would be forwarded as if they were the content.
+/// The bytes of such a coding would be forwarded as if they were the content.
 fn check_codings(headers: &HeaderMap) -> Result<(), Refusal> {
     let fields = headers.get_all(header::TRANSFER_ENCODING);
     if fields.iter().any(|field| field.to_str().is_err()) {

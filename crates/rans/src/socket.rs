@@ -1,6 +1,6 @@
 //! Options of the TCP sockets of guards and clients.
-//! They control how many bytes wait in the kernel, where a purge cannot remove them.
-//! They also control the class that switches see.
+//! The options control how many bytes wait in the kernel, where a purge cannot remove them.
+//! The options also control the class that switches see.
 
 use crate::priority::class_of;
 use http::{Request, Version};
@@ -134,7 +134,7 @@ impl FromStr for ClassMarks {
 
 /// DSCP of the next packets that an accepted connection sends.
 /// With HTTP/1.1 it is the DSCP of the request that is answered. With HTTP/2, answers are interleaved.
-/// Then it is the DSCP of the most urgent class that has arrived on the connection.
+/// The DSCP then belongs to the most urgent class that has arrived on the connection.
 /// So a client uses a separate connection for each class.
 #[derive(Clone, Debug)]
 pub struct ConnectionMark {

@@ -273,7 +273,7 @@ impl RequestBody {
         may_store: bool,
     ) -> Result<Self, Fault> {
         let length = body.size_hint().exact();
-        // A body of unknown length may be a stream whose client waits for answers, so it is forwarded at once.
+        // A body of unknown length may be a stream whose client waits for answers, so it is forwarded immediately.
         if body.is_end_stream() || length.is_some_and(|length| length <= limits.stored) && may_store
         {
             return Self::buffered(body, limits, may_store).await;

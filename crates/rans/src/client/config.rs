@@ -35,7 +35,7 @@ impl Methods {
 
 /// Budget of resets for each replica. Servers limit clients that reset requests too often.
 /// For example, Node's HTTP/2 ends a connection after a burst of 1,000 resets.
-/// It also ends a connection with more than 33 resets per second over a long time.
+/// Node's HTTP/2 also ends a connection with more than 33 resets per second over a long time.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ResetBudget {
     /// Largest number of resets per second in the long run, at least 0.
@@ -68,7 +68,7 @@ pub struct Breaker {
 #[derive(Clone, Copy, Debug)]
 pub struct ClientConfig {
     /// Policy for replicas that purge.
-    /// By default, the client sends a low-priority copy at once, and the first answer purges the other copy.
+    /// By default, the client sends a low-priority copy immediately, and the first answer purges the other copy.
     pub purging: Policy,
     /// Policy for all other replicas.
     /// By default, the client sends a copy after its own 95th percentile of latency, for at most one request in ten.
@@ -119,7 +119,7 @@ impl Default for ClientConfig {
             methods: Methods::Safe,
             acceptable,
             unsent: |_| false,
-            // Both values are below the limits of Node's HTTP/2, which are 33 per second and 1,000 at once.
+            // Both values are below the limits of Node's HTTP/2, which are 33 per second and 1,000 in a burst.
             resets: ResetBudget {
                 rate: 30.0,
                 burst: 500,

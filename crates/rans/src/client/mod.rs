@@ -1,5 +1,5 @@
 //! Client: a service that sends each request to one of several replicas, and a low-priority copy to another replica.
-//! It returns the first good answer, and purges the slower copy by dropping it.
+//! The client returns the first good answer, and purges the slower copy by dropping it.
 //!
 //! [`tailcut_requests::Client`] decides when a copy is sent and when it ends. This module is the driver of that client.
 
@@ -114,7 +114,7 @@ impl<S> Client<S> {
     }
 
     /// Sets whether a replica is healthy. The client avoids unhealthy replicas, unless all are unhealthy.
-    /// It also avoids replicas whose answers failed.
+    /// The client also avoids replicas whose answers failed.
     pub fn set_healthy(&self, replica: usize, is_healthy: bool) {
         if let Some(stats) = self.shared.lock().stats.get_mut(replica) {
             stats.is_healthy = is_healthy;

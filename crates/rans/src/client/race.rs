@@ -92,7 +92,7 @@ where
             let at = self.shared.instant(due);
             let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(at)));
             // A reset of the timer is registered at the runtime, which has a cost.
-            // It is skipped if the time is the same.
+            // The reset is skipped if the time is the same.
             if timer.deadline() != at {
                 timer.as_mut().reset(at);
             }
@@ -190,7 +190,7 @@ where
                 return Some(attach_in_flight(answer, copy.sent.flight));
             }
             state.counts.failed += 1;
-            // After a failure the policy may send the next copy at once, so its messages are read here.
+            // After a failure the policy may send the next copy immediately, so its messages are read here.
             let goes_on = state.on_failure(time, copy.id, policy);
             let messages = state.messages(copy.id.request, policy);
             drop(state);

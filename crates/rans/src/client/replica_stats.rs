@@ -69,7 +69,7 @@ impl ReplicaStats {
 
     /// Returns whether this replica will probably answer earlier than `other`.
     /// A replica that has not answered yet counts as equally fast.
-    /// It is then tried, but never with more requests at once than the other replica.
+    /// Such a replica is tried, but it never has more requests in flight than the other replica.
     pub fn is_lighter_than(&self, other: &Self) -> bool {
         let load = |one: &Self, two: &Self| {
             // If neither latency is known, only the numbers of copies in flight count.

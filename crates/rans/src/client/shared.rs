@@ -205,7 +205,7 @@ impl State {
     }
 
     /// Returns whether this copy goes to a random replica.
-    /// This happens sometimes, so that a replica that was slow is tried again.
+    /// Some copies go to a random replica, so that a replica that was slow is tried again.
     pub fn explores(&mut self) -> bool {
         self.random.next_u64().is_multiple_of(EXPLORING)
     }

@@ -13,7 +13,7 @@ use tokio::net::{TcpSocket, TcpStream, lookup_host};
 use tower_service::Service;
 
 /// Connector that opens TCP connections to one server, and sets their options before the SYN.
-/// It resolves the name for each connection, and tries the addresses in order.
+/// The connector resolves the name for each connection, and tries the addresses in order.
 /// A service for TLS can wrap the connector.
 #[derive(Clone, Debug)]
 pub struct Connector {

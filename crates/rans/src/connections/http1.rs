@@ -77,7 +77,7 @@ impl<B> IdleConnections<B> {
     pub async fn take(self: &Arc<Self>) -> Option<LeasedConnection<B>> {
         loop {
             let mut connection = self.pop()?;
-            // The connection is ready at once, or when the end of the last answer has been processed.
+            // The connection is ready immediately, or when the end of the last answer has been processed.
             if connection.since.elapsed() < self.config.idle_time
                 && connection.sender.ready().await.is_ok()
                 && is_quiet(&connection.watch)

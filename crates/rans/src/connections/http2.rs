@@ -1,5 +1,5 @@
 //! HTTP/2 connection to a server. Only one connection is open for new requests.
-//! It is replaced after a GOAWAY, and before the server would end it because of too many resets.
+//! The connection is replaced after a GOAWAY, and before the server would end it because of too many resets.
 
 use super::config::ConnectionConfig;
 use super::error::{ConnectionError, is_accusation};

@@ -1,6 +1,6 @@
 //! Request on an HTTP/2 connection, and its answer. The task that waits for the answer drives the stream itself.
 //! hyper's client would need a task and two channels for each request.
-//! They would cost a fifth of the instructions of a small request.
+//! The task and the channels would cost a fifth of the instructions of a small request.
 
 use super::http2::{Connection, Stream};
 use bytes::{Buf, Bytes};

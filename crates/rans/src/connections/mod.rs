@@ -56,7 +56,7 @@ use wire::shared;
 const MOST_TRIES: usize = 4;
 
 /// Default time until an address has accepted a connection.
-/// It is longer than the first two retransmission timeouts of a SYN (1 s and 2 s, RFC 6298).
+/// The time is longer than the first two retransmission timeouts of a SYN (1 s and 2 s, RFC 6298).
 /// So the loss of two SYNs does not end an attempt.
 pub const CONNECT_TIME: Duration = Duration::from_secs(5);
 

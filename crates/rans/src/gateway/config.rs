@@ -275,7 +275,7 @@ pub struct RouteConfig {
     /// Active checks of the replicas.
     #[serde(default)]
     pub check: Option<Check>,
-    /// Times of the route.
+    /// Time limits and intervals of the route.
     #[serde(skip)]
     pub times: Times,
     /// Limits of the route.

@@ -1,5 +1,6 @@
 //! Library of `tailcut gateway`: the client of [`crate::client`] for programs in any language.
-//! It is an HTTP service in front of replicas, and supports HTTP/1.1 and HTTP/2 on both sides, with TLS or without.
+//! A gateway is an HTTP service in front of replicas.
+//! It supports HTTP/1.1 and HTTP/2 on both sides, with TLS or without.
 //!
 //! A request is first translated (`translate`). Its body is stored if it is small enough to be sent twice (`body`).
 //! The client then sends the request over connections to replicas (`upstream`).

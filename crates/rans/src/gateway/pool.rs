@@ -163,7 +163,7 @@ impl Pool {
 
 fn join(config: &RouteConfig, replica: &ReplicaConfig, address: SocketAddr) -> Result<Member> {
     let authority = |text: String| Authority::try_from(text).map_err(|error| anyhow!("{error}"));
-    // The connection is opened to one address of the name. Requests without a host still contain the name.
+    // The connection is opened to one address of the name. Requests that contain no host get the name as their host.
     let at = authority(address.to_string())?;
     let host = authority(replica.to.to_string())?;
     let tls = match replica.is_https {

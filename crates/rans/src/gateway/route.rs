@@ -33,7 +33,7 @@ pub(super) struct Route {
 
 impl Route {
     /// Resolves the replicas' names and creates the route. A former route with this name passes its counters on.
-    /// It also passes its connections to replicas on, if the settings of the connections are equal.
+    /// The former route also passes its connections to replicas on, if their settings are equal.
     pub async fn open(config: &RouteConfig, before: Option<&Self>) -> Result<Arc<Self>> {
         let name = &config.name;
         let resolved = resolve(&config.replicas).await;
@@ -106,7 +106,7 @@ impl Route {
         client_info: ClientInfo,
         request: Request<Incoming>,
     ) -> Result<Response<ResponseBody>, Refusal> {
-        // The request is refused at once. A request that waits here would hide the overload from its client.
+        // The request is refused immediately. A request that waits here would hide the overload from its client.
         let refused = || {
             self.counts.refused.inc();
             Refusal(

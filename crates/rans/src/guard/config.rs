@@ -18,7 +18,7 @@ pub enum OnCancel {
     Kill,
     /// The request runs to its end without a client, and occupies its worker until then.
     /// Use it for services that do not stop when their client cancels a request.
-    /// Otherwise one worker would get two requests.
+    /// With [`Kill`](Self::Kill), a worker of such a service would get two requests.
     HoldSlot,
 }
 
@@ -51,8 +51,8 @@ pub struct GuardConfig {
     /// Action for a running request whose client leaves.
     pub on_cancel: OnCancel,
     /// Longest time for which a request without a client occupies its worker, 1 s to 24 h.
-    /// Only [`OnCancel::HoldSlot`] uses it. After this time the request is dropped as with [`OnCancel::Kill`].
-    /// Otherwise, a service that never ends would occupy all workers.
+    /// Only [`OnCancel::HoldSlot`] uses this time. After this time the request is dropped as with [`OnCancel::Kill`].
+    /// Without this limit, a service that never ends would occupy all workers.
     #[cfg_attr(
         feature = "guard",
         serde(
@@ -75,7 +75,7 @@ impl Default for GuardConfig {
             workers: 1,
             // A longer queue would need more memory, and its last requests would wait longer than their clients.
             queue: 1_024,
-            // The time of the work is not known here. A day is no limit in practice.
+            // The guard does not know how long the work takes. A day is no limit in practice.
             queue_time: Duration::from_secs(86_400),
             on_cancel: OnCancel::Kill,
             // With a shorter time, a worker may get a second request while its service still runs the first one.

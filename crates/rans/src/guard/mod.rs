@@ -63,7 +63,7 @@ impl<S> Layer<S> for GuardLayer {
 }
 
 /// Service behind a guard.
-/// Its answers contain `via: ... tailcut-guard`, which shows clients that the service purges requests.
+/// The answers contain `via: ... tailcut-guard`, which shows clients that the service purges requests.
 #[derive(Clone, Debug)]
 pub struct Guard<S> {
     inner: S,
@@ -183,7 +183,7 @@ where
     let mut response = Response::new(GuardedBody::refusal(refusal));
     *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
     let headers = response.headers_mut();
-    // The field contains whole seconds. A shorter time would become 0, and clients would retry at once.
+    // The field contains whole seconds. A shorter time would become 0, and clients would retry immediately.
     headers.insert(header::RETRY_AFTER, retry_after.as_secs().max(1).into());
     via::add_guard(headers);
     response

@@ -47,7 +47,7 @@ use transfer::{Head, Transfer};
 /// As a service, it answers with the object's bytes in order.
 /// A GET request for a whole object without conditions is split into ranges.
 /// Any other request is sent through the client unchanged. A separate task requests the ranges of a body.
-/// It stays ahead of the reader, by at most [`RangesConfig::window`] bytes.
+/// The task stays ahead of the reader, by at most [`RangesConfig::window`] bytes.
 pub struct Ranges<S> {
     client: Client<S>,
     config: RangesConfig,

@@ -1,5 +1,5 @@
 //! Tests with services and clients in other languages.
-//! They are Node with HTTP/1.1 and HTTP/2, and an S3 store with Python's client.
+//! The tests use Node with HTTP/1.1 and HTTP/2, and an S3 store with Python's client.
 //! The signatures of the S3 client must stay valid.
 
 use super::programs::{node, python, run, store};

@@ -176,7 +176,7 @@ impl Nginx {
 }
 
 /// Starts a service on Node with the module `http` or `http2`.
-/// It answers with the number of the request and the length of the body.
+/// The service answers with the number of the request and the length of the body.
 pub fn node(module: &str) -> (Process, SocketAddr) {
     let script = format!(
         "let count = 0;

@@ -107,7 +107,7 @@ async fn a_client_that_does_not_read_gives_its_worker_back() {
     }
 }
 
-/// A client takes all places of a gateway and none of its answers. Another client gets a place at once.
+/// A client takes all places of a gateway and none of its answers. Another client gets a place immediately.
 #[tokio::test]
 async fn a_client_that_takes_all_places_loses_one_when_another_client_comes() {
     let gateway = json!({ "limits": { "pending": 8 } });

@@ -22,7 +22,7 @@ use tailcut_proxy::Endpoint;
 use tower_service::Service;
 
 /// Longest time until the service has accepted a connection.
-/// It is longer than the first three retransmission timeouts of a SYN (1 s, 2 s and 4 s, RFC 6298).
+/// The time is longer than the first three retransmission timeouts of a SYN (1 s, 2 s and 4 s, RFC 6298).
 /// So the loss of three SYNs does not end an attempt.
 const CONNECT_TIME: Duration = Duration::from_secs(10);
 /// Time after which an idle connection to the service is closed.
@@ -49,7 +49,7 @@ impl Forwarder {
             protocol: Protocol::One,
             idle: IDLE,
             idle_time: IDLE_TIME,
-            // The service stops when its connection is closed, so a purge closes the connection at once.
+            // The service stops when its connection is closed, so a purge closes the connection immediately.
             linger: Duration::ZERO,
             ..ConnectionConfig::default()
         };

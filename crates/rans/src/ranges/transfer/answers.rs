@@ -26,7 +26,7 @@ where
         sink: &mut dyn Sink,
     ) -> Result<(), RangesError> {
         // The part is removed from the list, because its event may change the list.
-        // It is added again only if its answer continues.
+        // The part is added again only if its answer continues.
         let mut part = self.requested.swap_remove(at);
         part.last_received = Instant::now();
         match event {
@@ -79,7 +79,7 @@ where
                     false => self.close(part.side, fault),
                 }
                 // All replicas may be given up before the object is known.
-                // Then the client gets the first answer of this kind.
+                // Then the client gets the first answer with such a status.
                 if is_first && self.unacceptable.is_none() {
                     let flight = part.into_flight();
                     self.unacceptable = Some(answer.map(|body| AnswerBody::new(body, flight)));
@@ -90,7 +90,7 @@ where
     }
 
     /// Handles the head of a part's answer.
-    /// Its bytes are used if they belong to this object and to the requested range.
+    /// The part's bytes are used if they belong to this object and to the requested range.
     fn on_part(
         &mut self,
         mut part: PartOf<S, B>,

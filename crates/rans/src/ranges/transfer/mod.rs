@@ -1,5 +1,5 @@
 //! Transfer of one object from several replicas. [`tailcut_requests::Ranges`] decides which bytes each replica sends.
-//! This module is its driver.
+//! This module is the driver of that type.
 
 mod answers;
 

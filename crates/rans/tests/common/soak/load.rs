@@ -259,7 +259,7 @@ async fn flood_of_connections(at: SocketAddr, floods: Arc<Floods>) {
     }
 }
 
-/// Opens streams and resets each of them at once (CVE-2023-44487).
+/// Opens streams and resets each of them immediately (CVE-2023-44487).
 async fn flood_of_resets(at: SocketAddr, floods: Arc<Floods>) {
     loop {
         let Ok(stream) = TcpStream::connect(at).await else {
@@ -375,7 +375,7 @@ pub async fn run(time: Duration, rate: f64) -> Outcome {
 }
 
 /// Returns a text for each violation. A guard must be idle after all clients have disconnected.
-/// Its counters must contain each request exactly once.
+/// The guard's counters must contain each request exactly once.
 async fn settle(guards: &[Guard]) -> Vec<String> {
     let mut wrong = Vec::new();
     for (number, guard) in guards.iter().enumerate() {

@@ -1,5 +1,5 @@
 //! Service with faults. It answers late, wrong or twice, resets connections, and stalls.
-//! It records the faults of each request.
+//! The service records the faults of each request.
 
 use std::collections::HashMap;
 use std::io;

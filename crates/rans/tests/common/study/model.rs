@@ -77,7 +77,7 @@ pub enum Design {
     /// The client sends no copies. It draws two servers, and uses the one with the lower load.
     /// The load depends on requests in flight and latency.
     LighterOfTwo,
-    /// Clients send a low-priority copy at once. The first answer purges the other copy.
+    /// Clients send a low-priority copy immediately. The first answer purges the other copy.
     Duplicate,
 }
 

@@ -43,7 +43,7 @@ pub enum By {
     /// The client requests the whole object from a random server.
     Random,
     /// The client requests the whole object.
-    /// It draws two servers, and uses the server to which it has fewer open requests.
+    /// The client draws two servers, and uses the server to which it has fewer open requests.
     ShorterOfTwo,
     /// The client requests ranges from two servers. Copies wait behind primaries.
     Ranges,
