@@ -6,7 +6,8 @@
 //! A client purges a request by cancelling it (RST_STREAM, or the end of the connection).
 //!
 //! - [`guard`]: a tower layer in front of a service, with bounded concurrency, three strict classes and purges.
-//! - [`client`]: a tower service over several replicas, with a primary, a copy and the first good answer.
+//! - [`client`]: a tower service over several replicas.
+//!   It sends a primary and a copy, and returns the first good answer.
 //! - [`ranges`]: downloads of one object from two replicas at the same time, from both ends until they meet.
 //! - `gateway` (a feature): the client as an HTTP service in front of replicas.
 //! - `connections` (a feature): connections to replicas, which are opened again when they end.

@@ -18,7 +18,7 @@ pub enum OnCancel {
     Kill,
     /// The request runs to its end without a client, and occupies its worker until then.
     /// Use it for services that do not stop when their client cancels a request.
-    /// With [`Kill`](Self::Kill), a worker of such a service would get two requests.
+    /// With [`OnCancel::Kill`], a worker of such a service would get two requests.
     HoldSlot,
 }
 

@@ -102,7 +102,7 @@ impl Service<Request<RequestBody>> for Forwarder {
     }
 }
 
-/// Returns the answer to a request that got none from the service.
+/// Returns the guard's answer to a request that the service has not answered.
 fn of_error(error: &ConnectionError) -> Refusal {
     match error {
         error if error.is_timeout() => Refusal(
