@@ -13,7 +13,8 @@ pub trait ListenerFactory: Sync {
     /// Whether the open listener already matches the plan and can stay open.
     fn serves(open: &Self::Open, plan: &Self::Plan) -> bool;
 
-    /// Returns whether both use the same port number. The listener must then close before the plan can be opened.
+    /// Returns whether the open listener and the plan use the same port.
+    /// The listener must then close before the plan can be opened.
     fn collide(open: &Self::Open, plan: &Self::Plan) -> bool;
 
     /// Opens a listener.

@@ -46,8 +46,8 @@ impl WatchedFiles {
         now
     }
 
-    /// Waits for a changed file. Returns the file when it was the same in two checks.
-    /// No file is therefore read while another process writes it.
+    /// Waits until a file has changed. Returns it when two checks in a row have found it in the same new state.
+    /// So a file is probably not read while another process still writes it.
     /// A missing file does not count as changed, because it is probably being replaced.
     pub async fn changed(&mut self) -> PathBuf {
         let mut every = tokio::time::interval(EVERY);

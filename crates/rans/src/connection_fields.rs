@@ -15,7 +15,8 @@ const HOP_BY_HOP: [HeaderName; 7] = [
 /// Fields that `Connection` may not name: they say where a request goes and how long a message is.
 const END_TO_END: [HeaderName; 2] = [header::HOST, header::CONTENT_LENGTH];
 
-/// Removes these fields. The field `te: trailers` stays, because a proxy forwards trailers.
+/// Removes the header fields that concern one connection only.
+/// The field `te: trailers` stays, because a proxy forwards trailers.
 pub(crate) fn remove(headers: &mut HeaderMap) {
     // The lists of `TE` and `Connection` are read before these fields are removed.
     let takes_trailers = has_member(headers, &header::TE, "trailers");

@@ -1,10 +1,13 @@
-//! Duplicate-aware HTTP, after the paper "Towards a Redundancy-Aware Network Stack for Data Centers" (Iftikhar, Dogar,
-//! Qazi; HotNets 2014). Each request is sent to two servers, the second time at low priority. The first answer purges
-//! the other copy, even if that copy already runs. There is no new protocol: `Priority` (RFC 9218) contains the class,
-//! and a client purges a request by cancelling it (RST_STREAM, or the end of the connection).
+//! Duplicate-aware HTTP, after a paper of Iftikhar, Dogar and Qazi (HotNets 2014).
+//! The title of the paper is "Towards a Redundancy-Aware Network Stack for Data Centers".
+//! Each request is sent to two servers, the second time at low priority.
+//! The first answer purges the other copy, even if that copy already runs. There is no new protocol.
+//! The field `Priority` (RFC 9218) contains the class.
+//! A client purges a request by cancelling it (RST_STREAM, or the end of the connection).
 //!
 //! - [`guard`]: a tower layer in front of a service, with bounded concurrency, three strict classes and purges.
-//! - [`client`]: a tower service over several replicas, with a primary, a copy and the first good answer.
+//! - [`client`]: a tower service over several replicas.
+//!   It sends a primary and a copy, and returns the first good answer.
 //! - [`ranges`]: downloads of one object from two replicas at the same time, from both ends until they meet.
 //! - `gateway` (a feature): the client as an HTTP service in front of replicas.
 //! - `connections` (a feature): connections to replicas, which are opened again when they end.

@@ -5,7 +5,7 @@ use tailcut_requests::Class;
 
 /// Name of the field with the urgency.
 pub const PRIORITY: HeaderName = HeaderName::from_static("priority");
-/// Urgency of a request without the field, 0 to 7 (RFC 9218, section 4.1).
+/// Urgency of a request without a `Priority` field, 0 to 7 (RFC 9218, section 4.1).
 const DEFAULT_URGENCY: u8 = 3;
 
 /// Urgency of a class, 0 to 7.
@@ -17,7 +17,7 @@ pub const fn urgency(class: Class) -> u8 {
     }
 }
 
-/// Returns the class for an urgency. 0 to 5 are primaries.
+/// Returns the class for an urgency. Urgencies from 0 to 5 mean primaries.
 pub const fn class(urgency: u8) -> Class {
     match urgency {
         0..=5 => Class::Primary,
@@ -26,8 +26,8 @@ pub const fn class(urgency: u8) -> Class {
     }
 }
 
-/// Returns the class of a request from its `Priority` field. A field that cannot be parsed is ignored, as RFC 9218
-/// requires.
+/// Returns the class of a request from its `Priority` field.
+/// A field that cannot be parsed is ignored, as RFC 9218 requires.
 pub fn class_of(headers: &HeaderMap) -> Class {
     // Several fields with this name form one list.
     let fields = headers.get_all(PRIORITY).iter();

@@ -1,5 +1,6 @@
-//! Checks of a request's head before guard or gateway forward it. The parsers of hyper and h2 accept some heads that
-//! the RFCs forbid. A service behind a proxy may read such a head in another way than the proxy, so it is refused.
+//! Checks of a request's head before guard or gateway forward it.
+//! The parsers of hyper and h2 accept some heads that the RFCs forbid.
+//! A service behind a proxy may read such a head in another way than the proxy, so it is refused.
 
 use crate::connection_fields::{self, members};
 use crate::upload::Fault;
@@ -28,13 +29,12 @@ const fn bad(text: &'static str) -> Refusal {
     Refusal(StatusCode::BAD_REQUEST, text)
 }
 
-/// Methods of requests that are forwarded, for `Allow`. A method without a name here is forwarded too, but a list of
-/// all methods does not exist.
+/// Methods that the field `Allow` contains. Other methods are forwarded, too, but there is no list of all methods.
 pub(crate) const ALLOWED: HeaderValue =
     HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, TRACE");
 
-/// Checks a head and removes the fields of the client's connection. The target becomes a path, and `Host` the host of
-/// the target.
+/// Checks a head and removes the fields of the client's connection.
+/// The target becomes a path, and `Host` becomes the host of the target.
 pub(crate) fn prepare(parts: &mut Parts) -> Result<(), Refusal> {
     if parts.method == Method::CONNECT {
         return Err(Refusal(
@@ -67,8 +67,8 @@ pub(crate) fn prepare(parts: &mut Parts) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Checks `Transfer-Encoding`. hyper decodes `chunked` and ignores other codings before it, so their bytes would be
-/// forwarded as if they were the content.
+/// Checks `Transfer-Encoding`. hyper decodes `chunked` and ignores other codings before it.
+/// The bytes of such a coding would be forwarded as if they were the content.
 fn check_codings(headers: &HeaderMap) -> Result<(), Refusal> {
     let fields = headers.get_all(header::TRANSFER_ENCODING);
     if fields.iter().any(|field| field.to_str().is_err()) {
@@ -113,8 +113,9 @@ fn path(parts: &Parts) -> Result<PathAndQuery, Refusal> {
     }
 }
 
-/// Returns the host of the request. The target of absolute form replaces the field (RFC 9112, section 3.2.2; RFC 9113,
-/// section 8.3.1). Only HTTP/1.0 has requests without a host.
+/// Returns the host of the request.
+/// The target of absolute form replaces the field (RFC 9112, section 3.2.2; RFC 9113, section 8.3.1).
+/// Only HTTP/1.0 has requests without a host.
 fn host(parts: &Parts) -> Result<Option<HeaderValue>, Refusal> {
     let mut fields = parts.headers.get_all(header::HOST).iter();
     let field = fields.next();
@@ -137,7 +138,8 @@ fn host(parts: &Parts) -> Result<Option<HeaderValue>, Refusal> {
         (Some(authority), _) if !is_host(authority) => {
             Err(bad("the host of the target is not valid\n"))
         }
-        // RFC 9113, section 8.3.1. An HTTP/1.1 client may send the host of its proxy, so there the target counts.
+        // RFC 9113, section 8.3.1.
+        // With HTTP/1.1 the target counts, because a client may send the host of its proxy in the field.
         (Some(authority), Some((_, field)))
             if parts.version >= Version::HTTP_2 && !is_same(authority, &field, &parts.uri) =>
         {
@@ -152,7 +154,7 @@ fn host(parts: &Parts) -> Result<Option<HeaderValue>, Refusal> {
     }
 }
 
-/// Whether this is a host with an optional port. User information is part of no request (RFC 9110, section 4.2.4).
+/// Whether this is a host with an optional port. No request may contain user information (RFC 9110, section 4.2.4).
 fn is_host(authority: &Authority) -> bool {
     let (text, host) = (authority.as_str(), authority.host());
     let port = text.strip_prefix(host);

@@ -1,5 +1,6 @@
-//! Options of the TCP sockets of guards and clients. They control the number of bytes that wait in the kernel, which a
-//! purge cannot remove, and the class that switches see.
+//! Options of the TCP sockets of guards and clients.
+//! The options control how many bytes wait in the kernel, where a purge cannot remove them.
+//! The options also control the class that switches see.
 
 use crate::priority::class_of;
 use http::{Request, Version};
@@ -15,8 +16,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
 /// Largest number of unsent bytes that wait in the kernel (`TCP_NOTSENT_LOWAT`). A purge can remove all other bytes.
-/// With a smaller number, the socket may become idle between two writes. With a larger number, a purge saves fewer
-/// bytes.
+/// With a smaller number, the socket may become idle between two writes.
+/// With a larger number, a purge saves fewer bytes.
 pub const LOW_WATER: u32 = 16 << 10;
 
 /// Differentiated services code point (RFC 2474): the class that switches see in IP headers.
@@ -57,8 +58,8 @@ impl FromStr for Dscp {
 pub struct SocketOptions {
     /// DSCP of sent packets. `None`: the system's default.
     pub dscp: Option<Dscp>,
-    /// Priority in the queues of this host (`SO_PRIORITY`, 0 to 6 without privileges). `None`: the system's default,
-    /// which depends on the DSCP.
+    /// Priority in the queues of this host (`SO_PRIORITY`, 0 to 6 without privileges).
+    /// `None`: the system's default, which depends on the DSCP.
     pub priority: Option<u32>,
     /// Largest number of unsent bytes that wait in the kernel (`TCP_NOTSENT_LOWAT`). `None`: the system's default.
     pub low_water: Option<u32>,
@@ -75,8 +76,9 @@ impl Default for SocketOptions {
 }
 
 impl SocketOptions {
-    /// Sets the options on a socket, and switches Nagle's algorithm off. Call it before the socket connects, so that
-    /// the SYN also has the DSCP: a server with `tcp_reflect_tos` copies the DSCP of the SYN.
+    /// Sets the options on a socket, and switches Nagle's algorithm off.
+    /// Call it before the socket connects, so that the SYN also has the DSCP.
+    /// A server with `tcp_reflect_tos` copies the DSCP of the SYN.
     pub fn set<'socket>(&self, socket: impl Into<SockRef<'socket>>) {
         let socket = socket.into();
         // With Nagle's algorithm, the end of a small request or answer would wait for an acknowledgment.
@@ -99,8 +101,8 @@ impl SocketOptions {
 
 /// Sets the DSCP of the packets that a socket sends, over IPv4 and IPv6. TCP keeps control of the ECN bits.
 fn mark(socket: &SockRef<'_>, dscp: Dscp) {
-    // The DSCP is in the upper six bits of the byte. A socket uses only one of the two IP versions, so one of the two
-    // calls fails.
+    // The DSCP is in the upper six bits of the byte.
+    // A socket uses only one of the two IP versions, so one of the two calls fails.
     let field = u32::from(dscp.0) << 2;
     let _ = socket.set_tos_v4(field);
     let _ = socket.set_tclass_v6(field);
@@ -130,9 +132,10 @@ impl FromStr for ClassMarks {
     }
 }
 
-/// DSCP of the next packets that an accepted connection sends. With HTTP/1.1 it is the DSCP of the request that is
-/// answered. With HTTP/2, answers are interleaved, and it is the DSCP of the most urgent class that has arrived on the
-/// connection. So a client uses a separate connection for each class.
+/// DSCP of the next packets that an accepted connection sends.
+/// With HTTP/1.1 it is the DSCP of the request that is answered. With HTTP/2, answers are interleaved.
+/// The DSCP then belongs to the most urgent class that has arrived on the connection.
+/// So a client uses a separate connection for each class.
 #[derive(Clone, Debug)]
 pub struct ConnectionMark {
     marks: ClassMarks,
@@ -169,8 +172,8 @@ pub struct MarkedStream {
 }
 
 impl MarkedStream {
-    /// Creates a stream, and the handle that sets the class of its requests. Packets before the first request have the
-    /// system's default DSCP.
+    /// Creates a stream, and the handle that sets the class of its requests.
+    /// Packets before the first request have the system's default DSCP.
     pub fn new(stream: TcpStream, marks: ClassMarks) -> (Self, ConnectionMark) {
         let requested = Arc::new(AtomicU8::new(Dscp::DEFAULT.value()));
         let mark = ConnectionMark {

@@ -36,7 +36,7 @@ impl StoredBody {
         self.data.is_empty() && self.trailers.is_none()
     }
 
-    /// Number of bytes that are left. With HTTP/1.1 only a chunked body has trailers, so their length is not announced.
+    /// Number of bytes that are left. With trailers it is only a lower bound, so that HTTP/1.1 sends a chunked body.
     pub fn size(&self) -> SizeHint {
         let size = self.data.len() as u64;
         match self.trailers {

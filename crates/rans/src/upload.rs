@@ -1,5 +1,5 @@
-//! Bodies of requests on their way from a client to a service. A small body is stored before the request is sent. A
-//! longer one is forwarded as it arrives.
+//! Bodies of requests on their way from a client to a service. A small body is stored before the request is sent.
+//! A longer one is forwarded as it arrives.
 
 use crate::client::Replay;
 use crate::stored_body::{Collected, StoredBody, collect};
@@ -14,8 +14,10 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::time::{Instant, Sleep, sleep_until, timeout_at};
 
-/// Smallest rate of a body, in bytes per second, beyond the time of [`UploadLimits::stall`]. A client that sends single
-/// bytes would otherwise keep a worker for as long as it wants. Slow mobile networks (EDGE) are several times as fast.
+/// Smallest allowed rate of a body, in bytes per second.
+/// [`UploadLimits::stall`] is added to the time that this rate allows.
+/// A client that sends single bytes would otherwise keep a worker for as long as it wants.
+/// Slow mobile networks (EDGE) are several times as fast.
 const LEAST_RATE: u64 = 1 << 10;
 
 /// Reason why a client's body did not arrive completely.
@@ -62,8 +64,9 @@ impl Progress {
         }
     }
 
-    /// Records that the answer has begun. Client and service may then send in turns, with any pauses (gRPC), so the
-    /// body has no time limit any more. The time limits of the answer bound the request.
+    /// Records that the answer has begun.
+    /// Client and service may then send in turns, with any pauses (gRPC), so the body has no time limit any more.
+    /// The time limits of the answer bound the request.
     fn answered(&self) {
         self.is_answered.store(true, Relaxed);
     }
@@ -80,8 +83,9 @@ impl Progress {
     }
 }
 
-/// Waits until an answer begins, for `time` at most. The time begins again with each part of the upload that arrives,
-/// since most services answer only after it. Returns `None` if the answer does not begin.
+/// Waits until an answer begins, for `time` at most.
+/// The time begins again with each part of the upload that arrives, since most services answer only after it.
+/// Returns `None` if the answer does not begin.
 pub(crate) async fn begins_within<F: Future + Unpin>(
     mut answering: F,
     progress: Option<&Progress>,
@@ -269,7 +273,7 @@ impl RequestBody {
         may_store: bool,
     ) -> Result<Self, Fault> {
         let length = body.size_hint().exact();
-        // A body of unknown length may be a stream whose client waits for answers, so it is forwarded at once.
+        // A body of unknown length may be a stream whose client waits for answers, so it is forwarded immediately.
         if body.is_end_stream() || length.is_some_and(|length| length <= limits.stored) && may_store
         {
             return Self::buffered(body, limits, may_store).await;
@@ -277,8 +281,8 @@ impl RequestBody {
         Self::streamed(None, body, limits)
     }
 
-    /// Reads a client's body, and returns when it is complete, or when more than `limits.stored` bytes have arrived. A
-    /// complete body may be sent again if `may_repeat`.
+    /// Reads a client's body, and returns when it is complete, or when more than `limits.stored` bytes have arrived.
+    /// A complete body may be sent again if `may_repeat` is true.
     ///
     /// # Errors
     /// The body is too long, or does not arrive.
@@ -380,7 +384,7 @@ mod tests {
     use std::future::poll_fn;
     use tokio::time::{sleep, timeout};
 
-    /// Returns the time after which a client is given up that sends `bytes` every second, for an hour at most.
+    /// A client sends `bytes` every second, for an hour at most. Returns the seconds after which it is given up.
     async fn given_up_after(bytes: u64) -> u64 {
         let began = Instant::now();
         let mut pace = Pace::new(Duration::from_secs(60));

@@ -5,7 +5,7 @@ use http::{HeaderMap, HeaderValue, header};
 /// Name of the guard in the field.
 const NAME: &str = "tailcut-guard";
 
-/// Adds the guard's name. It means that a request which is dropped at this proxy is purged.
+/// Adds the guard's name. The name means that this proxy purges requests that are dropped.
 pub fn add_guard(headers: &mut HeaderMap) {
     headers.append(header::VIA, HeaderValue::from_static("1.1 tailcut-guard"));
 }

@@ -86,7 +86,7 @@ async fn an_application_that_leaves_purges_both_copies() {
     }
 }
 
-/// Service that answers every request at once with one status, and records its requests.
+/// Service that answers every request immediately, always with the same status, and records its requests.
 #[derive(Clone)]
 struct Says {
     status: StatusCode,

@@ -35,8 +35,8 @@ async fn service() -> SocketAddr {
     address
 }
 
-/// Sockets of clients and of the guard are in the same process here. So 600 files have to suffice for 280 slow clients
-/// and for the connections that the guard may have to them: (600 / 2 - 32) = 268.
+/// This process may open 600 files. Both the guard and 280 slow clients have their sockets here.
+/// The guard may have 600 / 2 - 32 = 268 connections to clients.
 #[tokio::test]
 async fn half_sent_heads_under_a_hard_limit_of_files_stop_no_other_client() {
     let limit = Rlimit {

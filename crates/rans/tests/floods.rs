@@ -87,9 +87,9 @@ fn memory() -> f64 {
     pages.expect("pages") * 4096.0 / 1e6
 }
 
-/// Flood as in CVE-2023-44487: 40,000 streams on eight connections, and each is reset as soon as it is open. The
-/// streams are duplicates, so primaries displace them when the queue is full. Other clients receive answers during the
-/// flood.
+/// Flood as in CVE-2023-44487: 40,000 streams on eight connections, and each is reset as soon as it is open.
+/// The streams are duplicates, so primaries displace them when the queue is full.
+/// Other clients receive answers during the flood.
 async fn flood_of_resets(stage: &Stage) {
     let mut floods = tokio::task::JoinSet::new();
     for _ in 0..8 {

@@ -1,5 +1,5 @@
-//! Tests of HAProxy and nginx in front of a real service, with the configurations of the docs. HAProxy replaces a
-//! guard. nginx only aborts requests that their client cancels.
+//! Tests of HAProxy and nginx in front of a real service, with the configurations of the docs.
+//! HAProxy replaces a guard. nginx only aborts requests that their client cancels.
 
 mod common;
 #[path = "common/plain_client.rs"]

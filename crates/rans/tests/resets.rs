@@ -1,5 +1,5 @@
-//! Test with one second of duplicated requests at each kind of real server. The program `resets` of `bench/rans` runs
-//! the same test for minutes.
+//! Test with one second of duplicated requests at each kind of real server.
+//! The program `resets` of `bench/rans` runs the same test for minutes.
 #![cfg(feature = "connections")]
 
 #[path = "common/resets/load.rs"]

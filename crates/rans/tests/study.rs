@@ -26,8 +26,8 @@ async fn simulate(load: f64, design: Design) -> Outcome {
     .await
 }
 
-/// Bounds for two loads of the study. `cargo run --release --manifest-path bench/rans/Cargo.toml --bin study` runs all
-/// loads, with intervals.
+/// Bounds for two loads of the study.
+/// `cargo run --release --manifest-path bench/rans/Cargo.toml --bin study` runs all loads, with intervals.
 #[tokio::test(start_paused = true)]
 async fn a_purged_duplicate_cuts_the_mean_and_the_tail_of_one_copy() {
     for (load, random, shorter) in [(0.3, 0.45, 0.55), (0.6, 0.28, 0.45)] {
@@ -82,8 +82,8 @@ async fn a_slow_server_costs_less_with_duplicates_than_with_the_shorter_of_two_q
     assert!(duplicates.mean() < lighter.mean() && lighter.mean() < shorter.mean());
 }
 
-/// Bounds of the study for objects. `cargo run --release --manifest-path bench/rans/Cargo.toml --bin study -- objects`
-/// runs all loads, with intervals.
+/// Bounds of the study for objects.
+/// `cargo run --release --manifest-path bench/rans/Cargo.toml --bin study -- objects` runs all loads, with intervals.
 #[tokio::test(start_paused = true)]
 async fn objects_by_ranges_take_half_the_time_and_next_to_no_extra_bytes() {
     for (load, bar) in [(0.3, 0.6), (0.6, 0.5)] {

@@ -16,7 +16,7 @@ pub struct AnswerHeader {
     pub offset: u64,
     /// Number of bytes of this part, without this header.
     pub bytes: u64,
-    /// Largest possible number of bytes of all parts together.
+    /// Largest possible length of the whole answer in bytes, without headers.
     pub of: u64,
     /// Whether this part is the last part of the answer.
     pub is_last: bool,

@@ -110,7 +110,7 @@ pub struct Client {
     pending: BTreeMap<RequestId, Box<Pending>>,
     /// Times at which the next copies of requests are due.
     hedges: BTreeSet<(Time, RequestId)>,
-    /// Times at which requests have a copy that may take work from another copy.
+    /// Times at which a copy without work may take work from another copy of its request.
     idles: BTreeSet<(Time, RequestId)>,
     latencies: Latencies,
     budget: Option<Budget>,
@@ -157,7 +157,7 @@ impl Client {
         }
     }
 
-    /// Starts a request for an object of `bytes` bytes (at least 1) that all of `servers` have.
+    /// Starts a request for an object of `bytes` bytes, at least 1. All of `servers` have the object.
     /// Copies go to the servers in the given order. Fewer servers mean fewer copies.
     /// Servers beyond the policy's number of copies are ignored.
     /// The call has no effect if the request's number is already pending or `servers` is empty.
@@ -207,7 +207,7 @@ impl Client {
             _ => named.min(self.policy.quorum),
         };
         for index in 0..at_once {
-            // The budget limits every copy beyond the quorum, whether it is sent at once or later.
+            // The budget limits every copy beyond the quorum, whether it is sent immediately or later.
             if index >= self.policy.quorum && !self.may_spend() {
                 break;
             }
@@ -274,7 +274,7 @@ impl Client {
     }
 
     /// Records that a copy will not answer: its server cannot be reached, or answered with an error.
-    /// If the policy has a copy left to send, that copy is sent at once, regardless of the budget.
+    /// If the policy has a copy left to send, that copy is sent immediately, regardless of the budget.
     /// If no remaining copy can answer, the request is removed and the function returns `false`.
     ///
     /// With [`Split::Ranges`], other copies request the ranges of this copy.
@@ -416,8 +416,8 @@ impl Client {
             && let Some(range) = sharing.ask(now, copy.copy)
         {
             let state = &mut pending.copies[usize::from(copy.copy)];
-            // The message is the first one of the copy if no piece was left when the copy was sent.
-            // In that case no `Ask` was sent.
+            // If no piece was left when the copy was sent, no `Ask` was sent.
+            // This message is then the copy's first one.
             let purpose = match core::mem::replace(&mut state.is_known, true) {
                 true => Purpose::More,
                 false => Purpose::Ask,
@@ -428,8 +428,8 @@ impl Client {
         }
     }
 
-    /// Moves ranges to copies without work, from copies whose servers have not begun to answer.
-    /// Only with [`Split::Ranges`].
+    /// Moves ranges from copies whose servers have not begun to answer to copies without work.
+    /// The function has an effect only with [`Split::Ranges`].
     fn spare(&mut self, now: Time, request: RequestId) {
         let sent = self.pending.get(&request).map_or(0, |all| all.sent);
         let mut next = None;
@@ -511,7 +511,7 @@ impl Client {
 
     /// Exchanges the priorities of the two copies when the low copy is far enough ahead.
     /// If servers report congestion windows, the copies are compared by their windows.
-    /// A server that has reported none counts as 0.
+    /// A server that has reported no window counts as a window of 0.
     /// Without windows, the copies are compared by the bytes received.
     fn maybe_swap(&mut self, request: RequestId) {
         let (Some(lead), Some(pending)) = (self.policy.swap_lead, self.pending.get_mut(&request))

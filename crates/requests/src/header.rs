@@ -44,7 +44,7 @@ pub enum Order {
 pub enum CancelScope {
     /// Copies that wait. A copy in service is served to its end.
     Queued,
-    /// Copies that wait, and copies in service. The server stops them at once.
+    /// Copies that wait, and copies in service. The server stops both immediately.
     #[default]
     Running,
 }

@@ -45,7 +45,7 @@ impl Latencies {
     }
 }
 
-/// Token bucket for copies. Tokens are in thousandths of a copy.
+/// Token bucket for copies. Each copy costs 1,000 thousandths of a token.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Budget {
     config: BudgetConfig,

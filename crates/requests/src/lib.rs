@@ -1,5 +1,5 @@
-//! RANS: requests with low-priority duplicates, after "Towards a Redundancy-Aware Network Stack for Data
-//! Centers" (Iftikhar, Dogar, Qazi; HotNets 2014) and its slides.
+//! RANS: requests with low-priority duplicates, after a paper and its slides.
+//! The paper is "Towards a Redundancy-Aware Network Stack for Data Centers" (Iftikhar, Dogar, Qazi; HotNets 2014).
 //!
 //! A client sends each request to two servers at the same time.
 //! One copy has high priority, and the other copy has low priority.

@@ -54,7 +54,7 @@ impl Default for Percentile {
 
 /// Budget of copies beyond the quorum, as in gRPC, Finagle and Envoy.
 /// Each request adds `thousandths / 1000` of a token, and each copy beyond the quorum takes one token.
-/// The budget starts full and holds at most `burst` tokens. A copy that finds no token is not sent later.
+/// The budget starts full and holds at most `burst` tokens. If no token is left, the copy is dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BudgetConfig {
     /// Thousandths of a token that each request adds to the budget.
@@ -66,16 +66,16 @@ pub struct BudgetConfig {
 /// Policy of a client for all its requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Policy {
-    /// Largest number of copies of a request, N: 1 to [`MAX_COPIES`].
+    /// Largest number of copies of a request: 1 to [`MAX_COPIES`].
     pub copies: u8,
-    /// Number of complete answers that a request needs, K: 1 to `copies`.
-    /// The first K copies are sent at once, in the high class.
+    /// Number of complete answers that a request needs: 1 to `copies`.
+    /// The same number of copies is sent immediately, in the high class.
     pub quorum: u8,
     /// Whether copies beyond the quorum have the low class.
     pub low_priority: bool,
     /// Time at which copies beyond the quorum are sent.
     pub trigger: Trigger,
-    /// Copies that the end of a request cancels at servers; `None`: servers finish all copies.
+    /// Copies that are cancelled at servers when a request ends; `None`: servers finish all copies.
     pub purge: Option<CancelScope>,
     /// Whether the bytes of all copies count. Needs two or more copies and a quorum of one.
     pub aggregates: bool,
@@ -106,13 +106,13 @@ impl Policy {
         budget: None,
     };
 
-    /// Policy with two copies, both at once and in the same class. Copies are never cancelled.
+    /// Policy with two copies that are sent together, in the same class. Copies are never cancelled.
     pub const DUPLICATE: Self = Self {
         copies: 2,
         ..Self::SINGLE
     };
 
-    /// Policy with two copies at once. The second copy has the low class. Copies are never cancelled.
+    /// Policy with two copies that are sent together. The second copy has the low class. Copies are never cancelled.
     pub const DUPLICATE_LOW: Self = Self {
         low_priority: true,
         ..Self::DUPLICATE

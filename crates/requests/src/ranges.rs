@@ -20,7 +20,8 @@ use super::header::ByteRange;
 use alloc::vec::Vec;
 use tailcut_units::{Duration, Time};
 
-/// Shortest wait after which an answer counts as queued. A server program needs up to 1 ms to start its work.
+/// A request counts as queued only if its answer has not begun after this time.
+/// A server program needs up to 1 ms to start its work.
 const LEAST_PATIENCE: Duration = Duration::from_ms(1);
 
 /// Identifier of one request to a side.

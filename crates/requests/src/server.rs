@@ -14,10 +14,10 @@ pub struct ServerConfig {
     pub preemption: Preemption,
     /// Rate at which the disk reads; `None`: no disk.
     pub disk: Option<Rate>,
-    /// Rate of the link. `None`: the driver models the network.
-    /// Each chunk then leaves as soon as the disk has read it. Without a disk, the whole answer leaves at once.
+    /// Rate of the link. `None`: the driver models the network. Each chunk then leaves as soon as the disk has read it.
+    /// Without a disk, the whole answer leaves in one step.
     pub link: Option<Rate>,
-    /// Bytes that the disk and the link serve as one unit, and that leave together, at least 1.
+    /// Number of bytes, at least 1, that the disk and the link serve as one unit. They leave together.
     pub chunk: u64,
 }
 
@@ -198,7 +198,7 @@ impl Server {
         };
         copy.bytes += bytes;
         // While the processor or the seek has not finished, the range waits.
-        // `step` later reads or sends all bytes of the copy at once.
+        // `step` later reads or sends all bytes of the copy together.
         if copy.is_computed && !copy.seeks {
             match self.config.disk {
                 Some(disk) => self.read(now, header.copy, disk, bytes),
@@ -356,7 +356,7 @@ impl Server {
     }
 }
 
-/// Returns the time of `bytes` bytes that are sent in chunks, and the time of a whole chunk.
+/// Returns the time for sending `bytes` bytes in chunks, and the time for sending a whole chunk.
 /// The first time is a whole number of chunk times, plus the time of the last, shorter chunk.
 /// Both terms are rounded before they are added.
 fn in_chunks(rate: Rate, bytes: u64, chunk: u64) -> (Duration, Duration) {

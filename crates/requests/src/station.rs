@@ -1,5 +1,5 @@
-//! Resource of a server: work-conserving, with strict priority among classes.
-//! Within a class it is first come, first served, or processor sharing.
+//! Station: a resource of a server. It is never idle while it has work, and its classes have strict priorities.
+//! Within a class, jobs are served in order of arrival, or share the station equally.
 
 use alloc::collections::{BTreeMap, VecDeque};
 use tailcut_units::{Duration, Time};
@@ -16,19 +16,19 @@ pub enum Discipline {
     /// First come, first served.
     #[default]
     Fifo,
-    /// Processor sharing: all jobs of the class run at once and have equal shares, as TCP flows share a link.
+    /// Processor sharing: all jobs of the class run at the same time and have equal shares, as TCP flows share a link.
     ProcessorSharing,
 }
 
 /// Time at which a job of the high class takes the station from a job of the low class.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum Preemption {
-    /// At once. The low job later resumes where it stopped (preemptive resume).
+    /// Immediately. The low job later resumes where it stopped (preemptive resume).
     #[default]
     Resume,
     /// After the unit in service, which is a chunk. A network also interrupts only after a whole packet.
     Unit,
-    /// After the end of the job in service. A job of a higher class waits for one residual service time.
+    /// After the end of the job in service. A job of the high class waits for the rest of this service.
     Never,
 }
 
@@ -60,7 +60,7 @@ pub struct Removed {
 #[derive(Clone, Copy, Debug)]
 struct Job {
     class: usize,
-    /// Position in the class: virtual time for processor sharing, then arrival number.
+    /// Position in the class: clock at which the job's unit ends (only processor sharing), then arrival number.
     key: (u128, u64),
     /// Work of a unit in picoseconds. The last unit may be shorter.
     unit: u64,
@@ -119,7 +119,7 @@ impl Station {
     }
 
     /// Adds `work` for `job`, served in units of `unit`. A job that is present keeps its position and gets more work.
-    /// Work of zero is complete at once and does not wait.
+    /// Work of zero is complete immediately and does not wait.
     pub fn add(&mut self, now: Time, job: JobId, class: u8, work: Duration, unit: Duration) {
         self.advance(now);
         let (work, unit) = (work.as_ps(), unit.as_ps().max(1));
@@ -289,7 +289,7 @@ impl Station {
         job.key = match self.discipline {
             Discipline::Fifo => (0, self.arrivals),
             Discipline::ProcessorSharing => {
-                // Processor sharing serves a new job at once, unless a higher class has the station.
+                // Processor sharing serves a new job immediately, unless a higher class has the station.
                 job.started |= self.running.is_none_or(|running| running >= job.class);
                 let left = u128::from(job.unit_left) << FRACTION;
                 (class.clock + left, self.arrivals)

@@ -227,7 +227,7 @@ proptest! {
     fn a_station_is_never_idle_while_there_is_work(
         arrivals in proptest::collection::vec((0..40u64, 0..2u8, 1..30u64), 1..60),
     ) {
-        // The last completion of a work-conserving server does not depend on its order.
+        // A server that is never idle while it has work ends its last job at the same time in every order.
         let ends = [
             run(Discipline::Fifo, Preemption::Resume, &arrivals, |_| true),
             run(Discipline::Fifo, Preemption::Never, &arrivals, |_| true),

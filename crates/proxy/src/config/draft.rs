@@ -135,8 +135,8 @@ impl Draft {
         }
     }
 
-    /// Applies `--set KEY=VALUE`. If the configuration has routes, every key except a top-level key belongs to a route:
-    /// to the only route, or to the only route from a flag.
+    /// Applies `--set KEY=VALUE`. If the configuration has routes, every key except a top-level key belongs to a route.
+    /// The key then belongs to the only route, or to the only route that a flag defines.
     ///
     /// # Errors
     /// The text is not `KEY=VALUE`, the path leads through a value that is not a table, or the route is ambiguous.

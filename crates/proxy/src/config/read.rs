@@ -11,9 +11,9 @@ use std::collections::HashMap;
 use std::fmt;
 use std::hash::Hash;
 
-/// Name of the newtype for times. The npm package writes times as numbers.
+/// Name by which serde marks a time. In the notation of the npm package, a time is a number.
 pub(super) const TIME: &str = "a time";
-/// Name of the newtype for paths, which are relative to the folder of their source.
+/// Name by which serde marks a path. A path is relative to the folder of its source.
 pub(super) const PATH: &str = "a path";
 
 /// Value of a draft: a table, another value, or an absent value. Several types may read keys of one table.
@@ -221,7 +221,7 @@ impl<'a> Table<'a> {
             .into()
     }
 
-    /// Returns the error for a key that no type has read and that is similar to the absent key `key`.
+    /// Returns the error for a probable misspelling of `key`: a similar key that no type has read.
     fn misspelt(&self, key: &str) -> Option<ConfigError> {
         let Value::Table(table) = self.value() else {
             return None;
@@ -283,10 +283,10 @@ impl<'a> Table<'a> {
 }
 
 /// Checks that no two keys have the same value.
-/// A claim consists of a table, a key, a suffix of the key's path in errors, and the value.
+/// A claim consists of a table, a key in it, a text that errors append to the key's path, and the value.
 ///
 /// # Errors
-/// The error names the later of the two keys.
+/// Two keys are in conflict. The error names the later key.
 pub fn unique<'a, T: Eq + Hash>(
     what: &str,
     claims: impl IntoIterator<Item = (Table<'a>, &'static str, &'static str, T)>,
@@ -307,7 +307,7 @@ pub fn unique<'a, T: Eq + Hash>(
 /// Port 0 may occur several times, because each listener then gets another free port.
 ///
 /// # Errors
-/// The error names the later of the two keys.
+/// Two keys are in conflict. The error names the later key.
 pub fn unique_addresses<'a>(
     top: &Table<'a>,
     listeners: impl IntoIterator<Item = (Table<'a>, &'static str, &'static str, Endpoint)>,
@@ -333,13 +333,13 @@ impl<'de> Deserializer<'de> for Table<'_> {
         let read = match self.value() {
             Value::Absent => visitor.visit_unit(),
             Value::Flag(flag) => visitor.visit_bool(*flag),
-            // Almost no value has a sign, so the readers of values accept only numbers of at least 0.
+            // Values are rarely negative, so most readers accept only numbers of at least 0.
             Value::Integer(number) => match u64::try_from(*number) {
                 Ok(number) => visitor.visit_u64(number),
                 Err(_) => visitor.visit_i64(*number),
             },
             Value::Float(number) => visitor.visit_f64(*number),
-            // A word of the command line has no type. Only `true` and `false` can be flags.
+            // A word of the command line has no type. `true` and `false` are read as flags, all other words as text.
             Value::Word(word) => match word.parse() {
                 Ok(flag) => visitor.visit_bool(flag),
                 Err(_) => visitor.visit_str(word),

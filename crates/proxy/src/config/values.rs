@@ -248,7 +248,8 @@ pub struct KeyFile(pub File);
 /// Largest size of a file in PEM. Bundles of all public authorities have about 250 kB.
 const LARGEST_PEM: u64 = 4 << 20;
 
-/// Permissions that a key file must not have. A group may read it, because services often get their keys so.
+/// Permissions that a key file must not have.
+/// The file's group may read it, because services often get their keys through a group.
 const NOT_OF_KEYS: u32 = 0o027;
 
 /// Reader of the path of a file. Its field says whether the file contains a private key.

@@ -17,15 +17,17 @@ use tokio::time::Instant;
 #[derive(Debug)]
 pub(super) struct Activity {
     began: Instant,
-    /// Time of the last request's end, and with HTTP/1.1 of the last write, in milliseconds since `began`. Reads do not
-    /// count, and with HTTP/2 no writes: a client can cause both by PING frames.
+    /// Time of the last activity, in milliseconds since `began`.
+    /// Activity is the end of a request, or a write over HTTP/1.1.
+    /// Reads do not count, and writes over HTTP/2 do not count. A client can cause both by PING frames.
     moved: AtomicU64,
     /// Requests whose response is not completely sent, by their number.
     open: Mutex<HashMap<u64, Arc<Exchange>>>,
     /// Number of the next request. Above 0: the client has sent a request.
     next: AtomicU64,
-    /// Time at which the head of the current request started to arrive, in milliseconds since `began`; 0: no head is
-    /// arriving. Always 0 with HTTP/2, where bytes of other frames cannot be distinguished from a head.
+    /// Time at which the head of the current request started to arrive, in milliseconds since `began`.
+    /// 0: no head is arriving.
+    /// The value is always 0 with HTTP/2, where bytes of other frames cannot be distinguished from a head.
     head_since: AtomicU64,
     is_http2: AtomicBool,
 }
@@ -35,9 +37,9 @@ pub(super) struct Activity {
 pub(super) struct Timeouts {
     /// Time limit for the first request, and for the head of each request.
     pub head: Duration,
-    /// Time limit without a request.
+    /// Longest time without a request.
     pub idle: Duration,
-    /// Time limit during which a client takes nothing of a waiting response.
+    /// Longest time for which a client may take nothing of a response that waits for it.
     pub stalled: Duration,
 }
 
@@ -81,8 +83,8 @@ impl Activity {
         }
     }
 
-    /// Waits until the client exceeds a limit of the connection. A client that does not take one response over HTTP/2
-    /// loses only the stream of that response.
+    /// Waits until the client exceeds a limit of the connection.
+    /// Over HTTP/2, a client that does not take a response loses only the stream of that response.
     pub async fn timed_out(&self, timeouts: Timeouts) {
         let shortest = timeouts.head.min(timeouts.idle).min(timeouts.stalled);
         // The checks run at a quarter of the shortest limit.
@@ -112,7 +114,7 @@ impl Activity {
         }
     }
 
-    /// Returns the time since which the client has no request; `None`: it has one.
+    /// Returns the time since which the client has no open request; `None`: it has an open request.
     pub fn idle_since(&self) -> Option<Instant> {
         let is_idle = self.open_requests().is_empty();
         is_idle.then(|| self.began + Duration::from_millis(self.moved.load(Relaxed)))

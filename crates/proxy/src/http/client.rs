@@ -1,9 +1,9 @@
-//! Identity of a client, for fair shares.
+//! Identity of a client. Clients share connections and requests fairly.
 
 use std::net::{IpAddr, Ipv6Addr};
 
-/// Returns the address that stands for a client. A provider gives a customer a whole IPv6 prefix of 64 bits, so one
-/// prefix is one client.
+/// Returns the address that stands for a client.
+/// A provider gives a customer a whole IPv6 prefix of 64 bits, so one prefix is one client.
 pub(super) fn client(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {

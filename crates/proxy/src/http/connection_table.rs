@@ -1,5 +1,5 @@
-//! Open connections of a listener. When no further connection may be opened and a client waits, connections without a
-//! request are closed.
+//! Open connections of a listener.
+//! When no further connection may be opened and a client waits, connections without a request are closed.
 
 use super::activity::Activity;
 use super::client::client;
@@ -43,8 +43,8 @@ impl ConnectionTable {
         self.0.remove(&task);
     }
 
-    /// Closes connections that have no request, `most` at most, unless some are closing already. Those of the client
-    /// with the most connections come first, and of these the ones without a request for the longest time.
+    /// Closes at most `most` connections that have no request, unless some connections are closing already.
+    /// The client with the most connections loses its connections first. Of these, the longest idle ones close first.
     pub fn close_idle(&mut self, most: usize) {
         if self.0.values().any(|entry| entry.is_closing) {
             return;

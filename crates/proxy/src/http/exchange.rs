@@ -1,6 +1,7 @@
-//! One request and its response: the time that the client takes for the response. hyper polls the body of a response only
-//! when there is room for its bytes: at the socket with HTTP/1.1, in the window of the stream with HTTP/2. So a body that
-//! is not polled has a client that takes nothing.
+//! One request and its response, and the time that the client takes for the response.
+//! hyper polls the body of a response only when there is room for its bytes.
+//! The room is in the socket with HTTP/1.1, and in the window of the stream with HTTP/2.
+//! If hyper does not poll the body, the client takes nothing.
 
 use super::activity::Activity;
 use bytes::Buf;
@@ -15,13 +16,14 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// Smallest rate at which a client takes a response, in bytes per second, beyond the time limit for a single part. A
-/// client that takes single bytes would otherwise keep a worker for as long as it wants.
+/// Smallest allowed rate of a client that takes a response, in bytes per second.
+/// The time limit for a single part is added to the time that this rate allows.
+/// A client that takes single bytes would otherwise keep a worker for as long as it wants.
 const LEAST_RATE: u64 = 1 << 10;
 
 tokio::task_local! {
-    /// Signal that ends a request: the task of its HTTP/2 stream, so that h2 resets the stream, or the task of its
-    /// HTTP/1.1 connection.
+    /// Signal that ends a request. With HTTP/2, it ends the task of the stream, so that h2 resets the stream.
+    /// With HTTP/1.1, it ends the task of the connection.
     static RESET: Arc<Notify>;
 }
 
@@ -58,9 +60,10 @@ where
 /// State of a request that the connection watches.
 #[derive(Debug)]
 pub(super) struct Exchange {
-    /// Age of the connection at which the client is too late, in milliseconds; `u64::MAX`: the client owes nothing.
+    /// Age of the connection in milliseconds at which the client is too late.
+    /// `u64::MAX`: the client has nothing to take.
     due: AtomicU64,
-    /// Signal that ends the request; not set: the client owes nothing yet.
+    /// Signal that ends the request. Not set: the client has nothing to take yet.
     reset: OnceLock<Arc<Notify>>,
 }
 
@@ -112,9 +115,9 @@ impl Drop for OpenRequest {
 /// Time that the client of a response has taken, in milliseconds.
 #[derive(Debug)]
 struct Taking {
-    /// Longest time until a part is taken.
+    /// Longest time that the client may need to take one part.
     stalled: u64,
-    /// Age of the connection since which the client has the current part.
+    /// Age of the connection at which the client got the current part.
     since: Option<u64>,
     /// Time that the client took for earlier parts.
     spent: u64,
@@ -185,7 +188,7 @@ impl<B: Body> Body for OpenBody<B> {
         let this = self.project();
         let age = this.open.activity.age();
         this.taking.taken(age);
-        // The client owes nothing while the service makes the next part.
+        // The client has nothing to take while the service makes the next part.
         this.open.exchange.due.store(u64::MAX, Relaxed);
         let frame = ready!(this.body.poll_frame(cx));
         let data = frame
@@ -210,7 +213,7 @@ impl<B: Body> Body for OpenBody<B> {
 mod tests {
     use super::*;
 
-    /// Returns the age at which a client is late that takes `bytes` every second, within an hour.
+    /// A client takes `bytes` every second. Returns the age in milliseconds at which it is too late; at most an hour.
     fn late_after(bytes: u64) -> u64 {
         let mut taking = Taking {
             stalled: 60_000,

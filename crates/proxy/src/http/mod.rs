@@ -45,15 +45,14 @@ use tokio::task::JoinHandle;
 /// The limit is high, because clients that send copies of requests reset many of them.
 const MOST_PENDING_RESETS: usize = 10_000;
 /// Maximum number of response bytes that wait for the client, for each request.
-/// With a larger buffer, a purge comes too late for more bytes.
-/// With a smaller buffer, a fast client has to wait for the service.
+/// With a larger buffer, a purge saves fewer bytes. With a smaller buffer, a fast client has to wait for the service.
 const SEND_BUFFER: usize = 64 << 10;
 const DAY_MS: u64 = 86_400_000;
 /// Interval of PING frames on an HTTP/2 connection without traffic. A PING detects clients that have disappeared.
 /// With a shorter interval, idle connections send more packets. With a longer one, requests of lost clients run longer.
 const PING: Duration = Duration::from_secs(30);
 
-/// Time between two searches for connections that can be closed for a client that waits.
+/// Time between two searches for idle connections that can be closed, while a new client waits.
 const IDLE_SEARCH: Duration = Duration::from_millis(100);
 
 /// Limits of a listener: the key `limits`.
@@ -76,8 +75,9 @@ pub struct Limits {
     /// Time after which a connection without a request is closed, 1 ms to 24 h.
     #[serde(rename = "idle_timeout", deserialize_with = "time::<1, DAY_MS, _>")]
     pub idle_time: Duration,
-    /// Time after which a client is given up that takes nothing of a waiting response, 1 ms to 24 h. With HTTP/2 its
-    /// stream is reset, otherwise its connection is closed. Beyond this time, it has to take 1 KiB/s.
+    /// Longest time for which a client may take nothing of a waiting response, 1 ms to 24 h.
+    /// After this time, the stream is reset (HTTP/2), or the connection is closed (HTTP/1.1).
+    /// For a whole response, a client may need this time, and in addition one second for each KiB.
     #[serde(rename = "stall_timeout", deserialize_with = "time::<1, DAY_MS, _>")]
     pub stall_time: Duration,
 }
@@ -277,7 +277,7 @@ async fn serve<A, M, S, F, B, E>(
         let limits = *owner.limit_changes.borrow_and_update();
         let most = limits.connections as usize;
         if waiting.is_some() && connections.len() >= most {
-            // Several at once, since each search looks at all connections.
+            // Several connections are closed together, because each search looks at all connections.
             table.close_idle(1 + most / 32);
         }
         let accepted = tokio::select! {
@@ -286,7 +286,7 @@ async fn serve<A, M, S, F, B, E>(
                 _ => break Duration::ZERO,
             },
             _ = owner.limit_changes.changed() => continue,
-            // An ended connection changes the number of open ones, which the loop stores again.
+            // A connection has ended. The loop stores the new number of open connections.
             Some(ended) = connections.join_next_with_id(), if !connections.is_empty() => {
                 table.remove(ended.map_or_else(|error| error.id(), |(id, ())| id));
                 continue;
@@ -295,7 +295,7 @@ async fn serve<A, M, S, F, B, E>(
             () = tokio::time::sleep(IDLE_SEARCH), if waiting.is_some() && connections.len() >= most => continue,
             accepted = next(&listener, &mut waiting), if waiting.is_none() || connections.len() < most => accepted,
         };
-        // Without a free file descriptor, the next call would fail at once.
+        // Without a free file descriptor, the next call would fail immediately.
         let Ok((stream, address)) = accepted else {
             tokio::time::sleep(BACK_OFF).await;
             continue;

@@ -13,7 +13,7 @@ pub(super) fn connections_for_each(listeners: usize) -> u32 {
     }
 }
 
-/// Half of the files are for connections to services: a request needs one there, too.
+/// Only half of the files are for clients. The other half is for connections to services, one for each request.
 fn fitting(limit: u64, listeners: usize) -> u32 {
     let clients = (limit / 2).saturating_sub(OTHER_FILES);
     let each = clients / listeners.max(1) as u64;

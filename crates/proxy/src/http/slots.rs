@@ -1,5 +1,5 @@
-//! Places for requests, shared fairly among clients. A client may take all places while no other client waits. When a
-//! client with fewer requests comes, it takes the place of another client's request.
+//! Places for requests, shared fairly among clients. A client may take all places while no other client waits.
+//! When a client with fewer requests comes, it takes the place of another client's request.
 
 use super::client::client;
 use super::exchange::current_reset;
@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 
 /// Request that has a place.
 struct Holder {
-    /// Place of the request's latest progress in the order of all progress.
+    /// Number of the request's latest progress. All requests share one sequence of numbers.
     progress: AtomicU64,
     is_answered: AtomicBool,
     /// Signal that refuses a request without an answer.
@@ -40,9 +40,9 @@ struct Places {
 }
 
 impl Places {
-    /// Removes the request without progress for the longest time, of the client with the most requests. Returns `false`
-    /// if no client has at least two requests more than `mine`: with one more, clients would only exchange their
-    /// places.
+    /// Removes a request of the client with the most requests: the one without progress for the longest time.
+    /// Returns `false` if no client has at least two requests more than `mine`.
+    /// With a difference of one, two clients would only exchange their places.
     fn evict(&mut self, mine: usize) -> bool {
         let most = self.clients.values_mut().max_by_key(|held| held.len());
         let Some(most) = most.filter(|held| held.len() > mine + 1) else {
@@ -62,7 +62,7 @@ impl Places {
 
 struct Shared {
     capacity: usize,
-    /// Number of the latest progress of any request.
+    /// Number for the next progress of any request.
     latest: AtomicU64,
     places: Mutex<Places>,
 }
@@ -95,8 +95,8 @@ impl RequestSlots {
         }))
     }
 
-    /// Takes a place for a request of this client. Call it in the task of the request. Returns `None` if all places are
-    /// taken, and no other client has more of them.
+    /// Takes a place for a request of this client. Call it in the task of the request.
+    /// Returns `None` if all places are taken and no other client has to give one up.
     pub fn take(&self, address: IpAddr) -> Option<RequestSlot> {
         let client = client(address);
         let mut places = self.0.lock();
@@ -142,8 +142,8 @@ impl fmt::Debug for RequestSlot {
 }
 
 impl RequestSlot {
-    /// Waits for an answer. Returns `None` if another client takes the place before. Afterwards, the connection or the
-    /// stream of the request is reset when another client takes the place.
+    /// Waits for an answer. Returns `None` if another client takes the place before the answer.
+    /// If another client takes the place later, the request's stream or connection is reset.
     pub async fn answer<F: Future>(&self, answering: F) -> Option<F::Output> {
         let answer = tokio::select! {
             biased;
@@ -193,7 +193,7 @@ mod tests {
         assert_eq!(flood[1].answer(std::future::pending::<()>()).await, None);
         let second = slots.take(OTHER).expect("a place");
         assert_eq!(flood[2].answer(std::future::pending::<()>()).await, None);
-        // Both have two places now.
+        // Both clients have two places now.
         assert!(slots.take(OTHER).is_none());
         assert!(slots.take(FLOOD).is_none());
         drop(flood.pop());

@@ -16,8 +16,8 @@ pub enum Methods {
     /// GET, HEAD and OPTIONS, which change no state.
     #[default]
     Safe,
-    /// Also PUT and DELETE. Two replicas receive the request, and one of them may purge it. Use this value only for
-    /// services where that is correct.
+    /// Also PUT and DELETE. Two replicas receive the request, and one of them may purge it.
+    /// Use this value only for services where that is correct.
     Idempotent,
     /// Every request. Use this value only for services where a request may run twice.
     All,
@@ -33,8 +33,9 @@ impl Methods {
     }
 }
 
-/// Budget of resets for each replica. Servers limit clients that reset requests too often: Node's HTTP/2 ends a
-/// connection after a burst of 1,000 resets, or if it resets more than 33 requests per second for a long time.
+/// Budget of resets for each replica. Servers limit clients that reset requests too often.
+/// For example, Node's HTTP/2 ends a connection after a burst of 1,000 resets.
+/// Node's HTTP/2 also ends a connection with more than 33 resets per second over a long time.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ResetBudget {
     /// Largest number of resets per second in the long run, at least 0.
@@ -44,8 +45,8 @@ pub struct ResetBudget {
 }
 
 impl ResetBudget {
-    /// Budget without a limit. Use it for connections that are replaced before they are reset too often, and for
-    /// servers that accept any number of resets.
+    /// Budget without a limit. Use it for connections that are replaced before they have too many resets.
+    /// Also use it for servers that accept any number of resets.
     pub const UNBOUNDED: Self = Self {
         rate: 1e9,
         burst: u32::MAX,
@@ -66,21 +67,23 @@ pub struct Breaker {
 /// Configuration of a client.
 #[derive(Clone, Copy, Debug)]
 pub struct ClientConfig {
-    /// Policy for replicas that purge. By default, the client sends a low-priority copy at once, and the first answer
-    /// purges the other copy.
+    /// Policy for replicas that purge.
+    /// By default, the client sends a low-priority copy immediately, and the first answer purges the other copy.
     pub purging: Policy,
-    /// Policy for all other replicas. By default, the client sends a copy after its own 95th percentile of latency,
-    /// for at most one request in ten.
+    /// Policy for all other replicas.
+    /// By default, the client sends a copy after its own 95th percentile of latency, for at most one request in ten.
     pub elsewhere: Policy,
     /// Methods of the requests that may be copied.
     pub methods: Methods,
-    /// Function that returns whether a status ends a request. An answer with another status is used only when no copy
-    /// is left. By default, all statuses end a request except 404, 408, 425, 429 and 5xx.
+    /// Function that returns whether a status ends a request.
+    /// An answer with another status is used only when no copy is left.
+    /// By default, all statuses end a request except 404, 408, 425, 429 and 5xx.
     pub acceptable: fn(StatusCode) -> bool,
-    /// Function that returns whether an error (of the connections' type) means that its replica has not received the
-    /// request. After such an error, any request may go to another replica. After other errors, only an idempotent
-    /// request may (RFC 9110, section 9.2.2). Each replica receives the request at most once, and the body must be one
-    /// that can be sent again. By default, the function returns false.
+    /// Function that returns whether an error means that the replica has not received the request.
+    /// The error has the type that the connections return. After such an error, any request may go to another replica.
+    /// After other errors, only an idempotent request may do so (RFC 9110, section 9.2.2).
+    /// Each replica receives the request at most once. The body must be one that can be sent again.
+    /// By default, the function returns false.
     pub unsent: fn(&dyn Any) -> bool,
     /// Budget of resets. If it is used up, a copy runs to its end, and its answer is dropped.
     pub resets: ResetBudget,
@@ -104,8 +107,9 @@ impl Default for ClientConfig {
                 trigger: Trigger::AfterPercentile(Percentile::default()),
                 purge: Some(CancelScope::Running),
                 budget: Some(BudgetConfig {
-                    // Chosen: one request in twenty is slower than the 95th percentile, and has a copy. So the budget
-                    // limits copies only if replicas become slow before the percentile follows.
+                    // Chosen, not measured: one request in ten may have a copy.
+                    // Usually one in twenty has a copy, because one in twenty is slower than the 95th percentile.
+                    // So the budget limits copies only if replicas become slow before the percentile follows.
                     thousandths: 100,
                     // Chosen, not measured: even in a burst, ten slow requests may be copied.
                     burst: 10,
@@ -115,15 +119,15 @@ impl Default for ClientConfig {
             methods: Methods::Safe,
             acceptable,
             unsent: |_| false,
-            // Both values are below the limits of Node's HTTP/2, which are 33 per second and 1,000 at once.
+            // Both values are below the limits of Node's HTTP/2, which are 33 per second and 1,000 in a burst.
             resets: ResetBudget {
                 rate: 30.0,
                 burst: 500,
             },
             breaker: Breaker {
-                // The values are chosen, not measured. With fewer failures, a few random errors would pause a replica
-                // that works. With more failures, more requests would fail before a pause, because any success resets
-                // the count.
+                // The values are chosen, not measured.
+                // With fewer failures, a few random errors would pause a replica that works.
+                // With more failures, more requests would fail before a pause, because any success resets the count.
                 failures: 5,
                 // With a shorter pause, a replica that is down would get more test requests, and each of them fails.
                 pause: Duration::from_secs(1),

@@ -10,8 +10,8 @@ use tokio::time::Instant;
 use tower_service::Service;
 
 impl<S> Client<S> {
-    /// Returns the open replicas, best first: the two least loaded replicas, then the others in random order. All
-    /// replicas are compared, which costs time. A large object is worth the cost.
+    /// Returns the open replicas, best first: the two least loaded replicas, then the others in random order.
+    /// All replicas are compared, which costs time. A large object is worth the cost.
     pub(crate) fn choose(&self) -> Vec<usize> {
         let mut state = self.shared.lock();
         let mut rest = state.open(Instant::now());

@@ -12,8 +12,9 @@ use tower_service::Service;
 
 /// Client of the replicas that `D` reports. It is ready when it has a replica.
 ///
-/// When the replicas change, requests in flight finish at the replicas that received them. A replica that stays in the
-/// set keeps its statistics. A clone of [`client`](Self::client) keeps the replicas that it has.
+/// When the replicas change, requests in flight finish at the replicas that received them.
+/// A replica that stays in the set keeps its statistics.
+/// A clone of [`client`](Self::client) keeps the replicas that it has.
 pub struct Discovered<D: Discover, S> {
     discover: Pin<Box<D>>,
     has_ended: bool,
@@ -95,8 +96,8 @@ where
             has_changed = true;
             let (Change::Insert(key, _) | Change::Remove(key)) = &change;
             if let Some(at) = self.keys.iter().position(|known| known == key) {
-                // The three lists must keep the same order, so elements are removed without a swap. A replica that is
-                // inserted again may be another server, so its statistics start again.
+                // The three lists must keep the same order, so elements are removed without a swap.
+                // A replica that is inserted again may be another server, so its statistics start again.
                 self.keys.remove(at);
                 self.replicas.remove(at);
                 former_indices.remove(at);

@@ -1,5 +1,5 @@
 //! Client: a service that sends each request to one of several replicas, and a low-priority copy to another replica.
-//! It returns the first good answer, and purges the slower copy by dropping it.
+//! The client returns the first good answer, and purges the slower copy by dropping it.
 //!
 //! [`tailcut_requests::Client`] decides when a copy is sent and when it ends. This module is the driver of that client.
 
@@ -81,8 +81,8 @@ impl<S> Client<S> {
         })
     }
 
-    /// Returns a client of other replicas that keeps the statistics of this client. `former_indices` contains, for each
-    /// replica, the index that it had in this client.
+    /// Returns a client of other replicas that keeps the statistics of this client.
+    /// `former_indices` contains, for each replica, the index that it had in this client.
     fn with_replicas(&self, replicas: Vec<Replica<S>>, former_indices: &[Option<usize>]) -> Self {
         let purges = replicas.iter().map(|replica| replica.purges);
         let shared = self
@@ -113,8 +113,8 @@ impl<S> Client<S> {
         states.collect()
     }
 
-    /// Sets whether a replica is healthy. The client avoids unhealthy replicas, unless all are unhealthy. It also
-    /// avoids replicas whose answers failed.
+    /// Sets whether a replica is healthy. The client avoids unhealthy replicas, unless all are unhealthy.
+    /// The client also avoids replicas whose answers failed.
     pub fn set_healthy(&self, replica: usize, is_healthy: bool) {
         if let Some(stats) = self.shared.lock().stats.get_mut(replica) {
             stats.is_healthy = is_healthy;
@@ -134,7 +134,7 @@ where
     type Error = S::Error;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, S::Error>> + Send>>;
 
-    /// Returns ready at once. A copy waits for the connection to its replica when it is sent.
+    /// Always returns ready. A copy waits for the connection to its replica when it is sent.
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
         Poll::Ready(Ok(()))
     }

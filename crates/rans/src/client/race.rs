@@ -91,8 +91,8 @@ where
             };
             let at = self.shared.instant(due);
             let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(at)));
-            // A reset of the timer is registered at the runtime, which has a cost. It is skipped if the time is the
-            // same.
+            // A reset of the timer is registered at the runtime, which has a cost.
+            // The reset is skipped if the time is the same.
             if timer.deadline() != at {
                 timer.as_mut().reset(at);
             }
@@ -119,8 +119,8 @@ where
         Some((id, policy))
     }
 
-    /// Sends the request to further replicas, if this error allows it. Call it when all replicas that received the
-    /// request have failed without an answer.
+    /// Sends the request to further replicas, if this error allows it.
+    /// Call it when all replicas that received the request have failed without an answer.
     fn try_other_replicas(&mut self, error: &E) -> bool {
         let is_unsent = (self.shared.config.unsent)(error);
         let may = is_unsent || self.parts.method.is_idempotent();
@@ -190,7 +190,7 @@ where
                 return Some(attach_in_flight(answer, copy.sent.flight));
             }
             state.counts.failed += 1;
-            // After a failure the policy may send the next copy at once, so its messages are read here.
+            // After a failure the policy may send the next copy immediately, so its messages are read here.
             let goes_on = state.on_failure(time, copy.id, policy);
             let messages = state.messages(copy.id.request, policy);
             drop(state);
@@ -245,8 +245,8 @@ where
         // Without a runtime no task can wait, so the copy is dropped here.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
-                // Another copy has answered, so no caller needs this result. The replica counts as busy until the copy
-                // ends.
+                // Another copy has answered, so no caller needs this result.
+                // The replica counts as busy until the copy ends.
                 let _ = copy.sent.answering.await;
                 drop(copy.sent.flight);
             });

@@ -5,8 +5,8 @@ use http_body_util::{Empty, Full};
 
 /// Body of a request that can be sent to two replicas.
 pub trait Replay: Body + Sized {
-    /// Returns the same body again, or `None` if the body can be sent only once. A request with such a body is not
-    /// copied.
+    /// Returns the same body again, or `None` if the body can be sent only once.
+    /// A request with such a body is not copied.
     fn replay(&self) -> Option<Self>;
 }
 

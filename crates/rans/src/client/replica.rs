@@ -10,8 +10,8 @@ use std::time::Duration;
 )]
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Purges {
-    /// Unknown at first. If an answer shows that a guard is in front of the replica (`via: 1.1 tailcut-guard`), the
-    /// replica stops the work.
+    /// Unknown at first. An answer shows whether a guard is in front of the replica (`via: 1.1 tailcut-guard`).
+    /// A replica with a guard stops the work.
     #[default]
     Learn,
     /// The replica stops the work, like HTTP/2 servers that drop the work on streams that are reset.
@@ -36,8 +36,8 @@ impl Purges {
 pub struct Replica<S> {
     /// Connection for primaries.
     pub primary: S,
-    /// Connection for copies. With HTTP/2 it is a separate connection, because on a shared connection the answer to a
-    /// copy would delay the answers behind it.
+    /// Connection for copies. With HTTP/2 it is a separate connection.
+    /// On a shared connection, the answer to a copy would delay the answers behind it.
     pub copy: S,
     /// Whether the replica stops work on a purged request.
     pub purges: Purges,

@@ -7,8 +7,9 @@ use std::time::Duration;
 use tailcut_units::TokenBucket;
 use tokio::time::Instant;
 
-/// Weight of the latest latency in the average, 0 to 1. With a smaller weight, the client notices later that a replica
-/// has become slow. With a larger weight, a single slow request moves many requests to other replicas.
+/// Weight of the latest latency in the average, 0 to 1.
+/// With a smaller weight, the client notices later that a replica has become slow.
+/// With a larger weight, a single slow request moves many requests to other replicas.
 const WEIGHT: f64 = 0.2;
 
 #[derive(Clone, Debug)]
@@ -66,14 +67,15 @@ impl ReplicaStats {
         self.latency.map(Duration::from_secs_f64)
     }
 
-    /// Returns whether this replica will probably answer earlier than `other`. A replica that has not answered yet
-    /// counts as equally fast. It is then tried, but never with more requests at once than the other replica.
+    /// Returns whether this replica will probably answer earlier than `other`.
+    /// A replica that has not answered yet counts as equally fast.
+    /// Such a replica is tried, but it never has more requests in flight than the other replica.
     pub fn is_lighter_than(&self, other: &Self) -> bool {
         let load = |one: &Self, two: &Self| {
             // If neither latency is known, only the numbers of copies in flight count.
             let latency = one.latency.or(two.latency).unwrap_or(1.0);
-            // The new request counts, too, because it also has to be answered. Otherwise all idle replicas would have a
-            // load of 0.
+            // The new request counts, too, because it also has to be answered.
+            // Otherwise all idle replicas would have a load of 0.
             f64::from(one.in_flight + 1) * latency
         };
         load(self, other) < load(other, self)
@@ -95,8 +97,8 @@ impl ReplicaStats {
         }
     }
 
-    /// Updates the statistics from an answer or an error. An error counts as a failure. If `learns` is true, the answer
-    /// also shows whether a guard is in front of the replica.
+    /// Updates the statistics from an answer or an error. An error counts as a failure.
+    /// If `learns` is true, the answer also shows whether a guard is in front of the replica.
     pub fn note<R, E>(
         &mut self,
         (began, now): (Instant, Instant),

@@ -24,7 +24,7 @@ pub(crate) struct Sent<R, E> {
     pub replica: usize,
     pub began: Instant,
     pub answering: Answering<R, E>,
-    /// Count of this copy as in flight. Keep it until the body of the answer has been read.
+    /// Value that counts this copy as in flight. Keep it until the body of the answer has been read.
     pub flight: InFlight,
 }
 
@@ -58,7 +58,7 @@ where
         }
     };
     let request = Request::from_parts(parts, body);
-    // Most connections are always ready. For a ready connection, the future needs one allocation less.
+    // Most connections are always ready. If the connection is ready, the future needs one allocation less.
     let mut nobody = Context::from_waker(Waker::noop());
     let answering: Answering<R, E> = match connection.poll_ready(&mut nobody) {
         Poll::Ready(Ok(())) => Box::pin(connection.call(request)),

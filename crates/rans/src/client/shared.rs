@@ -12,8 +12,9 @@ use tailcut_requests::{Client, CopyId, Purpose, RequestHeader, RequestId};
 use tailcut_units::{HostId, Time};
 use tokio::time::Instant;
 
-/// One copy in this many goes to a random replica. All others go to the least loaded replicas. With a smaller number,
-/// more requests go to slow replicas. With a larger number, the client notices later that a replica has become fast.
+/// One in this number of copies goes to a random replica. All other copies go to the least loaded replicas.
+/// With a smaller number, more requests go to slow replicas.
+/// With a larger number, the client notices later that a replica has become fast.
 const EXPLORING: u64 = 8;
 
 /// Policy that a request follows.
@@ -75,8 +76,8 @@ impl Shared {
         })
     }
 
-    /// Returns the state for a client of other replicas. Each replica comes with its former index. Requests in flight
-    /// continue to use this state.
+    /// Returns the state for a client of other replicas. Each replica comes with its former index.
+    /// Requests in flight continue to use this state.
     pub fn with_replicas(&self, replicas: impl Iterator<Item = (Purges, Option<usize>)>) -> Self {
         use rand_core::SeedableRng;
         let mut state = self.lock();
@@ -157,7 +158,7 @@ impl State {
         self.next = id.0.wrapping_add(1);
         let hosts = [primary, copy.unwrap_or(primary)].map(|index| HostId(index as u32));
         let hosts = &hosts[..1 + usize::from(copy.is_some())];
-        // An HTTP answer counts only as a whole, so the object has one byte.
+        // An HTTP answer counts only when it is complete, so the policy sees an object of one byte.
         self.policies[policy as usize].submit(time, id, 1, hosts);
         self.counts.requests += u64::from(tried.is_empty());
         Some((id, policy, self.messages(id, policy)))
@@ -203,8 +204,8 @@ impl State {
         Some(lightest)
     }
 
-    /// Returns whether this copy goes to a random replica. This happens sometimes, so that a replica that was slow is
-    /// tried again.
+    /// Returns whether this copy goes to a random replica.
+    /// Some copies go to a random replica, so that a replica that was slow is tried again.
     pub fn explores(&mut self) -> bool {
         self.random.next_u64().is_multiple_of(EXPLORING)
     }
@@ -237,7 +238,7 @@ impl State {
                 }
             }
         }
-        // Completions contain no information that is not in the messages.
+        // A completion contains nothing that the messages do not contain, so it is dropped.
         while client.poll_completion().is_some() {}
         messages
     }

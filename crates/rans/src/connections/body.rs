@@ -100,8 +100,8 @@ where
         };
         match &frame {
             None => self.end(),
-            // The connection has failed and cannot be used again. With HTTP/2, the error counts as a reset, so a
-            // connection with many errors is replaced.
+            // The connection has failed and cannot be used again.
+            // With HTTP/2, the error counts as a reset, so a connection with many errors is replaced.
             Some(Err(_)) => match &mut self.0 {
                 Source::Http1(_, leased) => *leased = None,
                 Source::Http2(_, stream) => *stream = None,

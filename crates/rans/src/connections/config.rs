@@ -27,10 +27,10 @@ pub struct ConnectionConfig {
     /// Time after which an idle connection is closed (HTTP/1.1).
     pub idle_time: Duration,
     /// Time that a purged request with a small answer may continue, so that its connection can be kept (HTTP/1.1).
-    /// After this time the connection is closed, and the server stops. 0: the connection is closed at once. Values
-    /// above 0 last at least 1 ms, which is the resolution of timers.
+    /// After this time the connection is closed, and the server stops. 0: the connection is closed immediately.
+    /// Values above 0 last at least 1 ms, which is the resolution of timers.
     pub linger: Duration,
-    /// Number of resets after which a connection is replaced (HTTP/2). Node's HTTP/2 allows 1,000 at once.
+    /// Number of resets after which a connection is replaced (HTTP/2). Node's HTTP/2 allows a burst of 1,000.
     pub resets: u32,
     /// Time between two pings of a connection (HTTP/2).
     pub ping: Duration,
@@ -43,8 +43,8 @@ impl Default for ConnectionConfig {
         Self {
             protocol: Protocol::One,
             is_https: false,
-            // With fewer idle connections, a burst of requests would need new handshakes. More idle connections would
-            // occupy the server.
+            // With fewer idle connections, a burst of requests would need new handshakes.
+            // More idle connections would occupy the server.
             idle: 64,
             // With a longer time, the server would more often close a connection at the moment when it is used again.
             // With a shorter time, more requests would need a handshake.

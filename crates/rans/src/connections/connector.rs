@@ -12,8 +12,9 @@ use std::time::Duration;
 use tokio::net::{TcpSocket, TcpStream, lookup_host};
 use tower_service::Service;
 
-/// Connector that opens TCP connections to one server, and sets their options before the SYN. It resolves the name for
-/// each connection, and tries the addresses in order. A service for TLS can wrap the connector.
+/// Connector that opens TCP connections to one server, and sets their options before the SYN.
+/// The connector resolves the name for each connection, and tries the addresses in order.
+/// A service for TLS can wrap the connector.
 #[derive(Clone, Debug)]
 pub struct Connector {
     to: Authority,
@@ -22,7 +23,7 @@ pub struct Connector {
 }
 
 impl Connector {
-    /// Creates a connector to a host and a port. Each address of the host may use `time` to accept a connection.
+    /// Creates a connector to a host and a port. Each address of the host has `time` to accept a connection.
     ///
     /// # Errors
     /// `to` has no port.

@@ -12,8 +12,8 @@ use std::sync::Arc;
 pub enum ConnectionError {
     /// No connection to the server could be opened. All requests that waited for the connection receive the same error.
     Connect(Arc<dyn Error + Send + Sync>),
-    /// The connection or the request ended before the answer was complete. The error is hyper's with HTTP/1.1, and h2's
-    /// with HTTP/2.
+    /// The connection or the request ended before the answer was complete.
+    /// The error is hyper's with HTTP/1.1, and h2's with HTTP/2.
     Http(Arc<dyn Error + Send + Sync>),
     /// The address of the request cannot be sent.
     Address,

@@ -1,9 +1,10 @@
-//! HTTP/1.1 connections to a server. Each request in flight has its own connection. Idle connections wait for the next
-//! request.
+//! HTTP/1.1 connections to a server. Each request in flight has its own connection.
+//! Idle connections wait for the next request.
 //!
-//! HTTP/1.1 does not number its answers. If a server sends two answers, the second one looks like the answer to the
-//! next request. So a connection is used again only if no byte has arrived after the last answer
-//! ([`Wire`](super::wire::Wire)). The connection of a purged request is kept if its answer is small and arrives soon.
+//! HTTP/1.1 does not number its answers.
+//! If a server sends two answers, the second one looks like the answer to the next request.
+//! So a connection is used again only if no byte has arrived after the last answer ([`Wire`](super::wire::Wire)).
+//! The connection of a purged request is kept if its answer is small and arrives soon.
 
 use super::config::ConnectionConfig;
 use super::http2::ConnectionCounts;
@@ -23,8 +24,9 @@ use std::task::{Context, Poll};
 use tokio::runtime::Handle;
 use tokio::time::{Instant, timeout};
 
-/// Largest answer of a purged request, in bytes, that is read to keep its connection. With a larger limit, more bytes
-/// would be read that no client receives. With a smaller limit, more connections would be closed.
+/// Largest answer in bytes that is still read after a purge, so that the connection can be kept.
+/// With a larger limit, more bytes would be read that no client receives.
+/// With a smaller limit, more connections would be closed.
 const MOST_LINGERING: u64 = 16 << 10;
 
 struct IdleConnection<B> {
@@ -66,8 +68,8 @@ impl<B> IdleConnections<B> {
     }
 
     fn pop(&self) -> Option<IdleConnection<B>> {
-        // The server is least likely to close the connection that was used last. Surplus connections stay unused and
-        // expire.
+        // The server is least likely to close the connection that was used last.
+        // Surplus connections stay unused and expire.
         self.lock().pop_back()
     }
 
@@ -75,7 +77,7 @@ impl<B> IdleConnections<B> {
     pub async fn take(self: &Arc<Self>) -> Option<LeasedConnection<B>> {
         loop {
             let mut connection = self.pop()?;
-            // The connection is ready at once, or when the end of the last answer has been processed.
+            // The connection is ready immediately, or when the end of the last answer has been processed.
             if connection.since.elapsed() < self.config.idle_time
                 && connection.sender.ready().await.is_ok()
                 && is_quiet(&connection.watch)
@@ -124,8 +126,9 @@ impl<B> LeasedConnection<B> {
 }
 
 impl<B: Send + 'static> LeasedConnection<B> {
-    /// Continues a request whose client has dropped it. If its answer is small and arrives soon, the connection is
-    /// kept. Otherwise the connection is closed, so that the server stops.
+    /// Continues a request whose client has dropped it.
+    /// If its answer is small and arrives soon, the connection is kept.
+    /// Otherwise the connection is closed, so that the server stops.
     pub fn linger(self, answering: impl Future<Output = Option<Incoming>> + Send + 'static) {
         let time = self.pool.config.linger;
         if time.is_zero() || self.sender.is_closed() {
@@ -170,8 +173,8 @@ impl<B: Body + Send + 'static> LeasedConnection<B> {
 type Answering<B> =
     Pin<Box<dyn Future<Output = Result<Response<Incoming>, TrySendError<Request<B>>>> + Send>>;
 
-/// Request on a connection. After it is dropped, its answer may still arrive within a short time. Then the connection
-/// is closed.
+/// Request on a connection. After it is dropped, its answer may still arrive within a short time.
+/// After this time, the connection is closed.
 pub(super) struct PendingRequest<B: Body + Send + 'static>(
     Option<(Answering<B>, LeasedConnection<B>)>,
 );

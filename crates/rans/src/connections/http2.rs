@@ -1,5 +1,5 @@
-//! HTTP/2 connection to a server. Only one connection is open for new requests. It is replaced after a GOAWAY, and
-//! before the server would end it because of too many resets.
+//! HTTP/2 connection to a server. Only one connection is open for new requests.
+//! The connection is replaced after a GOAWAY, and before the server would end it because of too many resets.
 
 use super::config::ConnectionConfig;
 use super::error::{ConnectionError, is_accusation};
@@ -17,8 +17,8 @@ use std::task::{Context, Poll, Waker};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-/// Largest number of bytes that a server may send on a connection before the client reads them. The limits for a
-/// stream and for the header of an answer follow. All three values are hyper's.
+/// Largest number of bytes that a server may send on a connection before the client reads them.
+/// The limits for a stream and for the header of an answer follow. All three values are hyper's.
 const CONNECTION_WINDOW: u32 = 5 << 20;
 const STREAM_WINDOW: u32 = 2 << 20;
 const MOST_FIELDS: u32 = 16 << 10;
@@ -51,8 +51,8 @@ impl Connection {
             .initial_window_size(STREAM_WINDOW)
             .max_header_list_size(MOST_FIELDS)
             .enable_push(false)
-            // Frames that arrive after a reset are then not treated as protocol errors. Open requests may also be reset
-            // after the connection was replaced, so the number is twice the limit.
+            // Frames that arrive after a reset are then not treated as protocol errors.
+            // Open requests may also be reset after the connection was replaced, so the number is twice the limit.
             .max_concurrent_reset_streams(2 * config.resets.max(1) as usize)
             .handshake(TokioIo::new(stream))
             .await?;
@@ -93,8 +93,8 @@ impl Connection {
     }
 }
 
-/// Resolves when a connection with requests does not answer a ping in time. Idle connections are not pinged, because
-/// some servers treat such pings as an attack.
+/// Resolves when a connection with requests does not answer a ping in time.
+/// Idle connections are not pinged, because some servers treat such pings as an attack.
 async fn ping_timeout(pings: Option<PingPong>, config: ConnectionConfig, counts: Arc<Counts>) {
     let Some(mut pings) = pings else {
         return std::future::pending().await;
@@ -183,8 +183,8 @@ impl CurrentConnection {
         }
     }
 
-    /// Returns an open connection. A separate task opens it. Otherwise, a request that is purged during the attempt
-    /// would also end the attempt for the other requests that wait.
+    /// Returns an open connection. A separate task opens it.
+    /// Otherwise, a purged request would also end the attempt for the other requests that wait.
     pub async fn get<F>(&self, open: impl FnOnce() -> F) -> Result<Connection, ConnectionError>
     where
         F: Future<Output = Result<Connection, ConnectionError>> + Send + 'static,

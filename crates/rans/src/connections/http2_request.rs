@@ -1,6 +1,6 @@
 //! Request on an HTTP/2 connection, and its answer. The task that waits for the answer drives the stream itself.
-//! hyper's client would need a task and two channels for each request, which cost a fifth of the instructions of a
-//! small request.
+//! hyper's client would need a task and two channels for each request.
+//! The task and the channels would cost a fifth of the instructions of a small request.
 
 use super::http2::{Connection, Stream};
 use bytes::{Buf, Bytes};
@@ -142,8 +142,8 @@ where
     B: Body + Unpin,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
-    /// Returns ready when no byte is left to send, or when the body failed. The answer contains the reason of a
-    /// failure.
+    /// Returns ready when no byte is left to send, or when the body failed.
+    /// The answer contains the reason of a failure.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         loop {
             // This call also registers for a wake-up if the server resets the stream.
@@ -189,8 +189,8 @@ where
                         }
                         continue;
                     }
-                    // Only one byte is reserved. `send_data` reserves the rest, and a request without bytes to send
-                    // keeps no part of the connection's window.
+                    // Only one byte is reserved. `send_data` reserves the rest.
+                    // A request without bytes to send then keeps no part of the connection's window.
                     self.out.reserve_capacity(1);
                     self.next = Some((bytes, is_last));
                 }
@@ -277,8 +277,7 @@ where
         };
         Poll::Ready(match last {
             Ok(trailers) => trailers.map(|trailers| Ok(Frame::trailers(trailers))),
-            // The answer is complete, and the server does not need the remaining body of the request (RFC 9113, section
-            // 8.1).
+            // The answer is complete. The server does not need the rest of the request's body (RFC 9113, section 8.1).
             Err(error) if error.reason() == Some(Reason::NO_ERROR) => None,
             Err(error) => Some(Err(error)),
         })

@@ -1,13 +1,15 @@
-//! Connections to one server. A connection is opened when a request needs it, kept for later requests, and opened
-//! again when it ends. A [`crate::client::Client`] reaches its replicas through these connections.
+//! Connections to one server.
+//! A connection is opened when a request needs it, kept for later requests, and opened again when it ends.
+//! A [`crate::client::Client`] reaches its replicas through these connections.
 //!
-//! - HTTP/1.1: one connection for each request in flight. A purge closes the connection, unless the answer is small
-//!   and arrives within [`ConnectionConfig::linger`]. If unrequested bytes arrived on a connection, it is not used
-//!   again.
-//! - HTTP/2 with prior knowledge: one connection. A purge resets the stream. Servers limit the resets on each
-//!   connection (CVE-2023-44487). So a connection is replaced after [`ConnectionConfig::resets`] resets. Its requests
-//!   finish on it, and new requests use the next connection. A connection is also replaced after a GOAWAY. Requests
-//!   that the server reports as not processed are sent again.
+//! - HTTP/1.1: one connection for each request in flight.
+//!   A purge closes the connection, unless the answer is small and arrives within [`ConnectionConfig::linger`].
+//!   If unrequested bytes arrived on a connection, it is not used again.
+//! - HTTP/2 with prior knowledge: one connection. A purge resets the stream.
+//!   Servers limit the resets on each connection (CVE-2023-44487).
+//!   So a connection is replaced after [`ConnectionConfig::resets`] resets.
+//!   Its requests finish on it, and new requests use the next connection. A connection is also replaced after a GOAWAY.
+//!   Requests that the server reports as not processed are sent again.
 
 mod body;
 mod config;
@@ -49,12 +51,13 @@ use std::time::Duration;
 use tower_service::Service;
 use wire::shared;
 
-/// Largest number of attempts for one request. Without a limit, a server that refuses each stream would keep the
-/// request forever.
+/// Largest number of attempts for one request.
+/// Without a limit, a server that refuses each stream would keep the request forever.
 const MOST_TRIES: usize = 4;
 
-/// Default time until an address has accepted a connection. It is longer than the first two retransmission timeouts of
-/// a SYN (1 s and 2 s, RFC 6298), so the loss of two SYNs does not end an attempt.
+/// Default time until an address has accepted a connection.
+/// The time is longer than the first two retransmission timeouts of a SYN (1 s and 2 s, RFC 6298).
+/// So the loss of two SYNs does not end an attempt.
 pub const CONNECT_TIME: Duration = Duration::from_secs(5);
 
 /// Returns a replica over TCP with separate connections for primaries and for copies, each with its own DSCP.
@@ -97,8 +100,8 @@ impl<B> Clone for ProtocolPool<B> {
     }
 }
 
-/// Connections to a server. Clones are cheap and share the connections. The connector `C` opens a connection: it is a
-/// service of `()` that returns a [`Wire`], such as [`Connector`].
+/// Connections to a server. Clones are cheap and share the connections.
+/// The connector `C` opens a connection: it is a service of `()` that returns a [`Wire`], such as [`Connector`].
 pub struct Connections<C, B>(Arc<Inner<C, B>>);
 
 struct Inner<C, B> {
@@ -194,8 +197,8 @@ where
     B::Data: Send,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
-    /// Writes the address in the form that the protocol requires. The host of the request stays the same for all
-    /// replicas.
+    /// Writes the address in the form that the protocol requires.
+    /// The host of the request stays the same for all replicas.
     fn address(&self, request: &mut Request<B>) -> Result<(), ConnectionError> {
         let uri = std::mem::take(request.uri_mut()).into_parts();
         let headers = request.headers_mut();
@@ -215,8 +218,7 @@ where
                 Version::HTTP_11
             }
             Protocol::Two => {
-                // HTTP/2 has the pseudo-header field `:authority` in place of `Host` (RFC 9113, section
-                // 8.3.1).
+                // HTTP/2 has the pseudo-header field `:authority` in place of `Host` (RFC 9113, section 8.3.1).
                 let host_field = headers.remove(header::HOST);
                 let host_field = || Authority::try_from(host_field?.as_bytes()).ok();
                 let host = uri.authority.or_else(host_field);
@@ -246,8 +248,8 @@ where
                 (Ok(answer), _) => return Ok(answer),
                 (Err(Failed::Unsent(unsent)), _) => request = *unsent,
                 (Err(Failed::Sent(error)), Some(again)) if has_gone(&error) => {
-                    // The request is repeated only once, and on a new connection, because the server may have closed
-                    // all idle connections.
+                    // The request is repeated only once, and on a new connection.
+                    // The server may have closed all idle connections.
                     request = again;
                     break;
                 }
@@ -323,8 +325,8 @@ where
     }
 }
 
-/// Joins the fields `Cookie`. HTTP/2 clients may split the field, but HTTP/1.1 allows only one (RFC 9113, section
-/// 8.2.3).
+/// Joins the fields `Cookie`.
+/// HTTP/2 clients may split the field, but HTTP/1.1 allows only one (RFC 9113, section 8.2.3).
 fn join_cookies(headers: &mut HeaderMap) -> Result<(), ConnectionError> {
     let mut cookies = headers.get_all(header::COOKIE).iter();
     if cookies.nth(1).is_some() {
@@ -355,7 +357,7 @@ where
 {
     match leased.send(request).await {
         (Ok(mut answer), leased) => {
-            // The coding overrides a length, which would cut the body at the next hop (RFC 9112, section 6.3).
+            // The coding overrides the length (RFC 9112, section 6.3). The next hop would cut the body at this length.
             if answer.headers().contains_key(header::TRANSFER_ENCODING) {
                 answer.headers_mut().remove(header::CONTENT_LENGTH);
             }

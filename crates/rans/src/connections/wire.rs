@@ -1,4 +1,4 @@
-//! Byte stream that carries HTTP. It has a test for bytes that no request has caused.
+//! Byte stream that carries HTTP. It can report bytes that no request has caused.
 
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
@@ -12,8 +12,9 @@ use tokio::net::TcpStream;
 
 /// Byte stream to a server.
 pub trait Wire: Read + Write + Unpin + Send + 'static {
-    /// Returns whether unread bytes, or the end of the stream, have arrived. The system is queried, because the runtime
-    /// may not have polled the stream yet. Returns `false` if the system cannot answer.
+    /// Returns whether unread bytes, or the end of the stream, have arrived.
+    /// The system is queried, because the runtime may not have polled the stream yet.
+    /// Returns `false` if the system cannot answer.
     fn has_unread(&self) -> bool;
 }
 

@@ -1,5 +1,5 @@
-//! Gateway with its listeners and the routes behind them. At run time, a new configuration is applied completely, or
-//! not at all.
+//! Gateway with its listeners and the routes behind them.
+//! At run time, a new configuration is applied completely, or not at all.
 
 use super::body::ResponseBody;
 use super::config::{GatewayConfig, RouteConfig};
@@ -154,8 +154,8 @@ impl Running for Gateway {
     /// Opens the listeners of all routes and the admin address. If one fails, none stays open.
     ///
     /// # Errors
-    /// An address that cannot be listened on, or a replica's name that cannot be resolved. The error also names the
-    /// route.
+    /// An address that cannot be listened on, or a replica's name that cannot be resolved.
+    /// The error also names the route.
     async fn start(config: &GatewayConfig) -> Result<Self> {
         let status = GatewayStatus {
             listeners: Mutex::default(),
@@ -186,12 +186,13 @@ impl Running for Gateway {
         lines
     }
 
-    /// Applies a new configuration. A listener whose address is unchanged stays open and uses its new route, so no
-    /// connection is refused. Open requests finish with their old route.
+    /// Applies a new configuration.
+    /// A listener whose address is unchanged stays open and uses its new route, so no connection is refused.
+    /// Open requests finish with their old route.
     ///
     /// # Errors
-    /// An address that cannot be listened on, or a replica's name that cannot be resolved. All routes then stay
-    /// unchanged.
+    /// An address that cannot be listened on, or a replica's name that cannot be resolved.
+    /// All routes then stay unchanged.
     async fn reload(&mut self, config: &GatewayConfig) -> Result<()> {
         // All steps that can fail come before the first change, so that a failed reload changes nothing.
         let admin_endpoint = config.admin.as_ref();

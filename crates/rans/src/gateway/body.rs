@@ -17,7 +17,7 @@ use tailcut_proxy::http::RequestSlot;
 /// Reason why the body of an answer is not complete.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum AnswerFault {
-    /// The replica ended the answer before its end.
+    /// The replica ended the answer early.
     #[error("the answer is not complete: {0}")]
     Cut(ConnectionError),
     /// The replica sent no further bytes for too long.
@@ -70,8 +70,8 @@ pub(super) enum ReplicaBody {
 }
 
 impl ReplicaBody {
-    /// Reads the body of an answer to its end, if its length is known and at most `most`. Otherwise the body is
-    /// forwarded.
+    /// Reads the body of an answer to its end, if its length is known and at most `most`.
+    /// Otherwise the body is forwarded.
     pub async fn take(
         body: ConnectionBody<RequestBody>,
         most: u64,
@@ -166,7 +166,7 @@ impl Body for ResponseBody {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, AnswerFault>>> {
-        // The client has taken what was given to it before.
+        // This call shows that the client has taken the earlier bytes.
         if let Some(slot) = &self.slot {
             slot.moved();
         }

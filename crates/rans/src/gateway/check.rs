@@ -33,7 +33,7 @@ pub(super) fn tasks(config: &RouteConfig, route: &Weak<Route>) -> JoinSet<()> {
 
 fn every(time: Duration) -> tokio::time::Interval {
     let mut every = interval(time);
-    // After a slow round, the next round must not follow at once, as it would with the default behaviour.
+    // After a slow round, the next round must not follow immediately, as it would with the default behaviour.
     every.set_missed_tick_behavior(MissedTickBehavior::Delay);
     every
 }

@@ -64,9 +64,9 @@ impl ReplicaConfig {
             None => (false, text),
         };
         let rest = rest.strip_suffix('/').unwrap_or(rest);
-        // A host without a port has the default port of its scheme. In `[::1]`, the last colon belongs to the address,
-        // and the text after it contains `]`. A text that has only digits is a port of 127.0.0.1, as in
-        // `Endpoint::parse`.
+        // A host without a port has the default port of its scheme.
+        // In `[::1]`, the last colon belongs to the address, and the text after it contains `]`.
+        // A text that has only digits is a port of 127.0.0.1, as in `Endpoint::parse`.
         let has_port = rest
             .rsplit_once(':')
             .is_some_and(|(_, port)| !port.contains(']'));
@@ -101,12 +101,12 @@ pub struct Times {
     /// Longest time until an answer begins, and between two of its parts, 1 ms to 24 h.
     #[serde(rename = "answer_timeout", deserialize_with = "time::<1, DAY, _>")]
     pub answer: Duration,
-    /// Time after which an idle connection to a replica is closed, 1 ms to 1 h. Node's servers close idle connections
-    /// after 5 s.
+    /// Time after which an idle connection to a replica is closed, 1 ms to 1 h.
+    /// Node's servers close idle connections after 5 s.
     #[serde(rename = "idle_timeout", deserialize_with = "time::<1, HOUR, _>")]
     pub idle: Duration,
-    /// Time that a slower copy with a small answer may continue, so that its connection can be kept (HTTP/1.1,
-    /// [`ConnectionConfig::linger`](crate::connections::ConnectionConfig::linger)), 0 to 1 h.
+    /// Time that a slower copy with a small answer may continue, so that its connection can be kept, 0 to 1 h.
+    /// Only HTTP/1.1 uses it: [`ConnectionConfig::linger`](crate::connections::ConnectionConfig::linger).
     #[serde(deserialize_with = "time::<0, HOUR, _>")]
     pub linger: Duration,
     /// Time between two resolutions of names, 10 ms to 24 h.
@@ -124,8 +124,8 @@ impl Default for Times {
             idle: Duration::from_secs(4),
             // Timers have a resolution of 1 ms, so this is the shortest time above 0.
             linger: Duration::from_millis(1),
-            // With a longer time, requests would go to the old address of a replica for longer. With a shorter time,
-            // the name server would get more queries.
+            // With a longer time, requests would go to the old address of a replica for longer.
+            // With a shorter time, the name server would get more queries.
             resolve: Duration::from_secs(30),
         }
     }
@@ -170,8 +170,8 @@ pub struct StoredBodyLimits {
 
 impl Default for StoredBodyLimits {
     fn default() -> Self {
-        // With 1,024 open requests, the default limit, the bodies of requests need at most 64 MiB. The same holds for
-        // answers.
+        // With 1,024 open requests, the default limit, the bodies of requests need at most 64 MiB.
+        // The same holds for answers.
         Self {
             replay: 64 << 10,
             whole: 64 << 10,
@@ -249,8 +249,9 @@ pub struct RouteConfig {
     /// Methods of the requests that may be sent twice.
     #[serde(default)]
     pub methods: Methods,
-    /// Size of a range, 64 KiB to 1 GiB. Objects that are larger than a range are requested in ranges from two replicas
-    /// at the same time. `None`: each answer comes from one replica.
+    /// Size of a range, 64 KiB to 1 GiB.
+    /// Objects that are larger than a range are requested in ranges from two replicas at the same time.
+    /// `None`: each answer comes from one replica.
     #[serde(default, deserialize_with = "ranges")]
     pub ranges: Option<u64>,
     /// Whether the digests of objects in ranges are checked.
@@ -274,7 +275,7 @@ pub struct RouteConfig {
     /// Active checks of the replicas.
     #[serde(default)]
     pub check: Option<Check>,
-    /// Times of the route.
+    /// Time limits and intervals of the route.
     #[serde(skip)]
     pub times: Times,
     /// Limits of the route.

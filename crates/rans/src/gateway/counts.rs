@@ -7,8 +7,8 @@ use std::time::Duration;
 use tailcut_proxy::metrics::{Counter, Gauge, Histogram};
 use tokio::time::Instant;
 
-/// Upper bounds of the histogram of latencies, in seconds. They are the default bounds of Prometheus clients, and three
-/// smaller ones for fast replicas.
+/// Upper bounds of the histogram of latencies, in seconds.
+/// The bounds are the defaults of Prometheus clients, and three smaller ones for fast replicas.
 const BOUNDS: [f64; 14] = [
     0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
 ];

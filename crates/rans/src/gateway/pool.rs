@@ -1,5 +1,5 @@
-//! Pool of the replicas that a route uses at present. Names are resolved. Each address is a separate replica, with one
-//! set of connections for primaries and one for copies.
+//! Pool of the replicas that a route uses at present. Names are resolved.
+//! Each address is a separate replica, with one set of connections for primaries and one for copies.
 
 use super::config::{Duplicates, ReplicaConfig, RouteConfig};
 use super::upstream::{Counts, Failure, Upstream};
@@ -55,8 +55,8 @@ impl Service<()> for Dial {
             }
         };
         Box::pin(async move {
-            // This limit covers TCP and TLS together. The connector's limit covers only one attempt to connect over
-            // TCP.
+            // This limit covers TCP and TLS together.
+            // The connector's limit covers only one attempt to connect over TCP.
             let opened = tokio::time::timeout(time, opening).await;
             let stream = opened.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
             stream.map(TokioIo::new)
@@ -163,7 +163,7 @@ impl Pool {
 
 fn join(config: &RouteConfig, replica: &ReplicaConfig, address: SocketAddr) -> Result<Member> {
     let authority = |text: String| Authority::try_from(text).map_err(|error| anyhow!("{error}"));
-    // The connection is opened to one address of the name. Requests without a host still contain the name.
+    // The connection is opened to one address of the name. Requests that contain no host get the name as their host.
     let at = authority(address.to_string())?;
     let host = authority(replica.to.to_string())?;
     let tls = match replica.is_https {

@@ -32,8 +32,8 @@ pub(super) struct Route {
 }
 
 impl Route {
-    /// Resolves the replicas' names and creates the route. A former route with this name passes its counters on. It
-    /// also passes its connections to replicas on, if the settings of the connections are equal.
+    /// Resolves the replicas' names and creates the route. A former route with this name passes its counters on.
+    /// The former route also passes its connections to replicas on, if their settings are equal.
     pub async fn open(config: &RouteConfig, before: Option<&Self>) -> Result<Arc<Self>> {
         let name = &config.name;
         let resolved = resolve(&config.replicas).await;
@@ -106,8 +106,7 @@ impl Route {
         client_info: ClientInfo,
         request: Request<Incoming>,
     ) -> Result<Response<ResponseBody>, Refusal> {
-        // The request is refused at once. A request that waits here would hide the overload from its
-        // client.
+        // The request is refused immediately. A request that waits here would hide the overload from its client.
         let refused = || {
             self.counts.refused.inc();
             Refusal(
@@ -207,8 +206,8 @@ fn refused(Refusal(status, text): Refusal, is_head: bool) -> Response<ResponseBo
     let plain = HeaderValue::from_static("text/plain; charset=utf-8");
     headers.insert(header::CONTENT_TYPE, plain);
     if status == StatusCode::SERVICE_UNAVAILABLE {
-        // The client need not wait long, because the limit is free again after the next finished request. The field
-        // counts whole seconds, so 1 s is the shortest time above 0 (RFC 9110, section 10.2.3).
+        // The client need not wait long, because the limit is free again after the next finished request.
+        // The field counts whole seconds, so 1 s is the shortest time above 0 (RFC 9110, section 10.2.3).
         headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
     }
     if status == StatusCode::METHOD_NOT_ALLOWED {

@@ -1,5 +1,6 @@
-//! Translation of a client's request into a request to a replica. The field `Host` stays unchanged, so that signatures
-//! over it stay valid. Fields that concern only the client's connection are removed.
+//! Translation of a client's request into a request to a replica.
+//! The field `Host` stays unchanged, so that signatures over it stay valid.
+//! Fields that concern only the client's connection are removed.
 
 use super::config::{Forwarded, RouteConfig};
 use crate::request_head::{self, Refusal};

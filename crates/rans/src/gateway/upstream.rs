@@ -41,7 +41,7 @@ pub(super) enum Failure {
     /// The answer did not begin in time.
     #[error("the answer did not begin")]
     Slow,
-    /// The answer ended before its end.
+    /// The answer ended early.
     #[error("{0}")]
     Answer(AnswerFault),
 }

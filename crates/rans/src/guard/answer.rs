@@ -117,8 +117,8 @@ where
     R::Data: Send,
 {
     fn drop(&mut self) {
-        // With `HoldSlot` the service runs to its end. So the remaining answer is read and dropped, and the ticket
-        // occupies the worker until then.
+        // With `HoldSlot` the service runs to its end.
+        // So the remaining answer is read and dropped, and the ticket occupies the worker until then.
         if let Content::Own(mut body, ticket) = std::mem::replace(&mut self.content, Content::Over)
             && ticket.on_cancel() == OnCancel::HoldSlot
             // Without a runtime no task can read the remaining body.

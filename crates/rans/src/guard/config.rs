@@ -12,12 +12,13 @@ use tailcut_proxy::config::{count, time};
     serde(rename_all = "kebab-case")
 )]
 pub enum OnCancel {
-    /// The request is dropped, and its worker runs the next request. Use it for services that stop when their request
-    /// is dropped.
+    /// The request is dropped, and its worker runs the next request.
+    /// Use it for services that stop when their request is dropped.
     #[default]
     Kill,
-    /// The request runs to its end without a client, and occupies its worker until then. Use it for services that do
-    /// not stop when their client cancels a request. Otherwise one worker would get two requests.
+    /// The request runs to its end without a client, and occupies its worker until then.
+    /// Use it for services that do not stop when their client cancels a request.
+    /// With [`OnCancel::Kill`], a worker of such a service would get two requests.
     HoldSlot,
 }
 
@@ -31,8 +32,8 @@ pub struct GuardConfig {
         serde(deserialize_with = "count::<1, 100_000, _, _>")
     )]
     pub workers: u32,
-    /// Largest number of requests that wait, over all classes. If there are more, the newest request of the lowest
-    /// class is refused.
+    /// Largest number of requests that wait, over all classes.
+    /// If there are more, the newest request of the lowest class is refused.
     #[cfg_attr(
         feature = "guard",
         serde(deserialize_with = "count::<0, 4_294_967_295, _, _>")
@@ -49,9 +50,9 @@ pub struct GuardConfig {
     pub queue_time: Duration,
     /// Action for a running request whose client leaves.
     pub on_cancel: OnCancel,
-    /// Longest time for which a request without a client occupies its worker, 1 s to 24 h. Only [`OnCancel::HoldSlot`]
-    /// uses it. After this time the request is dropped as with [`OnCancel::Kill`]. Otherwise, a service that never ends
-    /// would occupy all workers.
+    /// Longest time for which a request without a client occupies its worker, 1 s to 24 h.
+    /// Only [`OnCancel::HoldSlot`] uses this time. After this time the request is dropped as with [`OnCancel::Kill`].
+    /// Without this limit, a service that never ends would occupy all workers.
     #[cfg_attr(
         feature = "guard",
         serde(
@@ -74,11 +75,11 @@ impl Default for GuardConfig {
             workers: 1,
             // A longer queue would need more memory, and its last requests would wait longer than their clients.
             queue: 1_024,
-            // The time of the work is not known here. A day is no limit in practice.
+            // The guard does not know how long the work takes. A day is no limit in practice.
             queue_time: Duration::from_secs(86_400),
             on_cancel: OnCancel::Kill,
-            // With a shorter time, a worker may get a second request while its service still runs the first one. With a
-            // longer time, a service that hangs occupies its worker for longer.
+            // With a shorter time, a worker may get a second request while its service still runs the first one.
+            // With a longer time, a service that hangs occupies its worker for longer.
             hold: Duration::from_secs(300),
             retry_after: Duration::from_secs(1),
         }

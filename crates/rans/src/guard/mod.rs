@@ -1,6 +1,6 @@
-//! Guard: a layer in front of a service that may receive the same request twice. Each worker runs one request at a
-//! time. Other requests wait in three strict classes. If a client cancels a request, the request is purged, whether it
-//! waits or runs.
+//! Guard: a layer in front of a service that may receive the same request twice.
+//! Each worker runs one request at a time. Other requests wait in three strict classes.
+//! If a client cancels a request, the request is purged, whether it waits or runs.
 
 mod answer;
 mod config;
@@ -62,8 +62,8 @@ impl<S> Layer<S> for GuardLayer {
     }
 }
 
-/// Service behind a guard. Its answers contain `via: ... tailcut-guard`, which shows clients that the service purges
-/// requests.
+/// Service behind a guard.
+/// The answers contain `via: ... tailcut-guard`, which shows clients that the service purges requests.
 #[derive(Clone, Debug)]
 pub struct Guard<S> {
     inner: S,
@@ -83,7 +83,7 @@ where
     type Error = S::Error;
     type Future = Guarded<Self::Response, S::Error>;
 
-    /// Returns ready at once. A request without a free worker waits in the queue of its class, not here.
+    /// Always returns ready. A request without a free worker waits in the queue of its class, not here.
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
         Poll::Ready(Ok(()))
     }
@@ -108,8 +108,8 @@ where
             if !held {
                 return answering.await;
             }
-            // The task continues after its client has cancelled the request. The channel is then closed, which the task
-            // notices.
+            // The task continues after its client has cancelled the request.
+            // The channel is then closed, which the task notices.
             let (_waits, left) = oneshot::channel::<()>();
             match tokio::spawn(at_most(answering, left, hold)).await {
                 Ok(Some(answer)) => answer,
@@ -125,8 +125,9 @@ where
     }
 }
 
-/// Returns the output of `work`. Returns `None` if `work` runs for longer than `hold` after the client has cancelled
-/// the request. `left` resolves when the client cancels.
+/// Returns the output of `work`.
+/// Returns `None` if `work` runs for longer than `hold` after the client has cancelled the request.
+/// `left` resolves when the client cancels.
 async fn at_most<F: Future>(
     work: F,
     left: oneshot::Receiver<()>,
@@ -182,7 +183,7 @@ where
     let mut response = Response::new(GuardedBody::refusal(refusal));
     *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
     let headers = response.headers_mut();
-    // The field contains whole seconds. A shorter time would become 0, and clients would retry at once.
+    // The field contains whole seconds. A shorter time would become 0, and clients would retry immediately.
     headers.insert(header::RETRY_AFTER, retry_after.as_secs().max(1).into());
     via::add_guard(headers);
     response

@@ -17,7 +17,7 @@ pub(super) enum Refusal {
     Optional,
     /// The queue is full, and contains no request of a lower class.
     Full,
-    /// No worker was free for too long.
+    /// The request has waited too long for a free worker.
     Late,
 }
 

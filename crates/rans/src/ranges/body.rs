@@ -169,8 +169,8 @@ where
                 let checked = frame
                     .data_ref()
                     .map_or(Ok(()), |bytes| self.on_bytes(bytes));
-                // A reader that knows the length may stop after the last byte, so the check cannot wait for the end of
-                // the body.
+                // A reader that knows the length may stop after the last byte.
+                // So the check cannot wait for the end of the body.
                 let checked =
                     checked.and_then(
                         |()| match Body::size_hint(self.as_ref().get_ref()).exact() {

@@ -22,14 +22,15 @@ pub enum Verify {
 /// Configuration of a [`Ranges`](super::Ranges).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RangesConfig {
-    /// Number of replicas that send at the same time, at least 1. The primary sends from the front, and all others send
-    /// from the back.
+    /// Number of replicas that send at the same time, at least 1.
+    /// The primary sends from the front, and all others send from the back.
     pub copies: u8,
-    /// Size of a range in bytes, at least 1. With larger ranges, fewer requests are needed. With smaller ranges, the
-    /// failure of a replica costs less, and the two sides meet earlier. 64 ranges for an object are enough.
+    /// Size of a range in bytes, at least 1. With larger ranges, fewer requests are needed.
+    /// With smaller ranges, the failure of a replica costs less, and the two sides meet earlier.
+    /// Ranges that are a sixty-fourth of the object are small enough.
     pub piece: u64,
-    /// Largest number of bytes that are stored ahead of a body's reader. In addition, one piece of the object's end is
-    /// stored.
+    /// Largest number of bytes that are stored ahead of a body's reader.
+    /// In addition, one piece of the object's end is stored.
     pub window: u64,
     /// Whether copies have the priority `u=6`, so that a guard runs them behind primaries.
     pub low_priority: bool,
@@ -37,8 +38,8 @@ pub struct RangesConfig {
     pub verify: Verify,
     /// Longest time for which a replica may send nothing after its answer has begun. Then the replica is given up.
     pub stall: Duration,
-    /// Number of temporary failures in a row (such as a reset or a 503) after which a replica still gets another
-    /// request. After one more failure, the replica is given up.
+    /// Number of temporary failures in a row that a replica may have, such as a reset or a 503.
+    /// After one more failure, the replica is given up.
     pub retries: u32,
     /// Pause of a replica after its first temporary failure. Each further failure in a row doubles the pause.
     pub pause: Duration,
@@ -51,13 +52,12 @@ impl Default for RangesConfig {
         Self {
             copies: 2,
             piece: 1 << 20,
-            // This is 16 pieces, so that copies can work at the back of the window while the reader takes bytes from
-            // its front.
+            // This is 16 pieces. Copies can work at the back of the window while the reader takes bytes from its front.
             window: 16 << 20,
             low_priority: true,
             verify: Verify::Off,
-            // With a shorter time, a busy replica would be given up. With a longer time, the reader would wait longer
-            // for the bytes of a replica that hangs.
+            // With a shorter time, a busy replica would be given up.
+            // With a longer time, the reader would wait longer for the bytes of a replica that hangs.
             stall: Duration::from_secs(5),
             // Together, the three pauses last 0.7 s. A replica that fails for less time is not given up.
             retries: 3,

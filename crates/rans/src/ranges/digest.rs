@@ -1,5 +1,6 @@
-//! Digests that an origin sends together with its bytes: `Repr-Digest` and `Content-Digest` (RFC 9530), and the older
-//! `Digest` (RFC 3230). The algorithms are SHA-256 and SHA-512.
+//! Digests that an origin sends together with its bytes.
+//! The fields are `Repr-Digest` and `Content-Digest` (RFC 9530), and the older `Digest` (RFC 3230).
+//! The algorithms are SHA-256 and SHA-512.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

@@ -20,8 +20,8 @@ pub enum Fault {
     Differs,
     /// The object was replaced during the download (412).
     Replaced,
-    /// The replica has no strong entity tag, or compresses its answers. So its bytes cannot be combined with bytes of
-    /// other replicas.
+    /// The replica has no strong entity tag, or compresses its answers.
+    /// So its bytes cannot be combined with bytes of other replicas.
     NotComparable,
     /// The replica answered a range with the whole object.
     IgnoresRanges,
@@ -55,15 +55,15 @@ impl fmt::Display for Fault {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RangesError {
-    /// All replicas were given up. The value contains the index and the fault of each replica, and the last HTTP error,
-    /// if there was one.
+    /// All replicas were given up.
+    /// The value contains the index and the fault of each replica, and the last HTTP error, if there was one.
     Replicas(Vec<(usize, Fault)>, Option<Cause>),
     /// The whole object does not match the digest that the origin sent.
     Digest,
     /// A digest is required, but the origin sends none.
     NoDigest,
-    /// The object is larger than the limit. The value contains its size in bytes (`None`: unknown), and the limit in
-    /// bytes.
+    /// The object is larger than the limit.
+    /// The value contains its size in bytes (`None`: unknown), and the limit in bytes.
     TooLarge(Option<u64>, u64),
     /// The origin answered a download with a status that is not a success.
     Status(http::StatusCode),

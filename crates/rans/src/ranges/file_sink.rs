@@ -43,8 +43,8 @@ impl<P: Read + Write + Seek> FileSink<P> {
         self.file.flush().map_err(RangesError::Destination)
     }
 
-    /// Flushes the destination after the last byte. With a `check`, reads all bytes back and compares them with the
-    /// digest.
+    /// Flushes the destination after the last byte.
+    /// With a `check`, reads all bytes back and compares them with the digest.
     pub async fn verify(&mut self, total: u64, check: Option<Check>) -> Result<(), RangesError> {
         self.file.flush().map_err(RangesError::Destination)?;
         let Some(mut check) = check else {

@@ -1,9 +1,10 @@
-//! Downloads of one object from several replicas at the same time, with HTTP range requests. The primary sends from the
-//! front and the copy from the back, until they meet. The bytes of both replicas are used.
+//! Downloads of one object from several replicas at the same time, with HTTP range requests.
+//! The primary sends from the front and the copy from the back, until they meet. The bytes of both replicas are used.
 //!
-//! Every part must have the same strong entity tag and the same length, and must not be compressed. Otherwise one
-//! replica sends the whole object. Whether a tag is reliable depends on the origin. For example, nginx derives a tag
-//! from a file's time and size: equal bytes may have different tags, and different bytes may have equal tags.
+//! Every part must have the same strong entity tag and the same length, and must not be compressed.
+//! Otherwise one replica sends the whole object. Whether a tag is reliable depends on the origin.
+//! For example, nginx derives a tag from a file's time and size.
+//! So equal bytes may have different tags, and different bytes may have equal tags.
 //!
 //! [`tailcut_requests::Ranges`] decides which bytes each replica sends.
 
@@ -43,9 +44,10 @@ use transfer::{Head, Transfer};
 
 /// Downloader of objects from the replicas of a client. Clones are cheap and share their counters.
 ///
-/// As a service, it answers with the object's bytes in order. A GET request for a whole object without conditions is
-/// split into ranges. Any other request is sent through the client unchanged. A separate task requests the ranges of a
-/// body. It stays ahead of the reader, by at most [`RangesConfig::window`] bytes.
+/// As a service, it answers with the object's bytes in order.
+/// A GET request for a whole object without conditions is split into ranges.
+/// Any other request is sent through the client unchanged. A separate task requests the ranges of a body.
+/// The task stays ahead of the reader, by at most [`RangesConfig::window`] bytes.
 pub struct Ranges<S> {
     client: Client<S>,
     config: RangesConfig,
@@ -175,9 +177,9 @@ impl<S> Ranges<S> {
         Ok(Begun::Answer(answer))
     }
 
-    /// Downloads an object into a file or another destination that can seek, starting at position 0. Bytes are
-    /// written in the order of their arrival. Returns the head of the answer. If the origin sends a digest and the
-    /// configuration requests a check, the object is read back.
+    /// Downloads an object into a file or another destination that can seek, starting at position 0.
+    /// Bytes are written in the order of their arrival. Returns the head of the answer.
+    /// If the origin sends a digest and the configuration requests a check, the object is read back.
     ///
     /// The calling task itself writes the bytes, because a local file is fast enough.
     ///
@@ -228,7 +230,7 @@ where
     type Error = RangesError;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, RangesError>> + Send>>;
 
-    /// Returns ready at once. A part waits for the connection to its replica when it is sent.
+    /// Always returns ready. A part waits for the connection to its replica when it is sent.
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), RangesError>> {
         Poll::Ready(Ok(()))
     }

@@ -1,5 +1,6 @@
-//! Validators show whether two answers are parts of the same bytes. They are a strong entity tag (RFC 9110, section
-//! 8.8.3), and the position of a part in the whole object (`Content-Range`, section 14.4).
+//! Validators show whether two answers are parts of the same bytes.
+//! The first validator is a strong entity tag (RFC 9110, section 8.8.3).
+//! The second one is the position of a part in the whole object (`Content-Range`, section 14.4).
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
@@ -8,8 +9,8 @@ use http::{HeaderMap, HeaderName, HeaderValue, header};
 pub struct StrongTag(HeaderValue);
 
 impl StrongTag {
-    /// Reads the value of `ETag`, such as `"5f3c-1a"`. Returns `None` if the value is weak (`W/"..."`) or not an entity
-    /// tag.
+    /// Reads the value of `ETag`, such as `"5f3c-1a"`.
+    /// Returns `None` if the value is weak (`W/"..."`) or not an entity tag.
     pub fn read(value: &HeaderValue) -> Option<Self> {
         let inner = value.as_bytes().strip_prefix(b"\"")?.strip_suffix(b"\"")?;
         let allowed = |byte: &u8| matches!(byte, 0x21 | 0x23..=0x7e | 0x80..);
@@ -39,8 +40,8 @@ pub struct ContentRange {
 }
 
 impl ContentRange {
-    /// Reads the value of `Content-Range`, such as `bytes 0-99/1000`. Returns `None` if the value has another unit, no
-    /// total size (`*`), no range, or an impossible range.
+    /// Reads the value of `Content-Range`, such as `bytes 0-99/1000`.
+    /// Returns `None` if the value has another unit, no total size (`*`), no range, or an impossible range.
     pub fn read(value: &HeaderValue) -> Option<Self> {
         let (unit, rest) = value.to_str().ok()?.split_once(' ')?;
         let (range, total) = rest.trim_matches([' ', '\t']).split_once('/')?;

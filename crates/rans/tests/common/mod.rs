@@ -28,8 +28,8 @@ pub const VERSIONS: [Version; 2] = [Version::One, Version::Two];
 
 type Answering = Pin<Box<dyn Future<Output = Result<Response<Full<Bytes>>, Infallible>> + Send>>;
 
-/// Service that works on a request until `allow` permits it to end. It records which requests began and which were
-/// dropped.
+/// Service that works on a request until `allow` permits it to end.
+/// The service records which requests began and which were dropped.
 #[derive(Clone, Debug)]
 pub struct BlockingService {
     pub seen: Arc<watch::Sender<RequestLog>>,

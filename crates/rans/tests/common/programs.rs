@@ -158,8 +158,9 @@ pub fn nginx(to: SocketAddr, requests: u32) -> Program {
     }
 }
 
-/// Starts an HTTP/2 service on Node. For `/A/B` it works A microseconds on a primary and B microseconds on a copy. The
-/// work ends when its client cancels the request. `/counts` returns how many requests began, were cancelled and ended.
+/// Starts an HTTP/2 service on Node. For `/A/B` it works A microseconds on a primary and B microseconds on a copy.
+/// The work ends when its client cancels the request.
+/// `/counts` returns how many requests began, were cancelled and ended.
 pub fn node() -> Program {
     const SERVICE: &str = r#"
         const http2 = require('node:http2');

@@ -21,8 +21,9 @@ pub type Factor = Arc<dyn Fn() -> Option<u32> + Send + Sync>;
 #[derive(Clone)]
 pub struct Work {
     pub factor: Factor,
-    /// Queue of the service, first come first served. As in most services, the work continues after its client has
-    /// cancelled the request. `None`: a guard in front of the service has the queue.
+    /// Queue of the service, first come first served.
+    /// As in most services, the work continues after its client has cancelled the request.
+    /// `None`: a guard in front of the service has the queue.
     pub own_queue: Option<Arc<Semaphore>>,
 }
 

@@ -16,8 +16,8 @@ async fn answers(version: Version) -> SocketAddr {
     serve(version, held).await
 }
 
-/// Returns an address without a listener. A socket occupies the port until the test ends, so that no other service gets
-/// it.
+/// Returns an address without a listener.
+/// A socket occupies the port until the test ends, so that no other service gets it.
 async fn nobody() -> SocketAddr {
     let socket = TcpSocket::new_v4().expect("a socket");
     let any = SocketAddr::from(([127, 0, 0, 1], 0));

@@ -1,5 +1,6 @@
-//! Test with three nginx servers that have equal files, behind a gateway, over HTTP/1.1 and HTTP/2, with TLS and
-//! without. Connections end after some requests, and one nginx is killed, stopped and started again.
+//! Test with three nginx servers that have equal files, behind a gateway.
+//! The test uses HTTP/1.1 and HTTP/2, with TLS and without.
+//! Connections end after some requests, and one nginx is killed, stopped and started again.
 
 use super::programs::{Certificates, Nginx, run};
 use super::running::{Running, config};
@@ -173,8 +174,8 @@ async fn large_files_come_from_two_nginx_at_once_with_the_tag_of_both() {
         "{}",
         gateway.gateway.metrics()
     );
-    // Extra bytes belong to a piece that one replica has partly sent and the other replica delivers. They are at most 3
-    // % of all bytes in ranges.
+    // Extra bytes belong to a piece that one replica has partly sent and the other replica delivers.
+    // Extra bytes are at most 3 % of all bytes in ranges.
     assert!(metric("range_extra_bytes_total") <= 0.03 * 2.0 * 3_100_000.0);
     // The gateway splits neither range requests nor conditional requests of clients.
     let mut part = super::common::get("/3000000");

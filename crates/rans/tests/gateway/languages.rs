@@ -1,5 +1,6 @@
-//! Tests with services and clients in other languages: Node with HTTP/1.1 and HTTP/2, and an S3 store with Python's
-//! client. The signatures of the S3 client must stay valid.
+//! Tests with services and clients in other languages.
+//! The tests use Node with HTTP/1.1 and HTTP/2, and an S3 store with Python's client.
+//! The signatures of the S3 client must stay valid.
 
 use super::programs::{node, python, run, store};
 use super::running::Running;

@@ -203,7 +203,7 @@ async fn a_connection_without_a_request_makes_room_for_a_client_that_waits() {
     held.allow(100);
     let gateway = Running::start(&replicas, json!({ "limits": { "connections": 3 } })).await;
     let mut open = Vec::new();
-    // One connection after its request, one without a byte, and one with half a head.
+    // The first connection sends a whole request, the second one no byte, and the third one half a head.
     for said in ["GET / HTTP/1.1\r\nhost: a\r\n\r\n", "", "GET / HT"] {
         let mut stream = TcpStream::connect(gateway.address)
             .await

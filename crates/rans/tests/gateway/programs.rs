@@ -72,8 +72,8 @@ pub struct Certificates {
 }
 
 impl Certificates {
-    /// Creates an authority, and a certificate and a key for each name. The files are `ca.pem`, `NAME.pem` and
-    /// `NAME.key`.
+    /// Creates an authority, and a certificate and a key for each name.
+    /// The files are `ca.pem`, `NAME.pem` and `NAME.key`.
     pub fn new(names: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let write = |name: String, text: String| {
@@ -118,8 +118,8 @@ pub struct Nginx {
 }
 
 impl Nginx {
-    /// Starts nginx. A connection ends after `requests` requests. Clients that connect to `tls` need a certificate of
-    /// the authority.
+    /// Starts nginx. A connection ends after `requests` requests.
+    /// Clients that connect to `tls` need a certificate of the authority.
     pub fn start(files: &Path, certificates: &Certificates, requests: u32) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let [one, two, tls] = [free_port(), free_port(), free_port()];
@@ -175,8 +175,8 @@ impl Nginx {
     }
 }
 
-/// Starts a service on Node with the module `http` or `http2`. It answers with the number of the request and the length
-/// of the body.
+/// Starts a service on Node with the module `http` or `http2`.
+/// The service answers with the number of the request and the length of the body.
 pub fn node(module: &str) -> (Process, SocketAddr) {
     let script = format!(
         "let count = 0;

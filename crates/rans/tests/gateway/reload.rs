@@ -155,9 +155,9 @@ async fn a_request_that_does_not_end_is_cut_when_the_time_to_drain_is_over() {
     held.until(|seen| seen.dropped == ["/open"]).await;
 }
 
-/// Sends requests one after the other, and reports the number of answers. Panics on a status other than 200, and on the
-/// answer to another request. If a connection is refused, or ends before the answer begins, the request is sent again,
-/// as clients do with a GET.
+/// Sends requests one after the other, and reports the number of answers.
+/// Panics on a status other than 200, and on the answer to another request.
+/// If a connection is refused, or ends before the answer begins, the request is sent again, as clients do with a GET.
 async fn ask_on(version: Version, at: SocketAddr, name: usize, answered: Arc<watch::Sender<u64>>) {
     let to = Authority::try_from(at.to_string()).expect("an address");
     let connector = Connector::new(to.clone(), SocketOptions::default(), CONNECT_TIME);
@@ -176,8 +176,8 @@ async fn ask_on(version: Version, at: SocketAddr, name: usize, answered: Arc<wat
             match client.call(get(&path)).await {
                 Ok(answer) => break answer,
                 Err(ConnectionError::Connect(_)) => tokio::task::yield_now().await,
-                // The listener closed while this connection was in its queue. With HTTP/2, the server reports requests
-                // that it has not begun.
+                // The listener closed while this connection was in its queue.
+                // With HTTP/2, the server reports requests that it has not begun.
                 Err(ConnectionError::Http(error)) => {
                     assert!(version == Version::One, "{path}: {error:?}")
                 }

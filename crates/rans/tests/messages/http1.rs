@@ -12,7 +12,7 @@ struct Case {
     status: u16,
     /// Lines that the service has to see.
     sees: &'static [&'static str],
-    /// Text that the service may not see.
+    /// Text that the service must not see.
     lacks: &'static [&'static str],
 }
 
@@ -196,7 +196,7 @@ async fn a_target_has_origin_form_or_absolute_form_and_the_host_of_the_target_co
             &["OPTIONS /a\n"],
             &[],
         ),
-        // An absolute target does not replace the obligation to send `Host`.
+        // A request with an absolute target must still contain `Host`.
         refused("9112 3.2", 400, "GET http://b/ HTTP/1.1\r\n\r\n"),
         refused(
             "9112 3.2",
@@ -284,7 +284,7 @@ async fn a_body_has_one_length() {
         forwarded("9112 6.3", "POST / HTTP/1.1\r\nHost: a\r\n\r\n", &["body \"\"\n"], &[]),
         forwarded("9112 7.1", "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nxy\r\n0\r\n\r\n", &["body \"xy\"\n"], &[]),
         forwarded("9112 7.1.1", "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: Chunked\r\n\r\n2;a=b\r\nxy\r\n0\r\n\r\n", &["body \"xy\"\n"], &["a=b"]),
-        // The chunked coding overrides the length, which does not go on.
+        // The chunked coding overrides the length, and the length is not forwarded.
         forwarded("9112 6.3", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nxy\r\n0\r\n\r\n", &["body \"xy\"\n"], &["content-length: 9"]),
         forwarded("9112 6.3", "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 9\r\n\r\n2\r\nxy\r\n0\r\n\r\n", &["body \"xy\"\n"], &["content-length: 9"]),
         refused("9112 6.3", 400, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nxyz"),
@@ -351,7 +351,7 @@ async fn fields_of_the_connection_stay_and_others_go_on() {
         refused("9110 5.1", 400, "GET / HTTP/1.1\r\nHost: a\r\nX(A): 1\r\n\r\n"),
         refused("9110 5.1", 400, "GET / HTTP/1.1\r\nHost: a\r\n: 1\r\n\r\n"),
         refused("9112 5", 400, "GET / HTTP/1.1\r\nHost: a\r\nX-A\r\n\r\n"),
-        // Trailers arrive where `Trailer` names them. Fields that frame or route a message are no trailers.
+        // Trailers that the field `Trailer` names are forwarded. Fields that frame or route a message are no trailers.
         forwarded("9110 6.5.1", "POST / HTTP/1.1\r\nHost: a\r\nTrailer: X-Sum\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nxy\r\n0\r\nX-Sum: 42\r\n\r\n", &["trailer x-sum: 42\n", "body \"xy\"\n"], &["content-length"]),
         forwarded("9110 6.5.1", "POST / HTTP/1.1\r\nHost: a\r\nTrailer: Host, Content-Length\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nxy\r\n0\r\nHost: b\r\nContent-Length: 9\r\n\r\n", &["host: a\n", "body \"xy\"\n"], &["trailer host", "trailer content-length", "host: b"]),
         // Empty lines before a request are ignored.

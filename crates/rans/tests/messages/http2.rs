@@ -105,7 +105,7 @@ const GET: [(&str, &str); 4] = [
     (":authority", "good"),
 ];
 
-/// Returns the fields of a GET, with others in place of some, and more.
+/// Returns the fields of a GET. `other` replaces its fields, and the value "none" removes one. `more` is added.
 pub fn get<'a>(
     other: &[(&'a str, &'a str)],
     more: &[(&'a str, &'a str)],

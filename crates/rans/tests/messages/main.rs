@@ -1,5 +1,6 @@
-//! Messages as bytes on real sockets, before a guard and a gateway: which requests are refused, which reach the service,
-//! and how they look there. Each case names the section of the RFC that decides it.
+//! Messages as bytes on real sockets, which clients send to a guard and to a gateway.
+//! The cases show which requests are refused, which ones reach the service, and in which form.
+//! Each case names the section of the RFC that decides it.
 
 mod answers;
 mod http1;

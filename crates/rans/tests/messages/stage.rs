@@ -29,7 +29,7 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// Starts both in front of a service. `guard` and `gateway` have further keys of their configurations.
+    /// Starts a guard and a gateway in front of a service. `guard` and `gateway` contain keys of their configurations.
     pub async fn before(service: SocketAddr, guard: Value, gateway: Value) -> Self {
         let draft = |whole: Value| {
             Draft::of_text("a test", Path::new(""), &whole.to_string()).expect("JSON")
@@ -60,7 +60,7 @@ impl Stage {
         }
     }
 
-    /// Starts both in front of a service that answers with its request.
+    /// Starts a guard and a gateway in front of a service that answers with its request.
     pub async fn mirror() -> Self {
         Self::before(mirror().await, json!({}), json!({})).await
     }
@@ -123,7 +123,7 @@ pub async fn fixed(answer: &'static str) -> SocketAddr {
 /// Reads a head to its empty line. Returns `None` if the connection ends before.
 pub async fn read_head(stream: &mut TcpStream) -> Option<String> {
     let mut head = Vec::new();
-    // Single bytes, so that the bytes after the head stay unread.
+    // Single bytes are read, so that the bytes after the head stay unread.
     while !head.ends_with(b"\r\n\r\n") {
         head.push(stream.read_u8().await.ok()?);
     }

@@ -107,7 +107,7 @@ async fn a_client_that_does_not_read_gives_its_worker_back() {
     }
 }
 
-/// A client takes all places of a gateway and none of its answers. Another client gets a place at once.
+/// A client takes all places of a gateway and none of its answers. Another client gets a place immediately.
 #[tokio::test]
 async fn a_client_that_takes_all_places_loses_one_when_another_client_comes() {
     let gateway = json!({ "limits": { "pending": 8 } });
@@ -133,7 +133,8 @@ async fn a_client_that_takes_all_places_loses_one_when_another_client_comes() {
     while read_frame(&mut stream).await.0 != RST_STREAM {}
 }
 
-/// A client begins more requests with a body than a guard reads at once. Another client's body is read nevertheless.
+/// A client begins more requests with a body than a guard reads at the same time.
+/// The guard still reads the body of another client.
 #[tokio::test]
 async fn bodies_that_do_not_come_keep_no_other_client_from_its_request() {
     let stage = Stage::mirror().await;

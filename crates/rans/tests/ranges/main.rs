@@ -1,5 +1,5 @@
-//! Tests of downloads in ranges from two replicas, one of which has a fault. Either the bytes are correct, or an error
-//! contains the reason.
+//! Tests of downloads in ranges from two replicas, one of which has a fault.
+//! Either the bytes are correct, or an error contains the reason.
 
 mod origin;
 
@@ -208,8 +208,7 @@ async fn whatever_one_replica_does_the_bytes_are_right_or_there_is_an_error() {
                             right += 1;
                         }
                         Err(error) => {
-                            // An error is also allowed: the first replica was trusted, as in a download from one
-                            // server.
+                            // An error is also allowed. The first replica was trusted, as with a single server.
                             println!("{trouble:?} {seed}: {error}");
                             let text = error.to_string();
                             assert!(!text.contains('\n') && !text.is_empty());
@@ -283,8 +282,8 @@ async fn a_digest_finds_bytes_that_are_wrong() {
         let mut origins = two(&object, true, [Trouble::Flips, Trouble::None]);
         origins.iter_mut().for_each(|origin| origin.digests = true);
         let mut one = ranges(&origins, CONFIG, seed);
-        // The digest of the part does not match. The client gives up this replica, and the other replica sends the
-        // bytes.
+        // The digest of the part does not match.
+        // The client gives up this replica, and the other replica sends the bytes.
         assert!(same(&read(&mut one).await.expect("an object"), &object));
         assert_eq!(one.counts().given_up, 1);
         // Both replicas send wrong bytes, so the download fails.
@@ -306,8 +305,8 @@ async fn a_digest_finds_bytes_that_are_wrong() {
     }
 }
 
-/// Downloads the object from one replica with this fault. Returns the faults in the error. Without an error, the list
-/// is empty, and the second value is the number of parts.
+/// Downloads the object from one replica with this fault. Returns the faults in the error.
+/// Without an error, the list is empty, and the second value is the number of parts.
 async fn fault_of(trouble: Trouble) -> (Vec<Fault>, u64) {
     let object = bytes(OBJECT);
     let alone = [Origin::new(&object, true, trouble)];
@@ -335,8 +334,8 @@ async fn an_error_says_what_each_replica_did() {
         let name = format!("{trouble:?}");
         let (faults, _) = fault_of(trouble).await;
         match faults[..] {
-            // Each part that ends early delivers some bytes, so the object may become complete before the replica is
-            // given up.
+            // Each part that ends early delivers some bytes.
+            // So the object may become complete before the replica is given up.
             [] => assert_eq!(fault, Fault::Broken, "{name}"),
             [found] => assert_eq!(found, fault, "{name}"),
             _ => panic!("{name}: {faults:?}"),

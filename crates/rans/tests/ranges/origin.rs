@@ -47,7 +47,7 @@ pub enum Trouble {
     OtherBytes,
     /// One wrong bit in each part. Digests match the correct bytes.
     Flips,
-    /// Another object after some requests: the request with this number is the first that receives it.
+    /// Another object, beginning with the request that has this number.
     Replaced(usize),
     /// Bytes that are not HTTP. The server sends only these.
     Raw(Vec<u8>),

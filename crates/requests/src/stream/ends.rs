@@ -140,7 +140,7 @@ impl ServerEnd {
         self.answer.as_mut().and_then(|(_, writer)| writer.write())
     }
 
-    /// Class of the answer: the highest class before the first message has arrived.
+    /// Class of the answer. It is the highest class until the first message has arrived.
     pub fn priority(&self) -> u8 {
         self.answer.map_or(0, |(_, writer)| writer.priority())
     }
@@ -151,7 +151,7 @@ impl ServerEnd {
     }
 
     /// Returns how many of the `sent` bytes of the stream are bytes of the object, not of headers.
-    /// Retransmitted bytes count again; headers count once.
+    /// Headers are subtracted once, so retransmitted bytes count as bytes of the object.
     pub fn object_bytes(&self, sent: u64) -> u64 {
         let answer = self.answer.as_ref();
         answer.map_or(0, |(_, writer)| writer.object_bytes(sent))

@@ -43,7 +43,7 @@ pub(super) struct Writer {
 impl Writer {
     /// Creates the writer of the answer to `ask`, in parts of `part` bytes (at least 1).
     /// If answers carry windows (`send_space` is set), a part has at most [`TELLING_PART`] bytes.
-    /// Without a send space, all bytes are passed to the transport at once.
+    /// Without a send space, all bytes are passed to the transport immediately.
     pub fn new(ask: &RequestHeader, part: u64, send_space: Option<SendSpace>) -> Self {
         let longest = match send_space {
             Some(_) => TELLING_PART,
@@ -121,7 +121,7 @@ impl Writer {
     }
 
     /// Returns how many of the `sent` bytes of the stream are bytes of the object, not of headers.
-    /// Retransmitted bytes count again; headers count once.
+    /// Headers are subtracted once, so retransmitted bytes count as bytes of the object.
     pub fn object_bytes(&self, sent: u64) -> u64 {
         let header = ANSWER_BYTES as u64;
         let whole = self.stream_bytes();

@@ -28,8 +28,9 @@ use tokio::net::TcpStream;
 use tower_layer::Layer;
 use tower_service::Service;
 
-/// Largest number of requests whose body is on its way. With 64 KiB for each, which is the default of `buffer`, they
-/// need 64 MiB at most. With a smaller number, slow clients refuse each other earlier.
+/// Largest number of requests whose bodies are arriving.
+/// Each needs 64 KiB by default (`buffer`), so all together need 64 MiB at most.
+/// With a smaller number, slow clients would use up all places earlier.
 const MOST_BODIES: usize = 1_024;
 
 /// Guarded service behind a listener, and the TLS configuration of the listener.

@@ -37,16 +37,17 @@ pub struct GuardCommand {
     /// Requests that the service runs at the same time
     #[arg(long, value_name = "N")]
     workers: Option<String>,
-    /// Largest number of requests that wait; if there are more, the newest request of the lowest class is refused with
-    /// 503 [default: 1024]
+    /// Largest number of requests that wait;
+    /// if there are more, the newest request of the lowest class is refused with 503 [default: 1024]
     #[arg(long, value_name = "N")]
     queue: Option<String>,
-    /// Action for a running request whose client leaves: kill closes the connection to the service, and gives its
-    /// worker to the next request; hold-slot lets the service finish, and keeps its worker until then [default: kill]
+    /// Action for a running request whose client leaves:
+    /// kill closes the connection to the service, and gives its worker to the next request;
+    /// hold-slot lets the service finish, and keeps its worker until then [default: kill]
     #[arg(long, value_name = "WHAT")]
     on_cancel: Option<String>,
-    /// With hold-slot: longest time for which a request without a client keeps its worker; then its connection to the
-    /// service is closed [default: 5m]
+    /// With hold-slot: longest time for which a request without a client keeps its worker;
+    /// then its connection to the service is closed [default: 5m]
     #[arg(long, value_name = "TIME")]
     hold_timeout: Option<String>,
     /// Time that a refused client has to wait, in whole seconds [default: 1s]

@@ -13,12 +13,12 @@ use tailcut_units::quantity::allowed;
 
 /// Address of the admin server (health and metrics), unless the configuration contains another one.
 pub(super) const DEFAULT_ADMIN: &str = "127.0.0.1:9465";
-/// Largest number of open requests on one HTTP/2 connection, unless the configuration contains another one. Further
-/// requests wait at the client, where the guard cannot sort them by class. Each stream needs memory, so the number is
-/// limited.
+/// Largest number of open requests on one HTTP/2 connection, unless the configuration contains another one.
+/// Further requests wait at the client, where the guard cannot sort them by class.
+/// Each stream needs memory, so the number is limited.
 const DEFAULT_STREAMS: u32 = 1_000;
 
-/// nginx waits equally long for a service (`proxy_read_timeout`).
+/// Default time for a part of an answer. It is the same as nginx's (`proxy_read_timeout`).
 const fn answer_timeout() -> Duration {
     Duration::from_secs(60)
 }
@@ -27,8 +27,8 @@ const fn buffer() -> u64 {
     64 << 10
 }
 
-/// Longest time that a request waits for a worker, unless the configuration names another one. Most clients give up
-/// after about this time.
+/// Longest time that a request waits for a worker, unless the configuration names another one.
+/// Most clients give up after about this time.
 const DEFAULT_QUEUE_TIME: Duration = Duration::from_secs(30);
 
 /// Configuration of a guard with its listener and its service.
@@ -39,8 +39,8 @@ pub struct ProgramConfig {
     /// Address of the service, which gets HTTP/1.1.
     #[serde(deserialize_with = "target")]
     pub to: Endpoint,
-    /// Largest part of a request's body that has to arrive before the request takes a worker, 0 to 64 MiB. A larger
-    /// value needs more memory for each request. With a smaller one, slow clients occupy workers.
+    /// Largest part of a request's body that has to arrive before the request takes a worker, 0 to 64 MiB.
+    /// A larger value needs more memory for each request. With a smaller one, slow clients occupy workers.
     #[serde(default = "buffer", deserialize_with = "size::<0, { 64 << 20 }, _, _>")]
     pub buffer: u64,
     /// Time for the service to begin its answer, and for each further part of it, 1 ms to 24 h.
@@ -78,8 +78,8 @@ impl ProgramConfig {
         let top = draft.top();
         let mut config: Self = top.read()?;
         config.guard = top.read()?;
-        // The library has a default of one worker. The program requires the key, because the right number depends on
-        // the service.
+        // The library has a default of one worker.
+        // The program requires the key, because the right number depends on the service.
         if !top.has("workers") {
             return Err(top.refuse("workers", &allowed(&(1..=100_000_u32))));
         }

@@ -21,11 +21,12 @@ use std::time::Duration;
 use tailcut_proxy::Endpoint;
 use tower_service::Service;
 
-/// Longest time until the service has accepted a connection. It is longer than the first three retransmission timeouts
-/// of a SYN (1 s, 2 s and 4 s, RFC 6298), so the loss of three SYNs does not end an attempt.
+/// Longest time until the service has accepted a connection.
+/// The time is longer than the first three retransmission timeouts of a SYN (1 s, 2 s and 4 s, RFC 6298).
+/// So the loss of three SYNs does not end an attempt.
 const CONNECT_TIME: Duration = Duration::from_secs(10);
-/// Time after which an idle connection to the service is closed. With a longer time, the service would more often close
-/// a connection at the moment when the guard uses it again.
+/// Time after which an idle connection to the service is closed.
+/// With a longer time, the service would more often close a connection at the moment when the guard uses it again.
 const IDLE_TIME: Duration = Duration::from_secs(30);
 /// Largest number of idle connections. A guard may have many workers, and each of them uses one connection.
 const IDLE: usize = 1_024;
@@ -48,7 +49,7 @@ impl Forwarder {
             protocol: Protocol::One,
             idle: IDLE,
             idle_time: IDLE_TIME,
-            // The service stops when its connection is closed, so a purge closes the connection at once.
+            // The service stops when its connection is closed, so a purge closes the connection immediately.
             linger: Duration::ZERO,
             ..ConnectionConfig::default()
         };
@@ -101,7 +102,7 @@ impl Service<Request<RequestBody>> for Forwarder {
     }
 }
 
-/// Returns the answer to a request that got none from the service.
+/// Returns the guard's answer to a request that the service has not answered.
 fn of_error(error: &ConnectionError) -> Refusal {
     match error {
         error if error.is_timeout() => Refusal(

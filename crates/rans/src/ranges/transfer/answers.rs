@@ -25,8 +25,8 @@ where
         event: PartEvent<S::Body, S::Failure>,
         sink: &mut dyn Sink,
     ) -> Result<(), RangesError> {
-        // The part is removed from the list, because its event may change the list. It is added again only if its
-        // answer continues.
+        // The part is removed from the list, because its event may change the list.
+        // The part is added again only if its answer continues.
         let mut part = self.requested.swap_remove(at);
         part.last_received = Instant::now();
         match event {
@@ -78,8 +78,8 @@ where
                     true => self.fail(&part, fault),
                     false => self.close(part.side, fault),
                 }
-                // If all replicas are given up before the object is known, the client gets the first answer of this
-                // kind.
+                // All replicas may be given up before the object is known.
+                // Then the client gets the first answer with such a status.
                 if is_first && self.unacceptable.is_none() {
                     let flight = part.into_flight();
                     self.unacceptable = Some(answer.map(|body| AnswerBody::new(body, flight)));
@@ -89,8 +89,8 @@ where
         Ok(())
     }
 
-    /// Handles the head of a part's answer. Its bytes are used if they belong to this object and to the requested
-    /// range.
+    /// Handles the head of a part's answer.
+    /// The part's bytes are used if they belong to this object and to the requested range.
     fn on_part(
         &mut self,
         mut part: PartOf<S, B>,
@@ -156,7 +156,7 @@ where
         Ok(())
     }
 
-    /// Returns the range that a request covers if it was sent before the object's size was known.
+    /// Returns the range of a request that was sent before the object's size was known.
     fn opened(&self, part: &PartOf<S, B>, total: u64) -> ByteRange {
         let piece = self.config.piece;
         let (from, to) = match part.opening {
@@ -183,8 +183,8 @@ where
             None => Ranges::new(total, piece),
         };
         for side in &self.sides {
-            // The numbers of sides in `ranges` must match. So a closed side is also opened there, and then closed
-            // again.
+            // Each side must have the same number in `ranges` as in `sides`.
+            // So a closed side is also opened there, and then closed again.
             let opened = ranges.open();
             if !side.is_open {
                 ranges.close(opened);
@@ -333,8 +333,8 @@ where
         self.purge(|_| true);
     }
 
-    /// Drops the parts that `which` selects. If the replica's budget of resets is used up, a part runs to its end
-    /// instead.
+    /// Drops the parts that `which` selects.
+    /// If the replica's budget of resets is used up, a part runs to its end instead.
     pub(super) fn purge(&mut self, which: impl Fn(&PartOf<S, B>) -> bool) {
         // The loop starts at the last part, because `swap_remove` changes the order of later parts.
         for at in (0..self.requested.len()).rev() {

@@ -1,5 +1,5 @@
 //! Transfer of one object from several replicas. [`tailcut_requests::Ranges`] decides which bytes each replica sends.
-//! This module is its driver.
+//! This module is the driver of that type.
 
 mod answers;
 
@@ -49,8 +49,8 @@ pub(super) enum Head<R> {
     Answer(Response<AnswerBody<R>>),
     /// Object whose parts cannot be combined, so that the whole object has to be requested.
     Whole,
-    /// Object that arrives in parts. The values are the head of an answer with the whole object, the size in bytes, and
-    /// the digest.
+    /// Object that arrives in parts.
+    /// The values are the head of an answer with the whole object, the size in bytes, and the digest.
     Object(Box<response::Parts>, u64, Option<Digest>),
 }
 
@@ -94,8 +94,8 @@ pub(super) struct Transfer<S: Origin<B>, B> {
     unacceptable: Option<Response<AnswerBody<S::Body>>>,
     cause: Option<Cause>,
     timer: Option<Pin<Box<Sleep>>>,
-    /// Largest distance in bytes by which requests may be ahead of a reader that reads in order. `None`: no such
-    /// reader.
+    /// Largest distance in bytes by which requests may be ahead of a reader that reads in order.
+    /// `None`: no such reader.
     window: Option<u64>,
 }
 
@@ -144,8 +144,8 @@ where
             }
             let mut has_moved = false;
             let mut at = 0;
-            // `on_event` removes the part at `at`. If the answer continues, it appends the part to the list. So the
-            // next part is now at the same position.
+            // `on_event` removes the part at `at`. If the answer continues, it appends the part to the list.
+            // So the next part is now at the same position.
             while at < self.requested.len() && self.head.is_none() {
                 match self.requested[at].poll(cx) {
                     Poll::Pending => at += 1,
@@ -186,8 +186,8 @@ where
             }
             let mut has_moved = false;
             let mut at = 0;
-            // `on_event` removes the part at `at`. If the answer continues, it appends the part to the list. So the
-            // next part is now at the same position.
+            // `on_event` removes the part at `at`. If the answer continues, it appends the part to the list.
+            // So the next part is now at the same position.
             while let Some(part) = self.requested.get_mut(at) {
                 let Poll::Ready(event) = part.poll(cx) else {
                     at += 1;
@@ -212,7 +212,7 @@ where
         since(self.began, at)
     }
 
-    /// Opens sides until their number is the number of copies, and sends the next requests of all sides.
+    /// Opens sides until there are as many sides as copies, and sends the next requests of all sides.
     fn send_requests(&mut self) {
         let copies = usize::from(self.config.copies);
         while self.sides.iter().filter(|side| side.is_open).count() < copies
@@ -244,8 +244,8 @@ where
         }
     }
 
-    /// Sends the first request of a side, while the size of the object is unknown. The first side requests the first
-    /// piece, and the second side requests the last piece.
+    /// Sends the first request of a side, while the size of the object is unknown.
+    /// The first side requests the first piece, and the second side requests the last piece.
     fn request_opening(&mut self, side: usize) {
         let is_front = self.is_front(side);
         let opening = match is_front {
@@ -324,8 +324,8 @@ where
         self.counter.add(|counts| counts.parts += 1);
     }
 
-    /// Gives up a replica that has stalled, and polls the timer. Returns `Ready` if a replica was given up or the timer
-    /// has expired.
+    /// Gives up a replica that has stalled, and polls the timer.
+    /// Returns `Ready` if a replica was given up or the timer has expired.
     fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let now = Instant::now();
         let stalled = |part: &&PartOf<S, B>| {

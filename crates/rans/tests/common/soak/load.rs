@@ -1,5 +1,5 @@
-//! Load of the soak test: guards and clients, services with faults, slow clients, and floods of connections, resets and
-//! header fields. The test checks the result of every request.
+//! Load of the soak test: guards and clients, services with faults, and slow clients.
+//! There are also floods of connections, resets and header fields. The test checks the result of every request.
 
 use crate::service::{Book, Fault, Service, body, scrambled};
 use bytes::Bytes;
@@ -54,8 +54,8 @@ fn free_port() -> SocketAddr {
 
 async fn guard(number: usize, book: &Arc<Book>) -> Guard {
     let holds = number + 1 == GUARDS;
-    // A guard that holds slots waits for the service even if clients have cancelled their requests, so its service must
-    // not stall for long.
+    // A guard that holds slots waits for the service even if clients have cancelled their requests.
+    // So its service must not stall for long.
     let stall = Duration::from_millis(if holds { 500 } else { 3_600_000 });
     let (service, to) = Service::start(number as u64, Arc::clone(book), stall).await;
     let (address, admin) = (free_port(), free_port());
@@ -259,7 +259,7 @@ async fn flood_of_connections(at: SocketAddr, floods: Arc<Floods>) {
     }
 }
 
-/// Opens streams and resets each of them at once (CVE-2023-44487).
+/// Opens streams and resets each of them immediately (CVE-2023-44487).
 async fn flood_of_resets(at: SocketAddr, floods: Arc<Floods>) {
     loop {
         let Ok(stream) = TcpStream::connect(at).await else {
@@ -374,8 +374,8 @@ pub async fn run(time: Duration, rate: f64) -> Outcome {
     Outcome { wrong, page }
 }
 
-/// Returns a text for each violation: a guard that is not idle after all clients have disconnected, or whose counters
-/// do not contain each request exactly once.
+/// Returns a text for each violation. A guard must be idle after all clients have disconnected.
+/// The guard's counters must contain each request exactly once.
 async fn settle(guards: &[Guard]) -> Vec<String> {
     let mut wrong = Vec::new();
     for (number, guard) in guards.iter().enumerate() {

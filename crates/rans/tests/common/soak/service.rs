@@ -1,5 +1,5 @@
-//! Service with faults. It answers late, wrong or twice, resets connections, and stalls. It records the faults of each
-//! request.
+//! Service with faults. It answers late, wrong or twice, resets connections, and stalls.
+//! The service records the faults of each request.
 
 use std::collections::HashMap;
 use std::io;
@@ -19,8 +19,9 @@ pub enum Fault {
     Late,
     /// The status of the answer is 500.
     Wrong,
-    /// The answer is sent twice, the second time immediately after the first. A later second answer would be useless
-    /// for the test: an HTTP/1.1 client cannot detect bytes that arrive after it has sent its next request.
+    /// The answer is sent twice, the second time immediately after the first.
+    /// A later second answer would be useless for the test.
+    /// An HTTP/1.1 client cannot detect bytes that arrive after it has sent its next request.
     Twice,
     /// The connection is reset before the answer.
     Reset,

@@ -74,10 +74,10 @@ pub enum Design {
     Random,
     /// The client draws two servers, and uses the server to which it has fewer requests in flight.
     ShorterOfTwo,
-    /// The client sends no copies. It draws two servers, and uses the one with the lower load. The load depends on
-    /// requests in flight and latency.
+    /// The client sends no copies. It draws two servers, and uses the one with the lower load.
+    /// The load depends on requests in flight and latency.
     LighterOfTwo,
-    /// Clients send a low-priority copy at once. The first answer purges the other copy.
+    /// Clients send a low-priority copy immediately. The first answer purges the other copy.
     Duplicate,
 }
 

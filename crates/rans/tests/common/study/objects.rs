@@ -1,7 +1,8 @@
 //! Model with objects instead of small requests: one server sends the whole object, or two servers send ranges.
 //!
-//! Virtual work is a thousand times as long as in the model of requests. Otherwise tokio's timers, which count
-//! milliseconds, would lengthen the work of each chunk. The scale has no effect on ratios.
+//! Virtual work is a thousand times as long as in the model of requests.
+//! Otherwise tokio's timers, which count milliseconds, would lengthen the work of each chunk.
+//! The scale has no effect on ratios.
 
 use super::model::{
     CLIENTS, HttpConnection, Outcome, Wires, client_config, exponential, replicas, uniform,
@@ -41,8 +42,8 @@ pub const MEAN_WORK: Duration = Duration::from_secs(100);
 pub enum By {
     /// The client requests the whole object from a random server.
     Random,
-    /// The client requests the whole object. It draws two servers, and uses the server to which it has fewer open
-    /// requests.
+    /// The client requests the whole object.
+    /// The client draws two servers, and uses the server to which it has fewer open requests.
     ShorterOfTwo,
     /// The client requests ranges from two servers. Copies wait behind primaries.
     Ranges,
