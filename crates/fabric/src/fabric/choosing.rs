@@ -1,4 +1,4 @@
-//! Forwarding at switches. It includes load balancers that choose paths with the state of several switches (choosers).
+//! Forwarding at switches, also with load balancers that use the state of several switches (choosers).
 
 use super::Fabric;
 use crate::load_balancer::BalancerState;

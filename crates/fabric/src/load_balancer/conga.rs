@@ -201,7 +201,7 @@ pub(crate) struct Conga {
     dre: Vec<Dre>,
     /// Value of each port's estimator at full load.
     full: Vec<f64>,
-    /// Number of the leaf at each switch.
+    /// Number of each switch among the leaves, or [`NO_LEAF`] for a switch that is not a leaf.
     numbers: Vec<u16>,
     leaves: Vec<Leaf>,
     /// Flowlets of each switch.

@@ -110,7 +110,7 @@ impl Default for ExpeditusDeckConfig {
     }
 }
 
-/// Level of a link from a higher switch, as the last packet on the link reported it, with the time of its arrival.
+/// Level that the last packet from a higher switch reported for its link, and the arrival time of this packet.
 #[derive(Clone, Copy, Default, Debug)]
 struct Heard {
     level: u8,

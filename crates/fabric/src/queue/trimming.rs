@@ -206,7 +206,7 @@ impl TrimmingQueue {
         }
     }
 
-    /// Returns the numbers of packets and bytes that are counted for the limit, for a packet of the list `list`.
+    /// Returns the packets and bytes that are compared with the limit when a packet joins the list `list`.
     fn counted(&self, list: usize) -> (u32, u64) {
         match self.config.sharing {
             Sharing::Shared => (self.data_packets, self.data_bytes),

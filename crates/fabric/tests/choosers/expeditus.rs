@@ -135,7 +135,7 @@ proptest! {
     }
 }
 
-/// Returns the configurations of both forms of Expeditus. The network is idle.
+/// Returns a configuration for each form of Expeditus, with default parameters.
 fn forms() -> [LoadBalancerConfig; 2] {
     [
         LoadBalancerConfig::Expeditus(ExpeditusConfig::default()),
