@@ -124,7 +124,7 @@ pub enum Message {
         /// First eight bytes of the hash of the received object.
         hash: u64,
     },
-    /// Close: the sender or the receiver refuses the session or gives it up.
+    /// Close: the sender or the receiver refuses the session, or ends it early.
     Close {
         /// Number of the reason. The application defines these numbers.
         reason: u16,

@@ -173,7 +173,7 @@ impl Sessions {
     }
 
     /// Returns the bytes of a session that have arrived.
-    /// These are the first `total` bytes, which the host has reported, or all bytes with `None`.
+    /// If the host has reported how many bytes have arrived, `total` is their number. With `None`, returns all bytes.
     /// `place` is the index of the session among all sessions of the copy from host `from`.
     pub fn arrived(
         &mut self,
