@@ -1,4 +1,4 @@
-//! Points where packets are captured. A point has the name that its host or port has in tables.
+//! Points where packets are captured. A point has the same name as its host or port in output tables.
 
 use tailcut_fabric::PortId;
 use tailcut_fabric::topology::{Node, Topology};
