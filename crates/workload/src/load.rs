@@ -1,4 +1,4 @@
-//! Offered load: a fraction of a capacity. [`Load`] names the capacity, and the bytes that count.
+//! Offered load: a fraction of a capacity. [`Load`] contains the capacity, and the unit in which bytes are counted.
 
 use crate::error::Error;
 use crate::sizes::SizeDistribution;
@@ -76,7 +76,7 @@ pub enum ReferenceCapacity {
     },
 }
 
-/// Bytes that count in a load.
+/// Bytes that are counted as load.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum LoadUnit {
     /// Payload only, as in most papers.
@@ -93,7 +93,7 @@ pub struct Load {
     pub fraction: f64,
     /// Capacity to which the load refers.
     pub of: ReferenceCapacity,
-    /// Bytes that count: payload, or all bytes of line time.
+    /// Bytes that are counted as load: payload, or all bytes of line time.
     pub unit: LoadUnit,
 }
 
@@ -102,8 +102,9 @@ impl Load {
     ///
     /// lambda = fraction C / (8 crossing `E[bytes of a flow]`)
     ///
-    /// C is `rate senders` with crossing 1 for [`ReferenceCapacity::HostLinks`], and `rate` for
-    /// [`ReferenceCapacity::Bottleneck`]. E is the mean of the interpolated distribution from which sizes are drawn.
+    /// For [`ReferenceCapacity::HostLinks`], C is `rate senders`, and crossing is 1.
+    /// For [`ReferenceCapacity::Bottleneck`], C is `rate`.
+    /// E is the mean of the interpolated distribution from which sizes are drawn.
     /// The result does not include the additional flows of a fan-in (see [`crate::FanIn::load_factor`]).
     ///
     /// # Errors

@@ -106,7 +106,7 @@ impl Matrix {
     }
 
     /// Returns `count` of the `hosts`, drawn with `seed`, in the order of `hosts`.
-    /// A permutation can use the returned hosts.
+    /// A caller can build a permutation of the returned hosts.
     ///
     /// # Errors
     /// [`Error::Matrix`] if `count` is larger than the number of hosts.
@@ -174,7 +174,7 @@ impl Matrix {
     /// In an open loop, the rate of a source is proportional to its weight.
     /// The probability of an allowed destination is proportional to the destination's weight.
     /// The weights have no effect if all are equal.
-    /// They have no effect if each source has one fixed destination (permutations, incasts, pairs).
+    /// The weights also have no effect if each source has one fixed destination (permutations, incasts, pairs).
     pub fn weighted(mut self, weights: &HostWeights) -> Self {
         if let Rule::Random { destinations, .. } = &self.rule {
             self.weights = MatrixWeights::of(weights, &self.sources, destinations);

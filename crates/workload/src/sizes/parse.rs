@@ -19,7 +19,7 @@ impl SizeDistribution {
     /// A number of bytes may end in K, M or G (or KB, MB, GB), which are powers of 1,000.
     ///
     /// # Errors
-    /// [`Error::UnknownSizes`] with similar names, [`Error::SizesParameter`].
+    /// [`Error::UnknownSizes`] for an unknown name, or [`Error::SizesParameter`] for a wrong number of bytes.
     pub fn named(name: &str) -> Result<Self, Error> {
         let wrong = |allowed| Error::SizesParameter {
             found: quoted(name),

@@ -212,7 +212,7 @@ fn coflow(line: usize, text: &str, hosts: u32, scale: f64) -> Result<Listed, Tex
 pub struct CoflowSource {
     trace: Arc<CoflowTrace>,
     class: Class,
-    /// Indices of the next flow: of its coflow in the trace, and of the flow in its coflow.
+    /// Position of the next flow: the index of its coflow in the trace, and its own index in the coflow.
     next: (usize, usize),
     /// Coflow of each flow that has not ended.
     running: BTreeMap<FlowId, u32>,

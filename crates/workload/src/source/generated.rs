@@ -54,7 +54,7 @@ pub struct GeneratedSpec {
     pub start: Time,
     /// End of the workload. All flows start before this time.
     pub until: Time,
-    /// Largest number of arrivals. The additional flows of a fan-in do not count. `None` for no limit.
+    /// Largest number of arrivals, without the additional flows of a fan-in. `None` for no limit.
     pub arrivals_at_most: Option<u64>,
     /// N-to-1 incast for each mouse. `None` for no incast.
     pub fan_in: Option<FanIn>,

@@ -1,4 +1,4 @@
-//! Queries: an aggregator asks several workers, and all of them answer.
+//! Queries: an aggregator sends questions to several workers, and all of them answer.
 //! The aggregator starts its next query after the last answer.
 
 use super::closed_loop::ThinkTime;
