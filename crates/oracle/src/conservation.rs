@@ -78,7 +78,7 @@ impl fmt::Display for CounterMismatch {
 
 impl std::error::Error for CounterMismatch {}
 
-/// Returns whether a port that sends `bytes` of line time within `span` keeps to its rate.
+/// Returns whether a port that sends `bytes` of line time within `span` does not exceed its rate.
 pub fn within_line_rate(bytes: u64, rate: Rate, span: Duration) -> bool {
     let bits = u128::from(bytes) * 8 * 1_000_000_000_000;
     bits <= u128::from(rate.as_bps()) * u128::from(span.as_ps())
