@@ -147,7 +147,7 @@ impl Links {
     }
 
     /// Records that the rate of a port changes during a service.
-    /// The whole packet is sent at the first rate, so a second change during the same service keeps the first record.
+    /// A second change during the same service does not replace the record: the whole packet is sent at the first rate.
     pub fn rate_changes(&mut self, number: u32, port: &Port, rate: Rate) {
         if self.rate_in_service(number, port).is_none() {
             self.begun.insert(number, (port.busy_until_ps, rate));

@@ -29,7 +29,7 @@ const SPARSE: u64 = 6;
 const REVIEW: u64 = 4096;
 const NONE: u32 = u32::MAX;
 /// Value of `next_day` if no later day has events.
-/// It is larger than the number of any day: a day has at least 16 ps, so the numbers of days are below 2^60.
+/// `NO_DAY` is larger than the number of any day: a day has at least 16 ps, so these numbers are below 2^60.
 const NO_DAY: u64 = u64::MAX;
 
 #[derive(Clone, Copy, Debug)]

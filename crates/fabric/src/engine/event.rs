@@ -34,7 +34,7 @@ impl Event {
     pub const fn payload(self) -> u32 {
         self.0 as u32
     }
-    /// Returns a copy of the event in which the bits `bits` of entity and payload are set.
+    /// Returns a copy of the event. In the copy, the bits `bits` of entity and payload are set.
     #[inline(always)]
     pub(super) const fn with(self, bits: u64) -> Self {
         Self(self.0 | bits as u128)

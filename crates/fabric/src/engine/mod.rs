@@ -59,7 +59,7 @@ impl Engine {
         self.push_in_order(self.ties.ranked(event));
     }
 
-    /// Adds an event without a random draw, which is faster.
+    /// Adds an event without a random draw, to save time.
     /// Events of the same time and class are then in the order of their numbers.
     /// The caller must make sure that this order does not affect results.
     #[inline(always)]

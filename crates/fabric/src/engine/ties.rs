@@ -5,7 +5,7 @@
 //! The order is therefore drawn at random for each instant, from the seed, the time and the entity.
 //! The draw depends on nothing else. Pending events, slots of packets, threads and the width of days have no effect.
 //!
-//! The draw is a part of the event's key: the bits of the entity between class and number.
+//! In the event's key, the draw occupies the bits of the entity between class and number.
 //! The comparison of two keys therefore has the same cost as without draws.
 
 use super::event::Event;

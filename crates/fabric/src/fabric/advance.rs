@@ -17,7 +17,7 @@ enum Arrival<B> {
     At(u32),
     /// The packet does not arrive at a node.
     Ended,
-    /// This packet has left the network.
+    /// A packet has left the network, and `advance` returns it.
     Left(Output<B>),
 }
 
@@ -102,7 +102,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
 
     /// Handles an arrival that needs a check.
     /// The packet may be on a link that is down or loses packets.
-    /// It may also be a dropped packet that leaves now, or an early packet that enters now.
+    /// The packet may also be a dropped packet that leaves now, or an early packet that enters now.
     #[cold]
     fn check_arrival(&mut self, now: Time, event: &Event) -> Arrival<B> {
         let links = self.network.ports.len() as u32;

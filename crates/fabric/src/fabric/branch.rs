@@ -1,4 +1,4 @@
-//! Copies of packets to groups, which switches make where the paths to the members separate.
+//! Copies of packets to groups. Switches make copies where the paths to the members separate.
 
 use super::Fabric;
 use crate::members::Members;

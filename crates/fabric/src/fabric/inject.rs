@@ -72,7 +72,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
 
     /// Sends a packet from a switch at the fabric's time, such as a router's answer to a packet whose hop limit ended.
     /// ECMP chooses the port. The packet is counted as injected.
-    /// The source of the packet must be a host of the network, which represents the switch.
+    /// The source of the packet must be a host of the network. This host represents the switch.
     #[cold]
     pub fn inject_at_switch(&mut self, switch: u32, packet: Packet, body: B) {
         self.books.injected.add(packet.size);

@@ -86,7 +86,7 @@ pub struct Fabric<B, O = ()> {
     purge_keys: PurgeKeys,
     /// Whether packets may need more than simple forwarding.
     /// True with a chooser, a group, a purging packet, or a packet with a hop limit.
-    /// This one check keeps all other networks fast.
+    /// All other networks need only this one check, so they stay fast.
     is_special: bool,
     /// Links whose state has ever changed.
     links: Links,

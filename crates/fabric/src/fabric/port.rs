@@ -85,7 +85,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         if let Some(pool) = general.pool {
             self.network.pools[pool as usize].change(before, after);
         }
-        // On an idle link, the packet leaves immediately, so it does not count as backlog.
+        // On an idle link, the packet leaves immediately, so it is not part of the backlog.
         if !idle {
             let after = u32::try_from(after).unwrap_or(u32::MAX);
             port.longest_backlog = port.longest_backlog.max(after);

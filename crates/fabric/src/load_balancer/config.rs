@@ -14,7 +14,7 @@ pub enum LoadBalancerConfig {
     #[default]
     Ecmp,
     /// Equal-cost multi-path by the remainder of the flow's hash, without a seed. All switches make the same choice.
-    /// This models switches whose hash is not well mixed.
+    /// This variant models switches whose hash is not well mixed.
     Remainder,
     /// Random port for every packet. All ports have the same probability. Each switch has its own random stream.
     Spray,
@@ -56,7 +56,7 @@ pub struct CongaConfig {
     pub dre: DreConfig,
     /// Idle time after which the next packet of a flow begins a new flowlet: 500 us.
     pub gap: Duration,
-    /// Age after which a congestion metric is ignored (counts as zero): 10 ms.
+    /// Age after which a congestion metric is ignored (treated as zero): 10 ms.
     pub metric_timeout: Duration,
     /// Rule for packets between pods in a network with three tiers.
     pub between_pods: BetweenPods,

@@ -303,7 +303,7 @@ impl TwoStage {
         passage: &Passage<'_>,
         ports: &Choices<'_>,
     ) -> Option<u32> {
-        // A SYN always uses ECMP. An earlier connection with the same ports may have left a route, which is ignored.
+        // A SYN always uses ECMP. It ignores the stored route of an earlier connection with the same ports.
         if passage.packet.handshake == Handshake::Open {
             return None;
         }

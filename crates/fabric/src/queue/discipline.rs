@@ -100,7 +100,7 @@ pub enum Fate {
 pub struct Verdict {
     /// Result for the arriving packet.
     pub arrival: Fate,
-    /// First displaced packet, which was waiting, and the change of its state.
+    /// First waiting packet that the arrival displaced, and the change of this packet's state.
     /// [`QueueDiscipline::also_displaced`] returns the other displaced packets.
     pub displaced: Option<(PacketId, Fate)>,
 }

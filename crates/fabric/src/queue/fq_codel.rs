@@ -3,7 +3,7 @@
 //!
 //! Deviations: the packet's flow hash and a seed of the port identify a flow.
 //! If the queue is full, packets are dropped at the head of the flow with the most bytes until the rest fits.
-//! Linux drops up to 64 packets at once.
+//! Linux drops up to 64 packets for one arrival.
 
 use super::codel::{CoDel, CoDelQueue, ECN, INTERVAL, TARGET};
 use super::discipline::{BuildDiscipline, Dequeued, DropReason, Fate, QueueDiscipline, Verdict};

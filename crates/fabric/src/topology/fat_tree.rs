@@ -13,7 +13,7 @@ use crate::shared_buffer::SharedBuffer;
 /// Fat-tree of switches with k ports each.
 ///
 /// Three tiers: k pods, each with m = k/2 edge switches and m aggregation switches.
-/// Each aggregation switch has links to c cores. c equals m, or less if the core is oversubscribed.
+/// Each aggregation switch has links to c cores: m cores, or fewer if the core is oversubscribed.
 /// Aggregation switch j of every pod has links to the cores `j * c .. (j + 1) * c`.
 ///
 /// Between pods, a pinned path p uses aggregation switch `p mod m`.
@@ -146,7 +146,7 @@ impl FatTree {
         let first_aggregation = self.k * m;
         let first_core = 2 * self.k * m;
         // The order of these loops determines the numbers of ports: first down ports, then up ports.
-        // Both are in the order of the switches.
+        // Both kinds of ports are in the order of the switches.
         for pod in 0..self.k {
             for edge in pod * m..(pod + 1) * m {
                 if edge.is_multiple_of(together) {
@@ -167,7 +167,7 @@ impl FatTree {
                 }
             }
         }
-        // On the way down, the choice uses the same digit of a pinned path as the choice of the core.
+        // On the way down, the choice uses the same digit of the path number as the choice of the core.
         let mut upper = (1..).map(|n| n * cores_per_aggregation);
         let upper = upper.find(|n| n.is_multiple_of(together));
         let in_pods = |name| TierName { name, in_pod: m };
