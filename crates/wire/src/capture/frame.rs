@@ -71,7 +71,7 @@ pub enum FrameError {
         found: HostId,
     },
     /// The packet is longer than an IPv4 packet can be.
-    /// This happens if a receiver's network stack has merged several packets.
+    /// One cause is a receiver's network stack that has merged several packets.
     #[error("IPv4 packet: found {found} bytes; allowed: up to 65,535")]
     Length {
         /// Length of the packet in bytes.
