@@ -68,7 +68,7 @@ pub enum Carried {
 
 /// Body of a packet that can be captured.
 pub trait Body {
-    /// Returns the content of this body, which belongs to `packet`. The capture calls it only at its capture points.
+    /// Returns the content of this body, the body of `packet`. Captures call this function only at capture points.
     fn carried(&self, packet: &Packet) -> Carried;
 }
 

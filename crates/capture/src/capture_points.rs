@@ -68,7 +68,7 @@ impl CapturePoints {
         self
     }
 
-    /// Returns the points with a name.
+    /// Returns the capture points that a name selects.
     /// The name is a host such as `h3`, a port such as `h3>leaf[0]` (or `h3>s0`, by numbers), or `all` for every host.
     ///
     /// # Errors
