@@ -51,7 +51,7 @@ impl Arrivals {
         let in_means = match self {
             Self::Poisson => stream.exponential(),
             // The density is constant up to 0.5, and then falls linearly to zero at 1.5.
-            // Each of these two parts has half of the probability.
+            // The constant part and the falling part each have half of the probability.
             Self::Uniform => match 2.0 * stream.uniform() {
                 flat if flat < 1.0 => 0.5 * flat,
                 sloped => 1.5 - libm::sqrt(sloped - 1.0),

@@ -22,8 +22,8 @@ pub struct Framing {
 
 impl Framing {
     /// Ethernet with TCP over IPv4 without options. A full packet takes 1460 + 58 + 20 = 1538 bytes of line time.
-    /// IEEE 802.3 adds 14 for the header, 4 for the check sequence, 8 for the preamble and 12 for the gap.
-    /// IPv4 and TCP add 20 each.
+    /// IEEE 802.3 adds 14 bytes for the header, 4 for the check sequence, 8 for the preamble and 12 for the gap.
+    /// IPv4 and TCP add 20 bytes each.
     pub const ETHERNET_TCP: Self = Self {
         payload: 1460,
         header: 58,

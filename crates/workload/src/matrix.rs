@@ -121,7 +121,7 @@ impl Matrix {
         let mut drawn = Vec::with_capacity(count);
         for (index, &host) in hosts.iter().enumerate() {
             // Each host is selected with the probability (hosts still wanted) / (hosts left).
-            // This keeps the order of the hosts, and all samples are equally likely.
+            // The selection keeps the order of the hosts, and all samples are equally likely.
             let (wanted, left) = (count - drawn.len(), hosts.len() - index);
             if stream.below(left as u64) < wanted as u64 {
                 drawn.push(host);
@@ -225,7 +225,7 @@ impl Matrix {
         shares
     }
 
-    /// Returns the sum of the weights of the destinations in a range of indices.
+    /// Returns the total weight of the destinations in a range of indices.
     fn weight(&self, places: (usize, usize)) -> f64 {
         match &self.weights {
             Some(weights) => weights.weight(places),
@@ -233,7 +233,7 @@ impl Matrix {
         }
     }
 
-    /// Returns the sum of the weights of all destinations outside a range of indices.
+    /// Returns the total weight of all destinations outside a range of indices.
     fn weight_beside(&self, excluded: (usize, usize)) -> f64 {
         match (&self.weights, &self.rule) {
             (Some(weights), _) => weights.weight_beside(excluded),
@@ -260,7 +260,7 @@ impl Matrix {
         })
     }
 
-    /// Returns the receiver of the next flow of the source at `index` of [`Matrix::sources`].
+    /// Returns the receiver of the next flow of one source. The source is at `index` of [`Matrix::sources`].
     ///
     /// # Panics
     /// There is no source at `index`.

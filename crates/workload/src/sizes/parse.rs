@@ -80,7 +80,7 @@ fn alike(found: &str) -> Vec<&'static str> {
 }
 
 /// Returns the Levenshtein distance of two texts.
-/// It is the smallest number of insertions, deletions and substitutions that change one text into the other.
+/// The distance is the smallest number of insertions, deletions and substitutions between the two texts.
 fn edits(from: &[char], to: &[char]) -> usize {
     let mut row: Vec<usize> = (0..=to.len()).collect();
     for (i, a) in from.iter().enumerate() {

@@ -73,7 +73,7 @@ pub struct Generated {
     streams: Vec<HostStreams>,
     /// Next arrival of each source. Arrivals at the same time are in the order of the sources.
     next_arrivals: BinaryHeap<Reverse<(Time, u32)>>,
-    /// Flows of a fan-in that has started, which the driver has not taken yet.
+    /// Flows of a started fan-in that the driver has not taken yet.
     converging: VecDeque<Flow>,
     arrivals_left: u64,
     numbering: Numbering,

@@ -219,7 +219,7 @@ fn draw(hosts: &[HostId], without: HostId, count: u32, stream: &mut Stream) -> V
         let index = moved.get(&chosen).copied().unwrap_or(chosen);
         let first = moved.get(&place).copied().unwrap_or(place);
         moved.insert(chosen, first);
-        // `index` counts only the allowed hosts, so indices after the excluded host are one too small.
+        // `index` is a number among the allowed hosts, so indices after the excluded host are one too small.
         drawn.push(hosts[index + usize::from(own.is_some_and(|own| index >= own))]);
     }
     drawn
