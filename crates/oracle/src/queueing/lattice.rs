@@ -8,7 +8,7 @@
 //! If every R is rounded up, the sum is an upper bound.
 //! Panjer's recursion computes both sums exactly.
 //! Source: "Recursive evaluation of a family of compound distributions", ASTIN Bulletin 12, 1981.
-//! Each result is therefore an interval that contains the true value.
+//! Each result of this module is an interval that contains the true value.
 //! A smaller step makes the interval narrower.
 
 use super::load::stable_load;
