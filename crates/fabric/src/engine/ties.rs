@@ -3,7 +3,7 @@
 //! With equal rates, packets of different senders arrive at exactly the same picosecond again and again.
 //! If the numbers of entities decided the order, the same sender would always get the last space in a queue.
 //! The order is therefore drawn at random for each instant, from the seed, the time and the entity.
-//! The draw depends on nothing else. Pending events, slots of packets, threads and the width of days have no effect.
+//! The draw does not depend on pending events, slots of packets, threads or the width of days.
 //!
 //! In the event's key, the draw occupies the bits of the entity between class and number.
 //! The comparison of two keys therefore has the same cost as without draws.

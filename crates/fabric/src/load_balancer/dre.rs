@@ -13,9 +13,9 @@ use tailcut_units::{Duration, Rate, Time};
 /// Parameters of the rate estimators, and of the levels into which loads are divided.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct DreConfig {
-    /// T: time between two reductions of the counter, at least a picosecond.
+    /// Time T between two reductions of the counter, at least a picosecond.
     pub interval: Duration,
-    /// w: share of the counter that remains after a reduction, more than 0 and less than 1.
+    /// Share w of the counter that remains after a reduction, more than 0 and less than 1.
     /// The time constant of the estimator is T / (1 - w).
     pub keep: f64,
     /// Number of levels of a load, 2 to 255. A load of at least l / `levels` has level l.
