@@ -100,9 +100,9 @@ pub struct Load {
 impl Load {
     /// Returns the number of flows per second, over all senders, that offers this load with flows of sizes `sizes`:
     ///
-    /// lambda = fraction C / (8 crossing `E[bytes of a flow]`)
+    /// lambda = fraction * C / (8 * crossing * `E[bytes of a flow]`)
     ///
-    /// For [`ReferenceCapacity::HostLinks`], C is `rate senders`, and crossing is 1.
+    /// For [`ReferenceCapacity::HostLinks`], C is `rate * senders`, and crossing is 1.
     /// For [`ReferenceCapacity::Bottleneck`], C is `rate`.
     /// E is the mean of the interpolated distribution from which sizes are drawn.
     /// The result does not include the additional flows of a fan-in (see [`crate::FanIn::load_factor`]).
