@@ -11,7 +11,7 @@ use tailcut_transport::{Condition, Segment};
 use tailcut_units::{FlowId, HostId, Time, stream_seed};
 use tailcut_wire::capture::{self, Connection, Direction, Frame, FrameError, Interface, Note};
 
-/// Largest number of bytes of a frame that a capture keeps. All headers fit.
+/// Largest number of bytes of a frame that a capture keeps. This is enough for all headers.
 /// The bytes of generated payloads are not needed, because they are zeros.
 const SNAP: u32 = 128;
 
@@ -68,7 +68,7 @@ pub enum Carried {
 
 /// Body of a packet that can be captured.
 pub trait Body {
-    /// Returns the content of the body in `packet`. The capture calls this function only at its capture points.
+    /// Returns the content of this body, the body of `packet`. Captures call this function only at capture points.
     fn carried(&self, packet: &Packet) -> Carried;
 }
 
@@ -160,7 +160,7 @@ impl<W: Write> Capture<W> {
         let interfaces_of =
             all.map(|point| interfaces(&mut sink, &point.name, point.rate.as_bps()));
         let interfaces_of = interfaces_of.collect();
-        // An empty capture still shows its interfaces.
+        // A capture without packets still contains its interfaces.
         sink.begin();
         Self {
             points,

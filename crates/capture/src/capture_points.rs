@@ -1,4 +1,4 @@
-//! Points where packets are captured. A point has the name that its host or port has in tables.
+//! Points where packets are captured. A point has the same name as its host or port in output tables.
 
 use tailcut_fabric::PortId;
 use tailcut_fabric::topology::{Node, Topology};
@@ -68,7 +68,7 @@ impl CapturePoints {
         self
     }
 
-    /// Returns the points with a name.
+    /// Returns the capture points that a name selects.
     /// The name is a host such as `h3`, a port such as `h3>leaf[0]` (or `h3>s0`, by numbers), or `all` for every host.
     ///
     /// # Errors

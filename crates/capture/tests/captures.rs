@@ -115,7 +115,7 @@ fn read(mut file: &[u8]) -> (Vec<String>, Vec<Frame>) {
         let held = &file[8..length - 4];
         match kind {
             1 => {
-                // The first option is the name.
+                // The first option of an interface block is the name of the interface.
                 let length = usize::from(u16::from_le_bytes([held[10], held[11]]));
                 names.push(String::from_utf8(held[12..12 + length].to_vec()).expect("text"));
             }

@@ -22,7 +22,7 @@ pub(crate) struct Edge {
     dropped: VecDeque<Waste>,
     /// Early packets and the hosts that sent them, by time of entry and then by order of injection.
     ahead: BTreeMap<(Time, u64), (PacketId, HostId)>,
-    /// Number of early packets so far, including packets that have entered.
+    /// Number of early packets stored so far. It includes packets that have entered the network since then.
     held: u64,
 }
 
@@ -42,7 +42,7 @@ impl Edge {
         self.dropped.len()
     }
 
-    /// Returns the reason why a packet was dropped. Does not search the first `before` dropped packets.
+    /// Returns the reason why a packet was dropped. The search skips the first `before` dropped packets.
     pub fn reason_after(&self, before: usize, id: PacketId) -> Option<DropReason> {
         let mut later = self.dropped.iter().skip(before);
         later.find(|waste| waste.id == id).map(|waste| waste.reason)

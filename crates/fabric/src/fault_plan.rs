@@ -21,15 +21,14 @@ struct Troubled {
 }
 
 /// Faults of a topology ([`Topology::add_faults`]) in the order of time.
-/// When the fabric has reached the time that [`next`](FaultPlan::next) returned, the driver calls
-/// [`apply`](FaultPlan::apply).
+/// At each time that [`next`](FaultPlan::next) returns, the driver calls [`apply`](FaultPlan::apply).
 #[derive(Debug)]
 pub struct FaultPlan {
     links: Vec<Troubled>,
-    /// Whether routing avoids a link at any time. If not, forwarding never changes.
+    /// Whether routing avoids a link at some time of the run. If not, forwarding never changes.
     changes_routes: bool,
     routes: Routes,
-    /// Times at which something changes, the latest first.
+    /// Times at which a link or the routing changes. The latest time is first.
     instants: Vec<Time>,
 }
 
@@ -122,7 +121,7 @@ impl Troubled {
     }
 }
 
-/// Returns the times of all changes, the latest first.
+/// Returns the times of all changes. The latest time is first.
 fn instants(faults: &[LinkFault]) -> Vec<Time> {
     let mut instants: Vec<Time> = Vec::new();
     for fault in faults {

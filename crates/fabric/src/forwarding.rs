@@ -21,7 +21,7 @@ pub struct Group {
 pub struct Clos {
     first_host: u32,
     hosts: u32,
-    /// Factor that gives the child of a host.
+    /// Factor from which the child of a host is computed without a division.
     /// The child is the host's index in the range times this factor, divided by 2^63.
     /// The multiplication is faster than a division at each hop.
     child: u64,

@@ -2,7 +2,7 @@
 //!
 //! A link that is down loses packets at its far end. The port before the link works as usual until routing is updated.
 //! A link that is down leads to a special node instead of its real far end.
-//! A link with random loss also leads to such a node. Packets on other links therefore need no additional check.
+//! A link with random loss leads to another special node. Packets on other links need no additional check.
 //!
 //! If the rate changes while a packet is in service, the packet is sent at the old rate to its end.
 //! If the delay becomes shorter, later packets still arrive after all earlier packets.
@@ -147,7 +147,7 @@ impl Links {
     }
 
     /// Records that the rate of a port changes during a service.
-    /// The whole packet is sent at the first rate, so a second change during the same service keeps the first record.
+    /// A second change during the same service does not replace the record: the whole packet is sent at the first rate.
     pub fn rate_changes(&mut self, number: u32, port: &Port, rate: Rate) {
         if self.rate_in_service(number, port).is_none() {
             self.begun.insert(number, (port.busy_until_ps, rate));

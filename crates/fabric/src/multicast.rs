@@ -18,7 +18,7 @@ use alloc::vec::Vec;
 use tailcut_units::{HostId, Time};
 
 /// Largest number of members of a group. Each copy of a packet stores one bit for every member.
-/// This takes 128 bytes for the largest group, and eight bytes for up to 64 members.
+/// The bits need 128 bytes in the largest group, and eight bytes in a group of up to 64 members.
 pub const MAX_MEMBERS: usize = 1_024;
 
 /// Reason why hosts cannot form a group.

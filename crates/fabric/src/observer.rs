@@ -45,7 +45,7 @@ pub trait Observer<B: ?Sized> {
     /// A port with one event per packet does not call this function.
     /// In `enqueued`, its packets already have the mark in their ECN field.
     fn marked(&mut self, _seen: ObservedPacket<'_, B>) {}
-    /// Handles a packet from whose payload a queue has cut off `cut` bytes.
+    /// Handles a packet that a queue has trimmed. `cut` is the number of removed bytes.
     fn trimmed(&mut self, _seen: ObservedPacket<'_, B>, _cut: u32) {}
     /// Handles a dropped packet. `port` is `None` if no port dropped the packet.
     fn dropped(

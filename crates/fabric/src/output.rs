@@ -19,7 +19,7 @@ pub struct Hints {
 }
 
 impl Hints {
-    /// Hints of a packet without hints.
+    /// No hints: both keys and the hash are 0.
     pub const NONE: Self = Self {
         reverse_hash: 0,
         purge_key: 0,
@@ -99,7 +99,7 @@ impl<B> Output<B> {
 }
 
 /// Lateness of a driver: packets that the driver injected for a time in the past.
-/// These packets enter at the fabric's own time.
+/// Late packets enter at the fabric's own time.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Lateness {
     /// Number of late packets.

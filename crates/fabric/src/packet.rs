@@ -41,7 +41,7 @@ pub struct Packet {
     pub ecn: Ecn,
     /// Number of the equal-cost path to which a trace pins the packet. `u16::MAX` means no pinned path.
     pub path: u16,
-    /// Bytes of line time that remain after trimming, counted like `size`. They are headers, so 16 bits are enough.
+    /// Bytes of line time that remain after trimming, in the same unit as `size`. 16 bits are enough for headers.
     /// 0 means that the packet must not be trimmed.
     pub trimmed_size: u16,
     /// Whether a switch has cut off the payload.
@@ -52,7 +52,7 @@ pub struct Packet {
     pub hops: u8,
     /// TTL with which the host sent the packet, if the switches of the network are routers.
     /// 0 means that switches do not check the TTL.
-    /// The switch at the end of this number of links drops the packet ([`HopLimit`](crate::queue::DropReason)).
+    /// If the limit is n, the switch after the n-th link drops the packet ([`HopLimit`](crate::queue::DropReason)).
     /// A router does the same with a packet that it receives with a TTL of 1.
     /// Packets to groups are never checked.
     pub hop_limit: u8,

@@ -26,10 +26,10 @@ pub struct LinkConfig {
 pub enum PortEvents {
     /// One event per packet if the queue is a FIFO with a separate buffer.
     /// The departure is then known when the packet arrives.
-    /// A general port has a second event for each packet behind which others wait.
+    /// A general port needs a second event for each packet that keeps other packets waiting.
     #[default]
     OneWherePossible,
-    /// Every port is a general port. The results are the same. Tests use this value to prove it.
+    /// Every port is a general port. Tests use this value to check that the results are the same.
     Two,
 }
 

@@ -33,7 +33,7 @@ impl PurgeKeys {
         self.0[slot] = keys;
     }
 
-    /// Returns the own key of a packet. 0 means no key.
+    /// Returns the key of a packet. 0 means no key.
     pub fn key(&self, id: PacketId) -> u64 {
         self.0.get(id.0 as usize).map_or(0, |keys| keys.0)
     }

@@ -207,7 +207,7 @@ proptest! {
             data: Vec<(u8, PacketId)>,
             in_a_row: u32,
         }
-        // `counted` returns the data that is counted for the limit, for a packet of this class.
+        // `counted` returns the number of data packets that are compared with the limit for a packet of this class.
         let counted = |model: &Model, class: u8| {
             let counts = |entry: &&(u8, PacketId)| !per_class || entry.0 == class;
             model.data.iter().filter(counts).count()

@@ -14,7 +14,7 @@ enum Step {
 }
 
 /// Generates spans from a picosecond to seconds.
-/// The end of a span is within a day of the calendar, on the ring, or after the ring.
+/// After a span, the calendar is in the same day, in a later day on the ring, or after the ring.
 fn span() -> impl Strategy<Value = u64> {
     (0u32..44).prop_flat_map(|bits| 0..(1u64 << bits))
 }

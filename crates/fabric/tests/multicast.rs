@@ -82,7 +82,7 @@ fn hosts(numbers: &[u32]) -> Vec<HostId> {
     numbers.iter().copied().map(HostId).collect()
 }
 
-/// Returns the hosts that packets reach until no event is left, in ascending order.
+/// Runs the network until no event is left. Returns the hosts that packets have reached, in ascending order.
 fn delivered(fabric: &mut Fabric<u32>) -> Vec<HostId> {
     let deliveries = std::iter::from_fn(|| fabric.delivery(Time::MAX));
     let mut hosts: Vec<HostId> = deliveries.map(|delivery| delivery.host).collect();
@@ -316,7 +316,7 @@ fn a_switch_passes_packets_on_to_who_leaves_until_the_word_of_it_is_there() {
         arrived
     };
     // Each hop needs 0.8 us for the transmission.
-    // The packet reaches the last switch after 0.8 + 0.5 us, and two times 0.8 + 1 us, which is 4.9 us in total.
+    // The first hop needs 0.8 + 0.5 us, and the next two need 0.8 + 1 us each: 4.9 us to the last switch.
     // A notification from host 5 needs 0.5 us to this switch. A notification from the sender needs 0.5 + 1 + 1 us.
     for (told_by, word_takes) in [(5, 500), (0, 2_500)] {
         let just_in_time = 4_900 - word_takes;
@@ -382,7 +382,7 @@ fn two_hundred_members_get_every_packet_once_also_while_some_leave_and_others_jo
         let group = fabric.form_group(&formed).expect("200 hosts");
         let mut now = Time::ZERO;
         for round in 0..40u32 {
-            // 20 packets are sent at a time. They must reach all members and no other host.
+            // 20 packets are sent together. They must reach all members and no other host.
             for n in 0..20 {
                 let sent = Packet {
                     dst: group,

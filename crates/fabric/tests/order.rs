@@ -1,5 +1,5 @@
 //! Tests of the order of packets.
-//! If a path is chosen once per flow or once per flowlet, packets within it are never reordered.
+//! If a path is chosen once per flow or flowlet, packets of the same flow or flowlet are never reordered.
 
 mod common;
 

@@ -1,5 +1,5 @@
-//! Tests of ports: the same packets leave at the same times.
-//! This is true with one or two events per packet, and with both event queues.
+//! Tests of ports: the times at which packets leave.
+//! The times are the same with one or two events per packet, and with both event queues.
 
 mod common;
 

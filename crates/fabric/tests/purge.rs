@@ -40,7 +40,7 @@ fn steps(classes: u8) -> impl Strategy<Value = Vec<Step>> {
 
 /// Returns the results of all arrivals in the first `high` classes, and the order in which their packets are sent.
 /// With `with_low`, packets of lower classes also arrive.
-/// A step in which the port finds no packet of the first classes gives no result.
+/// If the port sends no packet of the first classes in a step, the results do not include this step.
 fn high_classes(
     steps: &[Step],
     high: u8,

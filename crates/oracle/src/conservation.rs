@@ -3,7 +3,7 @@
 use std::fmt;
 use tailcut_units::{Duration, Rate};
 
-/// Counters of a port, a queue or a whole network. All count packets, or all count bytes.
+/// Counters of a port, a queue or a whole network. All counters are in packets, or all are in bytes.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Counters {
     /// Text for errors: the name of the port, queue or network, and the unit (packets or bytes).
@@ -15,7 +15,7 @@ pub struct Counters {
     /// Packets or bytes that were dropped, by reason.
     pub dropped: Vec<(String, u64)>,
     /// Bytes of payload that trimming removed.
-    /// The value is zero if the counters count packets, because a trimmed packet is still forwarded.
+    /// The value is zero if the counters are in packets, because a trimmed packet is still forwarded.
     pub trimmed: u64,
     /// Packets or bytes in queues.
     pub queued: u64,
@@ -78,7 +78,7 @@ impl fmt::Display for CounterMismatch {
 
 impl std::error::Error for CounterMismatch {}
 
-/// Returns whether a port that sends `bytes` of line time within `span` keeps to its rate.
+/// Returns whether a port that sends `bytes` of line time within `span` does not exceed its rate.
 pub fn within_line_rate(bytes: u64, rate: Rate, span: Duration) -> bool {
     let bits = u128::from(bytes) * 8 * 1_000_000_000_000;
     bits <= u128::from(rate.as_bps()) * u128::from(span.as_ps())

@@ -1,8 +1,8 @@
 //! Steady state of DCTCP: N long flows with the same round-trip time through one marking queue.
 //!
 //! Source: Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, section 3.3.
-//! Windows are in packets, and all flows are synchronised. The paper approximates alpha by sqrt(2 / W*).
-//! [`Steady::alpha`] solves its equation.
+//! Windows are in packets, and all flows are synchronised.
+//! The paper approximates alpha by sqrt(2 / W*). [`Steady::alpha`] solves the exact equation for alpha.
 
 /// Steady state of long flows through one queue that marks above a threshold.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -93,7 +93,7 @@ struct Receiver {
 
 impl Receiver {
     /// Processes a segment that ends at byte `received` and arrives at `now`. Returns up to two ACKs.
-    /// Each has its sending time and the number of acknowledged bytes.
+    /// Each ACK has a sending time and the number of bytes that it acknowledges.
     /// The first ACK is from the timer, if the timer expired before `now`.
     /// The second ACK is the answer to this segment.
     fn segment(&mut self, now: Time, received: u64) -> [Option<(Time, u64)>; 2] {

@@ -1,7 +1,7 @@
 //! Formulas and checks with which tests compare simulations.
 //!
-//! - [`queueing`]: waiting and sojourn times of M/M/1, M/D/1, M/G/1, processor sharing and strict priorities, and a
-//!   model of RepFlow.
+//! - [`queueing`]: waiting and sojourn times of M/M/1, M/D/1, M/G/1, processor sharing and strict priorities.
+//!   The module also contains a model of RepFlow.
 //! - [`dctcp`]: the steady state of DCTCP's window, alpha and queue.
 //! - [`ideal`]: the completion time of a flow alone, exact to the picosecond.
 //! - [`statistics`]: confidence intervals and distances between distributions.

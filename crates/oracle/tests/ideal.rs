@@ -33,7 +33,7 @@ fn ps(span: Duration) -> u64 {
 
 #[test]
 fn one_packet_stores_and_forwards_at_every_hop() {
-    // 1000 bytes take 8 us at 1 Gb/s, 0.8 us at 10 Gb/s.
+    // 1000 bytes take 8 us at 1 Gb/s, and 0.8 us at 10 Gb/s.
     let path = transfer(&[hop(10, 1), hop(1, 5), hop(10, 1)]);
     let done = path.unlimited(1_000);
     assert_eq!(

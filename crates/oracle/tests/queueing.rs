@@ -73,7 +73,7 @@ fn assert_mean(what: &str, series: &[f64], expected: f64) {
 }
 
 fn web_search() -> Service {
-    // The table of the DCTCP paper in packets, divided by 1,000 so that the mean is near one.
+    // Table of the DCTCP paper, in packets. The result is in units of 1,000 packets, so that the mean is near one.
     let table = [
         (6.0, 0.15),
         (13.0, 0.2),

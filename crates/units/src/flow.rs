@@ -138,11 +138,11 @@ mod tests {
 
     #[test]
     fn crc32_is_that_of_ieee_802_3() {
-        // zlib.crc32(bytes([0, 0, 0, 3, 0, 0, 0, 9, 6, 0x9c, 0x40, 0, 80]))
+        // Python gives the same value: `zlib.crc32(bytes([0, 0, 0, 3, 0, 0, 0, 9, 6, 0x9c, 0x40, 0, 80]))`.
         assert_eq!(tuple(3, 40_000, 80).crc32(), 0xa06b_dbc1);
     }
 
-    /// Returns the share of flows whose two copies take the same path, if there are `paths` paths.
+    /// Returns the share of flows whose two copies take the same path. There are `paths` paths.
     /// The copies go to ports 80 and 81.
     fn same(hash: fn(FiveTuple) -> u32, paths: u32) -> f64 {
         let flows = (0..50u32).flat_map(|src| (0..400u16).map(move |port| (src, 32_768 + port)));

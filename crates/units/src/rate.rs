@@ -54,7 +54,8 @@ impl Rate {
         let ps = (u128::from(bytes) * 8 * PS_PER_SECOND).div_ceil(u128::from(self.0.get()));
         Duration::from_ps(u64::try_from(ps).unwrap_or(u64::MAX))
     }
-    /// Returns the number of bytes that a link of this rate transports within `span`, rounded down. Saturates.
+    /// Returns the number of bytes that a link of this rate transports within `span`, rounded down.
+    /// The result is at most `u64::MAX`.
     pub fn bytes_in(self, span: Duration) -> u64 {
         let bytes = u128::from(span.as_ps()) * u128::from(self.0.get()) / (8 * PS_PER_SECOND);
         u64::try_from(bytes).unwrap_or(u64::MAX)

@@ -25,7 +25,7 @@ impl Time {
     pub const fn from_ps(ps: u64) -> Self {
         Self(ps)
     }
-    /// Returns the time `ns` nanoseconds after the start. Saturates.
+    /// Returns the time `ns` nanoseconds after the start, or [`Time::MAX`] if the result is too large.
     pub const fn from_ns(ns: u64) -> Self {
         Self(ns.saturating_mul(1_000))
     }
@@ -69,15 +69,15 @@ impl Duration {
     pub const fn from_ps(ps: u64) -> Self {
         Self(ps)
     }
-    /// Returns a span of `ns` nanoseconds. Saturates.
+    /// Returns a span of `ns` nanoseconds, or [`Duration::MAX`] if the result is too large.
     pub const fn from_ns(ns: u64) -> Self {
         Self(ns.saturating_mul(1_000))
     }
-    /// Returns a span of `us` microseconds. Saturates.
+    /// Returns a span of `us` microseconds, or [`Duration::MAX`] if the result is too large.
     pub const fn from_us(us: u64) -> Self {
         Self(us.saturating_mul(1_000_000))
     }
-    /// Returns a span of `ms` milliseconds. Saturates.
+    /// Returns a span of `ms` milliseconds, or [`Duration::MAX`] if the result is too large.
     pub const fn from_ms(ms: u64) -> Self {
         Self(ms.saturating_mul(1_000_000_000))
     }

@@ -6,7 +6,7 @@ pub enum DecodeError {
     /// The bytes end before the end of the header.
     #[error("a header of {needed} bytes: found {found} bytes")]
     Short {
-        /// Length of the header in bytes, as far as it is known from the bytes found.
+        /// Smallest possible length of the header in bytes, according to the bytes found.
         needed: usize,
         /// Number of bytes found.
         found: usize,
@@ -89,7 +89,7 @@ pub enum EncodeError {
     Tcp,
 }
 
-/// Decoder of fields. It starts at the first of the bytes.
+/// Decoder of a header's fields, one after another from the first byte.
 #[derive(Clone, Debug)]
 pub(crate) struct Reader<'a> {
     rest: &'a [u8],
@@ -157,7 +157,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Encoder of fields. It starts at the front of a buffer.
+/// Encoder of a header's fields, one after another from the start of a buffer.
 #[derive(Debug)]
 pub(crate) struct Writer<'a> {
     rest: &'a mut [u8],

@@ -155,7 +155,7 @@ where
 /// Encodes a header at the start of `buffer`. Returns its length.
 ///
 /// # Errors
-/// The buffer is too small. A range is not within its object or answer. A message has a body and is not an ask.
+/// The buffer is too small, a range is not within its object or answer, or a message other than an ask has a body.
 pub fn encode(header: &RansHeader, buffer: &mut [u8]) -> Result<usize, EncodeError> {
     match header {
         RansHeader::Request(header) => encode_request(header, buffer),

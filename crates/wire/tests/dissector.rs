@@ -38,7 +38,7 @@ fn datagram(header: &[u8], payload: usize) -> Vec<u8> {
     V4::default().udp(PORTS, &bytes)
 }
 
-/// Returns the output of the dissector for each vector of a protocol: the fields `fields`, and the columns.
+/// Returns the fields `fields` and the columns that the dissector shows for each vector of a protocol.
 fn dissected(protocol: &str, frames: Vec<Vec<u8>>, fields: &[&str]) -> Vec<Vec<String>> {
     let mut named = vec!["_ws.col.Protocol".to_owned(), "_ws.col.Info".to_owned()];
     named.push("_ws.expert.message".to_owned());

@@ -544,7 +544,7 @@ proptest! {
         left[1] &= !credit::SEALED;
         let expected = credit::Message::Symbol(credit::Symbol { trimmed: true, ..symbol });
         prop_assert_eq!(credit::decode(&left), Ok((envelope, expected, kept)));
-        // A symbol's header with one wrong bit does not count as a symbol.
+        // A symbol's header with one wrong bit is not recognised as a symbol.
         payload[12] ^= 1;
         prop_assert_eq!(Trimmable::of(&payload), None);
     }

@@ -27,7 +27,7 @@ where
     std::iter::from_fn(read).collect()
 }
 
-/// Delivers a stream in pieces. `sizes` contains the sizes of the pieces, which repeat.
+/// Delivers a stream in pieces. `sizes` contains the sizes of the pieces. After the last size, the sizes repeat.
 /// Returns the results of the reader that decodes the bytes.
 /// A second reader, which gets its headers through a side channel, must return the same results.
 fn in_pieces<H>(messages: &[H], sizes: &[usize]) -> Vec<Read<H>>

@@ -1,5 +1,5 @@
--- Dissector of tailcut's headers: SCDP (both versions), NDP and pFabric over UDP, RANS over TCP or UDP. docs/wire/
--- describes the layouts. The dissector finds packets on any port by their first bytes:
+-- Dissector of tailcut's headers: SCDP (both versions), NDP and pFabric over UDP, RANS over TCP or UDP.
+-- `docs/wire/` describes the layouts. The dissector finds packets on any port by their first bytes:
 --
 --   tshark -X lua_script:tailcut.lua -r capture.pcapng
 --   wireshark -X lua_script:tailcut.lua capture.pcapng
@@ -82,8 +82,8 @@ local function condition_of(buffer, length)
   return condition == 0 and "" or " " .. (CONDITIONS[condition] or "?")
 end
 
--- Registers `dissect` for packets over `carriers`. `dissect` returns the number of bytes that it has decoded. The field
--- `dissector` of a protocol cannot be used instead, because it claims the remaining bytes too.
+-- Registers `dissect` for packets over `carriers`. `dissect` returns the number of bytes that it has decoded.
+-- The field `dissector` of a protocol cannot be used instead, because it claims the remaining bytes too.
 local function claim(proto, dissect, carriers)
   proto.dissector = dissect
   for _, carrier in ipairs(carriers) do
@@ -211,13 +211,13 @@ local CAST_KINDS = {
   [6] = "close", [7] = "probe", [8] = "probe ACK", [9] = "proof",
   [10] = "check", [11] = "echo",
 }
--- Smallest number of bytes of each kind. Kinds in EXACT have exactly this number.
+-- Smallest length in bytes of each kind of packet. Kinds in EXACT always have exactly this length.
 local CAST_BYTES = {
   [0] = 32, [1] = 28, [2] = 48, [3] = 44, [4] = 20, [5] = 20, [6] = 16, [7] = 16, [8] = 16, [9] = 44,
   [10] = 40, [11] = 40,
 }
 local CAST_EXACT = { [3] = true, [4] = true, [5] = true, [6] = true, [8] = true, [9] = true }
--- Flags of each kind. With a key there are two more.
+-- Flags that each kind of packet may have. An encrypted packet may also have the two highest flags.
 local CAST_FLAGS = { [0] = 0x01, [1] = 0x03, [2] = 0x01, [4] = 0x01, [10] = 0x01, [11] = 0x01 }
 local SEALED, SALT, TRAILER = 0x80, 16, 20
 local cast_proto = Proto("tailcut_cast", "tailcut SCDP in credit mode")
@@ -282,7 +282,7 @@ for byte = 0, 255 do
   CRC32C[byte] = crc
 end
 
--- Returns whether the checksum of a symbol's header is right.
+-- Returns whether the checksum of a symbol's header is correct.
 local function has_checksum(buffer)
   local crc = 0xffffffff
   for at = 0, 27 do

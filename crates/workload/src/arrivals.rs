@@ -4,7 +4,7 @@ use crate::random::Stream;
 use tailcut_units::Duration;
 
 /// Arrival process: a stationary renewal process with independent gaps between arrivals.
-/// `rate t` arrivals are expected in any span `t`, also at the start of a run, because the first gap is a residual gap.
+/// The expected number of arrivals in any span `t` is `rate * t`, also at the start: the first gap is a residual gap.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Debug)]
 pub enum Arrivals {
     /// Exponential gaps, as in the papers of RepFlow, RepNet and DCTCP.
@@ -51,7 +51,7 @@ impl Arrivals {
         let in_means = match self {
             Self::Poisson => stream.exponential(),
             // The density is constant up to 0.5, and then falls linearly to zero at 1.5.
-            // Each of these two parts has half of the probability.
+            // The constant part and the falling part each have half of the probability.
             Self::Uniform => match 2.0 * stream.uniform() {
                 flat if flat < 1.0 => 0.5 * flat,
                 sloped => 1.5 - libm::sqrt(sloped - 1.0),

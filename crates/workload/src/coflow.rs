@@ -22,9 +22,9 @@ pub struct Coflow {
     pub start: Time,
     /// Host that receives all answers of a query. `None` for a coflow from a file.
     pub receiver: Option<HostId>,
-    /// Number of flows. The questions of a query are not counted.
+    /// Number of flows, without the questions of a query.
     pub flows: u32,
-    /// Payload bytes of all counted flows.
+    /// Payload bytes of all flows, without the questions of a query.
     pub bytes: u64,
     /// Time when the receivers have all bytes of all flows. `None` if a flow has not ended or has failed.
     pub end: Option<Time>,

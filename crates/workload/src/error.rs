@@ -18,7 +18,7 @@ pub struct TextError {
 }
 
 impl TextError {
-    /// Creates an error at `line`, which counts from 1. `column` can be empty.
+    /// Creates an error at line `line`. The first line has the number 1. `column` can be empty.
     pub(crate) fn new(
         line: usize,
         column: &str,

@@ -13,7 +13,7 @@
 //!
 //! Every host has its own random streams, identified by seed, purpose and host.
 //! An additional host therefore does not change the arrivals and sizes of other hosts.
-//! The crate reads no clock and knows no topology.
+//! The crate reads no clock and does not depend on a topology.
 //! The caller passes the required data of the topology: racks, link rates, and the number of paths.
 #![no_std]
 extern crate alloc;

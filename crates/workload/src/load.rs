@@ -1,4 +1,4 @@
-//! Offered load: a fraction of a capacity. [`Load`] names the capacity, and the bytes that count.
+//! Offered load: a fraction of a capacity. [`Load`] contains the capacity, and the unit in which bytes are counted.
 
 use crate::error::Error;
 use crate::sizes::SizeDistribution;
@@ -22,8 +22,8 @@ pub struct Framing {
 
 impl Framing {
     /// Ethernet with TCP over IPv4 without options. A full packet takes 1460 + 58 + 20 = 1538 bytes of line time.
-    /// IEEE 802.3 adds 14 for the header, 4 for the check sequence, 8 for the preamble and 12 for the gap.
-    /// IPv4 and TCP add 20 each.
+    /// IEEE 802.3 adds 14 bytes for the header, 4 for the check sequence, 8 for the preamble and 12 for the gap.
+    /// IPv4 and TCP add 20 bytes each.
     pub const ETHERNET_TCP: Self = Self {
         payload: 1460,
         header: 58,
@@ -76,7 +76,7 @@ pub enum ReferenceCapacity {
     },
 }
 
-/// Bytes that count in a load.
+/// Bytes that are counted as load.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum LoadUnit {
     /// Payload only, as in most papers.
@@ -93,17 +93,18 @@ pub struct Load {
     pub fraction: f64,
     /// Capacity to which the load refers.
     pub of: ReferenceCapacity,
-    /// Bytes that count: payload, or all bytes of line time.
+    /// Bytes that are counted as load: payload, or all bytes of line time.
     pub unit: LoadUnit,
 }
 
 impl Load {
     /// Returns the number of flows per second, over all senders, that offers this load with flows of sizes `sizes`:
     ///
-    /// lambda = fraction C / (8 crossing `E[bytes of a flow]`)
+    /// lambda = fraction * C / (8 * crossing * `E[bytes of a flow]`)
     ///
-    /// C is `rate senders` with crossing 1 for [`ReferenceCapacity::HostLinks`], and `rate` for
-    /// [`ReferenceCapacity::Bottleneck`]. E is the mean of the interpolated distribution from which sizes are drawn.
+    /// For [`ReferenceCapacity::HostLinks`], C is `rate * senders`, and crossing is 1.
+    /// For [`ReferenceCapacity::Bottleneck`], C is `rate`.
+    /// E is the mean of the interpolated distribution from which sizes are drawn.
     /// The result does not include the additional flows of a fan-in (see [`crate::FanIn::load_factor`]).
     ///
     /// # Errors

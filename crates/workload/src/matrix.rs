@@ -106,7 +106,7 @@ impl Matrix {
     }
 
     /// Returns `count` of the `hosts`, drawn with `seed`, in the order of `hosts`.
-    /// A permutation can use the returned hosts.
+    /// A caller can build a permutation of the returned hosts.
     ///
     /// # Errors
     /// [`Error::Matrix`] if `count` is larger than the number of hosts.
@@ -121,7 +121,7 @@ impl Matrix {
         let mut drawn = Vec::with_capacity(count);
         for (index, &host) in hosts.iter().enumerate() {
             // Each host is selected with the probability (hosts still wanted) / (hosts left).
-            // This keeps the order of the hosts, and all samples are equally likely.
+            // The selection keeps the order of the hosts, and all samples are equally likely.
             let (wanted, left) = (count - drawn.len(), hosts.len() - index);
             if stream.below(left as u64) < wanted as u64 {
                 drawn.push(host);
@@ -174,7 +174,7 @@ impl Matrix {
     /// In an open loop, the rate of a source is proportional to its weight.
     /// The probability of an allowed destination is proportional to the destination's weight.
     /// The weights have no effect if all are equal.
-    /// They have no effect if each source has one fixed destination (permutations, incasts, pairs).
+    /// The weights also have no effect if each source has one fixed destination (permutations, incasts, pairs).
     pub fn weighted(mut self, weights: &HostWeights) -> Self {
         if let Rule::Random { destinations, .. } = &self.rule {
             self.weights = MatrixWeights::of(weights, &self.sources, destinations);
@@ -225,7 +225,7 @@ impl Matrix {
         shares
     }
 
-    /// Returns the sum of the weights of the destinations in a range of indices.
+    /// Returns the total weight of the destinations in a range of indices.
     fn weight(&self, places: (usize, usize)) -> f64 {
         match &self.weights {
             Some(weights) => weights.weight(places),
@@ -233,7 +233,7 @@ impl Matrix {
         }
     }
 
-    /// Returns the sum of the weights of all destinations outside a range of indices.
+    /// Returns the total weight of all destinations outside a range of indices.
     fn weight_beside(&self, excluded: (usize, usize)) -> f64 {
         match (&self.weights, &self.rule) {
             (Some(weights), _) => weights.weight_beside(excluded),
@@ -260,7 +260,7 @@ impl Matrix {
         })
     }
 
-    /// Returns the receiver of the next flow of the source at `index` of [`Matrix::sources`].
+    /// Returns the receiver of the next flow of one source. The source is at `index` of [`Matrix::sources`].
     ///
     /// # Panics
     /// There is no source at `index`.

@@ -9,8 +9,8 @@ pub(crate) fn size(text: &str) -> Option<u64> {
 }
 
 /// Returns the number in `text` multiplied by 10^`power`.
-/// Returns `None` if the product is not a whole number of at most 64 bits. The number has no sign.
-/// It may have decimals and an exponent.
+/// Returns `None` if the product is not a whole number of at most 64 bits. A sign is not allowed.
+/// The number may have decimals and an exponent.
 pub(crate) fn exact(text: &str, power: i32) -> Option<u64> {
     let (number, exponent) = match text.split_once(['e', 'E']) {
         Some((number, exponent)) => (number, exponent.parse::<i16>().ok()?),

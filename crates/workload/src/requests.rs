@@ -174,7 +174,7 @@ impl Requests {
             true => work.straggler_factor,
             false => 1.0,
         };
-        // With a factor of 1, the time is used without a conversion to seconds, which would round the time.
+        // With a factor of 1, the time is not converted to seconds, because the conversion would round the time.
         let cpu = match drawn * slow {
             1.0 => work.cpu,
             factor => Duration::from_secs_f64(work.cpu.as_secs_f64() * factor),

@@ -39,7 +39,7 @@ pub struct Placement {
     pub replicas: Vec<HostId>,
     /// Host from which the client reads the block if it reads from only one host.
     /// This host has a replica and is in the client's rack.
-    /// If there is no such host, it is a random host with a replica.
+    /// If no host satisfies both conditions, it is a random host with a replica.
     pub read_from: HostId,
 }
 

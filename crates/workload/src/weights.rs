@@ -90,12 +90,12 @@ impl MatrixWeights {
         self.sources[index] / self.all_sources
     }
 
-    /// Returns the sum of the weights of the destinations in a range of indices.
+    /// Returns the total weight of the destinations in a range of indices.
     pub fn weight(&self, (from, to): (usize, usize)) -> f64 {
         self.before[to] - self.before[from]
     }
 
-    /// Returns the sum of the weights of all destinations outside a range of indices.
+    /// Returns the total weight of all destinations outside a range of indices.
     pub fn weight_beside(&self, excluded: (usize, usize)) -> f64 {
         self.weight((0, self.before.len() - 1)) - self.weight(excluded)
     }

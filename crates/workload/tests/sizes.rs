@@ -122,7 +122,7 @@ fn byte_shares_add_up_and_mice_carry_few_bytes_in_web_search() {
     let sizes = named("websearch");
     assert_eq!(sizes.byte_share_below(u64::MAX), 1.0);
     assert_eq!(sizes.byte_share_below(0), 0.0);
-    // The shares are computed by hand over the points of the table, which are in packets.
+    // The shares are computed by hand from the points of the table. The sizes of the points are in packets.
     // The limit of 100 KB is x = 100,000 / 1460 packets. It is in the segment from 53 to 133 packets.
     let x = 100_000.0 / 1460.0;
     let mass = 0.07 * (x - 53.0) / 80.0;

@@ -20,8 +20,8 @@ use tailcut_units::Time;
 const DAYS: usize = 4096;
 /// Number of events per chunk. Seven events and the chunk's header fill two cache lines.
 const CHUNK: usize = 7;
-/// Allowed range for the mean number of events per day. Outside this range, the width of a day changes.
-// The bounds differ by a factor of 4, so one halving or doubling never causes the opposite change.
+/// Upper and lower limit of the mean number of events per day. Outside these limits, the width of a day changes.
+// The limits differ by a factor of 4, so one halving or doubling never causes the opposite change.
 const CROWDED: u64 = 24;
 const SPARSE: u64 = 6;
 /// Number of days with events between two checks of the width.
@@ -29,7 +29,7 @@ const SPARSE: u64 = 6;
 const REVIEW: u64 = 4096;
 const NONE: u32 = u32::MAX;
 /// Value of `next_day` if no later day has events.
-/// The numbers of days are below 2^60, because a day has at least 16 ps. This value is larger.
+/// `NO_DAY` is larger than the number of any day: a day has at least 16 ps, so these numbers are below 2^60.
 const NO_DAY: u64 = u64::MAX;
 
 #[derive(Clone, Copy, Debug)]
@@ -103,7 +103,7 @@ impl Calendar {
     #[inline(always)]
     pub fn push(&mut self, event: Event) {
         let day = event.time().as_ps() >> self.shift;
-        // One comparison is enough: if the day has begun, the subtraction wraps to a large number.
+        // If the day has begun, the subtraction wraps to a large number, so one comparison is enough.
         // The current day uses no slot of the ring, so the ring covers the `DAYS - 1` days after it.
         if day.wrapping_sub(self.day + 1) < DAYS as u64 - 1 {
             self.push_on_ring(day, event);
@@ -232,7 +232,7 @@ impl Calendar {
     }
 
     /// Begins the next day with events if `until` is on this day or later.
-    /// If the first event of that day is known, `until` must also have reached this event.
+    /// If `next` contains the first event of that day, the day begins only if `until` has reached that event.
     #[cold]
     #[inline(never)]
     fn bring_day(&mut self, until: Time) {

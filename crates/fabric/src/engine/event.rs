@@ -4,12 +4,12 @@ use tailcut_units::Time;
 
 /// Event: a time, an entity such as a port, and one word of payload.
 /// Events are ordered by time, then by entity, then by payload.
-/// All three are in one integer, so that one comparison is enough.
+/// One integer contains time, entity and payload, so one comparison is enough to order two events.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Event(u128);
 
 impl Event {
-    /// Number of high bits of an entity that contain its class. At the same time, lower classes come first.
+    /// Number of high bits of an entity that contain its class. Of simultaneous events, lower classes come first.
     pub const CLASS_BITS: u32 = 2;
 
     /// Creates an event. Two events must not have equal time, entity and payload.
@@ -23,8 +23,8 @@ impl Event {
         Time::from_ps((self.0 >> 64) as u64)
     }
     /// Returns the entity: its class and its number.
-    /// An [`Engine`](super::Engine) adds the drawn order of ties between class and number.
-    /// After this addition, only the engine can return the number.
+    /// An [`Engine`](super::Engine) inserts a random draw between class and number, to order simultaneous events.
+    /// After this insertion, only the engine can return the number.
     #[inline]
     pub const fn entity(self) -> u32 {
         (self.0 >> 32) as u32
@@ -34,7 +34,7 @@ impl Event {
     pub const fn payload(self) -> u32 {
         self.0 as u32
     }
-    /// Returns a copy of the event in which the bits `bits` of entity and payload are set.
+    /// Returns a copy of the event. In the copy, the bits `bits` of entity and payload are set.
     #[inline(always)]
     pub(super) const fn with(self, bits: u64) -> Self {
         Self(self.0 | bits as u128)

@@ -42,7 +42,7 @@ pub struct Engine {
 
 impl Engine {
     /// Creates an empty queue of this kind. The seed decides the order of events of the same time and class.
-    /// Within each class, entities have numbers below `numbers`, which is at most 2^30.
+    /// Entities of each class are numbered from 0 to `numbers - 1`. `numbers` is at most 2^30.
     pub fn new(kind: EngineKind, seed: u64, numbers: u32) -> Self {
         Self {
             queue: match kind {
@@ -59,7 +59,7 @@ impl Engine {
         self.push_in_order(self.ties.ranked(event));
     }
 
-    /// Adds an event without a random draw, which is faster.
+    /// Adds an event without a random draw, to save time.
     /// Events of the same time and class are then in the order of their numbers.
     /// The caller must make sure that this order does not affect results.
     #[inline(always)]
@@ -94,7 +94,7 @@ impl Engine {
         self.ties.number(event)
     }
 
-    /// Returns the random draw of an entity at an instant. The draw decides an order within one event.
+    /// Returns the random draw of an entity at an instant. It orders several results of one event, such as copies.
     pub(crate) const fn draw(&self, time: Time, entity: u32) -> u64 {
         self.ties.draw(time, entity)
     }

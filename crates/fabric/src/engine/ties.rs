@@ -3,10 +3,10 @@
 //! With equal rates, packets of different senders arrive at exactly the same picosecond again and again.
 //! If the numbers of entities decided the order, the same sender would always get the last space in a queue.
 //! The order is therefore drawn at random for each instant, from the seed, the time and the entity.
-//! The draw depends on nothing else. Pending events, slots of packets, threads and the width of days have no effect.
+//! The draw does not depend on pending events, slots of packets, threads or the width of days.
 //!
-//! The draw is a part of the event's key: the bits of the entity between class and number.
-//! A queue therefore compares keys as it would without draws, at the same cost.
+//! In the event's key, the draw occupies the bits of the entity between class and number.
+//! The comparison of two keys therefore has the same cost as without draws.
 
 use super::event::Event;
 use tailcut_units::{Time, stream_seed};
@@ -30,7 +30,7 @@ pub(crate) struct Ties {
 const TIES: u64 = 0x7469_6573;
 
 impl Ties {
-    /// Creates the draws for a seed. Within each class, entities have numbers below `numbers`, which is at most 2^30.
+    /// Creates the draws for a seed. Entities of each class are numbered from 0 to `numbers - 1` (at most 2^30).
     pub const fn new(seed: u64, numbers: u32) -> Self {
         let number_bits = 32 - numbers.saturating_sub(1).leading_zeros();
         assert!(number_bits <= 32 - Event::CLASS_BITS);
@@ -49,7 +49,7 @@ impl Ties {
     pub const fn draw(&self, time: Time, entity: u32) -> u64 {
         // The times of packets are multiples of large powers of two.
         // Their low bits may therefore all be equal, even after the first multiplication.
-        // The last multiplication spreads low bits over all others, so the rotation moves high bits to the low end.
+        // The rotation moves high bits to the low end. The last multiplication then spreads low bits over all others.
         let instant = time.as_ps().wrapping_mul(self.of_instant);
         let instant = instant.rotate_left(32);
         let entity = (entity as u64).wrapping_mul(self.of_entity);

@@ -11,19 +11,19 @@ use crate::port::PortId;
 use crate::queue::DropReason;
 use tailcut_units::{HostId, Time};
 
-/// Result of an arrival that needs a check.
+/// Result of an arrival over a link that is down, lossy or virtual.
 enum Arrival<B> {
     /// The packet arrives at the node with this number in `far_ends`.
     At(u32),
     /// The packet does not arrive at a node.
     Ended,
-    /// This packet has left the network.
+    /// A packet has left the network, and `advance` returns it.
     Left(Output<B>),
 }
 
 impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     /// Runs the network until a packet leaves it, and returns this packet.
-    /// Returns `None` when the network has reached `until`, so the caller repeats the call until `None`.
+    /// Returns `None` when the network has reached `until`. The caller repeats the call until it returns `None`.
     /// With [`Time::MAX`], the network runs until no event is left, and its time is then the time of the last event.
     #[inline]
     pub fn advance(&mut self, until: Time) -> Option<Output<B>> {
@@ -42,7 +42,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             let id = PacketId(event.payload());
             // One comparison finds links that are down or lossy, and also the two virtual links.
             if far_end >= LOSSY {
-                // The time is stored only on paths on which `advance` may return.
+                // `self.now` is only updated in branches where `advance` may return.
                 // All other functions get the time as an argument.
                 self.now = now;
                 match self.check_arrival(now, &event) {
@@ -80,7 +80,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         None
     }
 
-    /// Returns the time of the next event, and changes nothing.
+    /// Returns the time of the next event. The network does not change.
     #[inline]
     pub fn next_timeout(&mut self) -> Option<Time> {
         self.engine.peek()
@@ -102,7 +102,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
 
     /// Handles an arrival that needs a check.
     /// The packet may be on a link that is down or loses packets.
-    /// It may also be a dropped packet that leaves now, or an early packet that enters now.
+    /// The packet may also be a dropped packet that leaves now, or an early packet that enters now.
     #[cold]
     fn check_arrival(&mut self, now: Time, event: &Event) -> Arrival<B> {
         let links = self.network.ports.len() as u32;
@@ -210,7 +210,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     #[inline]
     fn prefetch_upcoming(&self) {
         // A read from memory takes about as long as three events.
-        // A port must be in the cache before its general port can be found.
+        // The index of a general port is in its port, so the port must be in the cache first.
         // The port is therefore prefetched three events earlier.
         if let Some(event) = self.engine.upcoming(3) {
             let number = self.engine.number(event) as usize;

@@ -1,4 +1,4 @@
-//! Copies of packets to groups, which switches make where the paths to the members separate.
+//! Copies of packets to groups. Switches make copies where the paths to the members separate.
 
 use super::Fabric;
 use crate::members::Members;
@@ -21,7 +21,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         let Some(host) = self.multicast.sole_host(packet.dst, id) else {
             return self.spread(now, switch, id);
         };
-        // The address changes only in this copy of the header, which is used to choose the port.
+        // Only this copy of the header gets the host's address. The copy is used to choose the port.
         // The packet in the pool keeps the address of its group.
         packet.dst = host;
         match self.network.egress(now, switch, &packet) {

@@ -1,4 +1,4 @@
-//! Forwarding at switches. It includes load balancers that choose paths with the state of several switches (choosers).
+//! Forwarding at switches, also with load balancers that use the state of several switches (choosers).
 
 use super::Fabric;
 use crate::load_balancer::BalancerState;
@@ -48,7 +48,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     }
 
     /// Handles an arrival at a switch of a special network.
-    /// Such a network has a chooser, groups, purging packets, or hop limits.
+    /// A special network has a chooser, groups, purging packets, or hop limits.
     #[inline(never)]
     pub(super) fn arrive_specially(&mut self, now: Time, link: u32, switch: u32, id: PacketId) {
         let packet = self.packets.get(id);

@@ -39,8 +39,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     }
 
     /// Removes `member` from a group. The host `told_by` sends a notification to all switches.
-    /// This host is the member itself or the sending host.
-    /// A switch stops forwarding to the member after the time that the notification needs to arrive.
+    /// The host `told_by` is the member itself or the sending host.
+    /// A switch stops forwarding to the member when the notification would arrive at this switch.
     /// When all switches have the notification, another host may take the member's position in the group.
     pub fn leave_group(&mut self, now: Time, address: HostId, member: HostId, told_by: HostId) {
         let Some(group) = self.multicast.group(address) else {

@@ -46,7 +46,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         if self.is_special || hints.is_some() || packet.hop_limit != 0 {
             self.note_hints(&packet, id, hints.unwrap_or(&Hints::NONE));
         }
-        // If the packet is injected at the fabric's own time, which is usual, only the first comparison is needed.
+        // Usually, `now` equals the fabric's own time, so only the first comparison is needed.
         if now != self.now && self.is_ahead(now) {
             return self.enter_later(now, from, id);
         }
@@ -54,7 +54,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             return self.refuse(from, id);
         }
         let port = self.uplink_for(from, &packet);
-        // If the number of dropped packets changes during the call, the call has dropped packets.
+        // If the number of dropped packets grows during the call, the call has dropped packets.
         let before = self.edge.dropped();
         self.arrive_at_port(self.now, port, id);
         let free_at_ps = match self.uplinks[from.0 as usize].others {
@@ -72,7 +72,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
 
     /// Sends a packet from a switch at the fabric's time, such as a router's answer to a packet whose hop limit ended.
     /// ECMP chooses the port. The packet is counted as injected.
-    /// The source of the packet must be a host of the network, which represents the switch.
+    /// The source of the packet must be a host of the network. This host represents the switch.
     #[cold]
     pub fn inject_at_switch(&mut self, switch: u32, packet: Packet, body: B) {
         self.books.injected.add(packet.size);
@@ -195,7 +195,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     #[inline(never)]
     fn note_hints(&mut self, packet: &Packet, id: PacketId, hints: &Hints) {
         if hints.purges != 0 || hints.purge_key != 0 || packet.hop_limit != 0 {
-            // From the first such packet, the network is special. All other networks keep the fast path.
+            // After the first packet with hints, the network is special. Networks without hints keep the fast path.
             self.is_special = true;
         }
         self.purge_keys.enter(id, hints);

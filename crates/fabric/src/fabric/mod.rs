@@ -49,13 +49,13 @@ pub struct FabricConfig {
 
 /// First entity of the second class of events: a link delivers a packet.
 /// Entities of the first class are ports whose link becomes free.
-/// At the same time, links therefore become free before packets arrive.
+/// At equal times, links therefore become free before packets arrive.
 const ARRIVAL: u32 = 1 << (32 - Event::CLASS_BITS);
 /// Virtual link through which dropped packets leave the network.
-/// The number of this link follows the real links, and its class of events follows the arrivals.
+/// The link's number follows the numbers of real links. Its events come after arrivals at the same time.
 const OUTLET: u32 = 0;
 /// Virtual link through which early packets enter the network.
-/// The number of this link follows the outlet, and its class of events is the last.
+/// The link's number follows the number of the outlet. Its events come last among events at the same time.
 const ENTRY: u32 = 1;
 
 /// Network of ports, links and switches, with the packets in it.
@@ -86,7 +86,7 @@ pub struct Fabric<B, O = ()> {
     purge_keys: PurgeKeys,
     /// Whether packets may need more than simple forwarding.
     /// True with a chooser, a group, a purging packet, or a packet with a hop limit.
-    /// This one check keeps all other networks fast.
+    /// All other networks need only this one check, so they stay fast.
     is_special: bool,
     /// Links whose state has ever changed.
     links: Links,

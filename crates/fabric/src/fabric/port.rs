@@ -50,7 +50,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
 
     fn arrive_at_general_port(&mut self, now: Time, port_id: u32, id: PacketId) {
         let port = &self.network.ports[port_id as usize];
-        // At the same time, links must become free before packets arrive.
+        // At equal times, links must become free before packets arrive.
         // A packet that is injected at this time is processed before the event that frees the link.
         // The link is therefore freed here. If no event is scheduled, no packet waits.
         if self.network.generals[port.place as usize].wakes {
@@ -85,7 +85,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         if let Some(pool) = general.pool {
             self.network.pools[pool as usize].change(before, after);
         }
-        // On an idle link, the packet leaves immediately, so it does not count as backlog.
+        // On an idle link, the packet leaves immediately, so it is not part of the backlog.
         if !idle {
             let after = u32::try_from(after).unwrap_or(u32::MAX);
             port.longest_backlog = port.longest_backlog.max(after);
@@ -123,7 +123,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// Counts the result of an enqueue for a packet, and acts on it.
+    /// Counts the result of a packet's enqueue. If necessary, drops the packet or returns it to its sender.
     fn settle(&mut self, now: Time, port_id: u32, id: PacketId, fate: Fate) {
         match fate {
             Fate::Queued => {}
@@ -133,7 +133,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             }
             Fate::Trimmed { cut } => self.count_trimmed(now, port_id, id, cut),
             Fate::Returned { cut } => {
-                // If `cut` is zero, an earlier switch has trimmed the packet, and has counted this.
+                // If `cut` is zero, an earlier switch has trimmed the packet and counted the trimming.
                 if cut > 0 {
                     self.count_trimmed(now, port_id, id, cut);
                 }

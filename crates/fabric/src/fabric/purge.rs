@@ -1,6 +1,6 @@
 //! Purge: a packet that ends a connection removes the connection's other packets.
-//! No receiver waits for these packets any more.
-//! These packets are removed from the queues of every switch that the purging packet passes.
+//! No receiver waits for packets of this connection any more.
+//! The purging packet removes them from the queues of every switch that it passes.
 
 use super::Fabric;
 use crate::observer::Observer;
@@ -11,7 +11,7 @@ use tailcut_units::Time;
 impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     /// Executes the purge of a packet at `switch`.
     /// All packets with the packet's purge key ([`Hints`](crate::Hints)) are removed from all queues of the switch.
-    /// They are dropped as purged. These packets are not removed:
+    /// Removed packets are dropped as purged. The following packets are not removed:
     ///
     /// - packets in service or on a link;
     /// - packets at a port with one event per packet, because their departures are already computed;

@@ -77,7 +77,7 @@ impl PathChooser {
         }
     }
 
-    /// Returns the index of the port for a packet. With `None`, ECMP chooses.
+    /// Returns the index of the port for a packet, or `None` if ECMP must choose.
     pub fn choose(
         &mut self,
         passage: &mut Passage<'_>,

@@ -14,7 +14,7 @@ pub enum LoadBalancerConfig {
     #[default]
     Ecmp,
     /// Equal-cost multi-path by the remainder of the flow's hash, without a seed. All switches make the same choice.
-    /// This models switches whose hash is not well mixed.
+    /// This variant models switches whose hash is not well mixed.
     Remainder,
     /// Random port for every packet. All ports have the same probability. Each switch has its own random stream.
     Spray,
@@ -32,7 +32,7 @@ pub enum LoadBalancerConfig {
     Custom(BuildBalancer),
 }
 
-/// Treatment of packets between pods on three tiers.
+/// Rule for packets between pods in a network with three tiers.
 /// CONGA's tables are designed for two tiers, so on three tiers they cover only half of the path.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum BetweenPods {
@@ -51,14 +51,14 @@ pub enum BetweenPods {
 /// Parameters of CONGA (CONGA paper, sections 3.2 and 3.6).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CongaConfig {
-    /// Parameters of the rate estimators: tau is 160 us, and Q is 3 (8 levels). The paper does not give alpha.
-    /// The default of alpha is 1/8, so T is 20 us.
+    /// Parameters of the rate estimators. In the paper, the time constant tau is 160 us, and a level has Q = 3 bits.
+    /// The paper does not give alpha. With the default of 1/8, the interval T is 20 us.
     pub dre: DreConfig,
     /// Idle time after which the next packet of a flow begins a new flowlet: 500 us.
     pub gap: Duration,
-    /// Age after which a congestion metric is ignored (counts as zero): 10 ms.
+    /// Age after which a congestion metric is ignored (treated as zero): 10 ms.
     pub metric_timeout: Duration,
-    /// Treatment of packets between pods on three tiers.
+    /// Rule for packets between pods in a network with three tiers.
     pub between_pods: BetweenPods,
 }
 
@@ -79,7 +79,7 @@ pub struct OmniscientConfig {
     pub sight: Sight,
     /// Parameters of the rate estimator, as in Expeditus.
     pub dre: DreConfig,
-    /// Idle time after which the next packet of a flow begins a new flow: 100 ms.
+    /// Idle time after which the chooser treats the next packet of a flow as a new flow: 100 ms.
     pub entry_timeout: Duration,
 }
 

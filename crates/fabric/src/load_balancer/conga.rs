@@ -13,7 +13,7 @@
 //! - Each flow has its own entry in the flowlet table. In the paper, the table has 64 K entries, which flows may share.
 //! - The four fields add no bytes to a packet.
 //!   In the paper, they are part of an overlay header that packets have anyway.
-//! - A metric that is older than an age limit counts as zero immediately.
+//! - A metric that is older than an age limit is treated as zero immediately.
 //!   In the paper, the metric decays over this time.
 //! - An estimator counts a packet when the packet is assigned to a port, even if the full queue then drops the packet.
 //!   In the paper, the estimator counts packets that are sent.
@@ -137,7 +137,7 @@ struct Metric {
 /// Tables of a leaf.
 #[derive(Debug)]
 struct Leaf {
-    /// Number of uplinks of a leaf, which is the length of a row.
+    /// Number of uplinks of a leaf. Each row of a table has this length.
     uplinks: usize,
     /// Congestion-To-Leaf table: one row per destination leaf, and one entry per uplink of this leaf.
     to: Vec<Metric>,
@@ -201,7 +201,7 @@ pub(crate) struct Conga {
     dre: Vec<Dre>,
     /// Value of each port's estimator at full load.
     full: Vec<f64>,
-    /// Number of the leaf at each switch.
+    /// Number of each switch among the leaves, or [`NO_LEAF`] for a switch that is not a leaf.
     numbers: Vec<u16>,
     leaves: Vec<Leaf>,
     /// Flowlets of each switch.

@@ -13,9 +13,9 @@ use tailcut_units::{Duration, Rate, Time};
 /// Parameters of the rate estimators, and of the levels into which loads are divided.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct DreConfig {
-    /// T: time between two reductions of the counter, at least a picosecond.
+    /// Time T between two reductions of the counter, at least a picosecond.
     pub interval: Duration,
-    /// w: share of the counter that remains after a reduction, more than 0 and less than 1.
+    /// Share w of the counter that remains after a reduction, more than 0 and less than 1.
     /// The time constant of the estimator is T / (1 - w).
     pub keep: f64,
     /// Number of levels of a load, 2 to 255. A load of at least l / `levels` has level l.
@@ -45,14 +45,14 @@ pub(crate) struct Gauge {
 
 /// Share below which the counter is treated as zero.
 const NOTHING: f64 = 1e-9;
-/// Largest length of the table of shares.
+/// Largest number of entries in the table of remaining shares.
 const MOST_INTERVALS: usize = 4_096;
 
 impl Gauge {
     pub fn new(config: DreConfig) -> Self {
         let mut left = Vec::from([1.0]);
         // If `keep` is close to 1, the second limit ends the table early.
-        // A counter of greater age is then treated as zero.
+        // A counter that is older than the table is then treated as zero.
         while let Some(&last) = left.last()
             && last > NOTHING
             && left.len() < MOST_INTERVALS
@@ -65,7 +65,7 @@ impl Gauge {
         }
     }
 
-    /// Returns the value to which the counter of a fully loaded link with this rate grows: the bytes of T / (1 - w).
+    /// Returns the counter of a fully loaded link: the bytes that it sends in the time constant, T / (1 - w).
     pub fn full(&self, rate: Rate) -> f64 {
         let bytes_per_interval =
             rate.as_bps() as f64 / 8.0 * self.config.interval.as_ps() as f64 / 1e12;

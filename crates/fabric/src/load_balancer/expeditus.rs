@@ -23,7 +23,7 @@ use tailcut_units::{Duration, Rate, Time};
 /// Parameters of Expeditus, with default values from the authors' simulation.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ExpeditusConfig {
-    /// Parameters of the rate estimators: T 20 us, w 0.7 (a time constant of 66.7 us), 8 levels.
+    /// Parameters of the rate estimators: interval T 20 us, remaining share w 0.7 (time constant 66.7 us), 8 levels.
     pub dre: DreConfig,
     /// Idle time after which the stored route of a flow is removed: 100 ms.
     pub entry_timeout: Duration,

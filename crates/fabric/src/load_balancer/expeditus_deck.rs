@@ -46,7 +46,7 @@ pub struct ExpeditusDeckConfig {
     pub level_bytes: Bytes,
     /// Rule that combines the levels of two hops. The default is the higher level.
     pub combination: Combination,
-    /// Age after which a received level is ignored (counts as zero): 1 ms.
+    /// Age after which a received level is ignored (treated as zero): 1 ms.
     pub heard_timeout: Duration,
     /// Bytes that a tunnel adds to a packet of a source-routed flow on its way up: 20, the length of an IPv4 header.
     pub encapsulation: u16,
@@ -110,7 +110,7 @@ impl Default for ExpeditusDeckConfig {
     }
 }
 
-/// Level of a link from a higher switch, as the last packet on the link reported it, with the time of its arrival.
+/// Level that the last packet from a higher switch reported for its link, and the arrival time of this packet.
 #[derive(Clone, Copy, Default, Debug)]
 struct Heard {
     level: u8,

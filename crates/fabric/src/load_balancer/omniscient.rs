@@ -218,7 +218,7 @@ impl Omniscient {
         self.full[port as usize] = self.gauge.full(rate);
     }
 
-    /// Returns the number of entries of the whole chooser, because they do not belong to one switch.
+    /// Returns the number of entries of the whole chooser. The entries do not belong to individual switches.
     pub fn state(&self, now: Time) -> BalancerState {
         BalancerState {
             congestion: self.dre.len(),

@@ -38,7 +38,7 @@ pub struct BuildBalancer(Arc<dyn Fn(u32) -> Box<dyn LoadBalancer> + Send + Sync>
 
 impl BuildBalancer {
     /// Creates a factory. It calls `build` for each switch, with the number of the switch.
-    /// The closure `build` must contain the parameters.
+    /// The closure `build` must contain the parameters of the load balancer.
     pub fn new<L: LoadBalancer + 'static>(
         build: impl Fn(u32) -> L + Send + Sync + 'static,
     ) -> Self {

@@ -40,7 +40,7 @@ struct Tag {
     reverse_hash: u32,
     /// Number of bytes that this data adds to the packet.
     attached: u16,
-    /// Congestion levels of the uplinks of the switch that sent the packet, by slot.
+    /// Congestion levels of the uplinks of the switch that sent the packet, in the order of slots ([`Wiring`]).
     vector: Option<Box<[u8]>>,
     /// Ports for source routing. In a SYN-ACK, the port that the second stage has chosen.
     route: Option<Route>,
@@ -126,7 +126,7 @@ impl TwoStage {
         network: &Network,
     ) {
         let back = wiring.back(link);
-        // Only a packet from a higher switch takes part in a stage of the choice, or reports a level.
+        // Packets from hosts and lower switches have no effect here: they choose no path and report no congestion.
         if back == NONE || wiring.uplink(back) == NONE {
             return;
         }
@@ -303,7 +303,7 @@ impl TwoStage {
         passage: &Passage<'_>,
         ports: &Choices<'_>,
     ) -> Option<u32> {
-        // A SYN always uses ECMP. An earlier connection with the same ports may have left a route, which is ignored.
+        // A SYN always uses ECMP. It ignores the stored route of an earlier connection with the same ports.
         if passage.packet.handshake == Handshake::Open {
             return None;
         }
@@ -394,7 +394,7 @@ impl TwoStage {
         }
     }
 
-    /// Returns, by slot, the level of each uplink of this switch that leads to a packet's destination.
+    /// Returns the level of each uplink of this switch that leads to a packet's destination, in the order of slots.
     fn vector(
         &self,
         wiring: &Wiring,
@@ -416,7 +416,7 @@ impl TwoStage {
         levels.into()
     }
 
-    /// Adds a vector of levels to a packet. It takes one byte for the count, and one byte per slot.
+    /// Adds a vector of levels to a packet. The packet grows by one byte for the count, and one byte per slot.
     fn attach_vector(&mut self, passage: &mut Passage<'_>, vector: Box<[u8]>) {
         self.attach(passage, vector.len() as u16 + 1);
         self.tags.of(passage.id).vector = Some(vector);

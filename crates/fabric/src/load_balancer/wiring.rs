@@ -28,7 +28,7 @@ pub(crate) struct Wiring {
     ports: Vec<u32>,
     /// Slot of each uplink.
     slots: Vec<u32>,
-    /// Number of slots of each switch. This includes slots that are used only by other switches with the same slots.
+    /// Number of slots of each switch. Some slots may be used only by other switches with the same slots.
     slot_counts: Vec<u32>,
     /// Port in the opposite direction of each link. [`NONE`] for the link of a host.
     back: Vec<u32>,
@@ -203,7 +203,7 @@ fn slots(
         places.push(*met);
         *met += 1;
     }
-    // Number of the group of switches that share slots. All edges are one group. The switches of a plane are another.
+    // Number of the group of switches that share slots. All edges form one group. Each plane forms another group.
     let sharers = |switch: u32| match tiers[switch as usize] {
         0 => NONE,
         _ => planes[switch as usize],

@@ -74,7 +74,7 @@ impl DropReason {
     }
 }
 
-/// Result of an arrival for one of the packets in the queue.
+/// Change of one packet's state when a packet arrives at the queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
     /// The packet waits in the queue.
@@ -100,7 +100,7 @@ pub enum Fate {
 pub struct Verdict {
     /// Result for the arriving packet.
     pub arrival: Fate,
-    /// First displaced packet, which was waiting, and the change of its state.
+    /// First waiting packet that the arrival displaced, and the change of this packet's state.
     /// [`QueueDiscipline::also_displaced`] returns the other displaced packets.
     pub displaced: Option<(PacketId, Fate)>,
 }
@@ -197,7 +197,7 @@ pub struct BuildDiscipline(Arc<dyn Fn(u64) -> Box<dyn QueueDiscipline> + Send + 
 
 impl BuildDiscipline {
     /// Creates a factory. It calls `build` for each port, with the seed of the port's random stream.
-    /// The closure `build` must contain the parameters.
+    /// The closure `build` must contain the parameters of the discipline.
     pub fn new<Q: QueueDiscipline + 'static>(
         build: impl Fn(u64) -> Q + Send + Sync + 'static,
     ) -> Self {

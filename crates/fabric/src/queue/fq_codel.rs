@@ -2,8 +2,8 @@
 //! The queues send the same number of bytes in turn, and new flows send first (RFC 8290).
 //!
 //! Deviations: the packet's flow hash and a seed of the port identify a flow.
-//! If the queue is full, packets are dropped at the head of the flow with the most bytes until the limit is kept.
-//! Linux drops up to 64 packets at once.
+//! If the queue is full, packets are dropped at the head of the flow with the most bytes until the rest fits.
+//! Linux drops up to 64 packets for one arrival.
 
 use super::codel::{CoDel, CoDelQueue, ECN, INTERVAL, TARGET};
 use super::discipline::{BuildDiscipline, Dequeued, DropReason, Fate, QueueDiscipline, Verdict};
@@ -79,7 +79,7 @@ impl From<FqCoDel> for QueueConfig {
     }
 }
 
-/// List that contains a flow.
+/// List that contains a flow: no list, the list of new flows, or the list of old flows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum On {
     None,
@@ -223,7 +223,7 @@ impl QueueDiscipline for FqCoDelQueue {
                     list.pop_front();
                     // An empty new flow becomes an old flow first (RFC 8290, section 4.2).
                     // If it could become new again immediately, the old flows would never send.
-                    // If there are no old flows, this is not necessary. Linux does the same.
+                    // Without old flows, the empty flow is removed from its list immediately. Linux does the same.
                     if from == On::New && !self.old.is_empty() {
                         flow.on = On::Old;
                         self.old.push_back(number);

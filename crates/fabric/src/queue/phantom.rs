@@ -37,7 +37,7 @@ impl Phantom {
     }
 }
 
-/// Position of a phantom queue, at which packets are counted.
+/// Position of a phantom queue. Packets are counted at this position.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum Placement {
     /// On the link after the port ("bump on the wire"). Packets arrive one after another at the line rate.

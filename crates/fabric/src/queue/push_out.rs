@@ -18,10 +18,10 @@ pub struct PushOut {
     /// Number of highest classes that form one group, at least 1. The classes of this group share their buffer.
     /// Packets of this group are marked as in a queue with only these classes. Each other class forms its own group.
     pub group: u8,
-    /// Limit of the packets of a group together with all higher groups.
+    /// Limit for the packets of a group and all higher groups together.
     /// While all classes together exceed the limit, the last packet of the lowest class is dropped.
     pub limit: Limit,
-    /// ECN threshold for a group together with all higher groups.
+    /// ECN threshold for a group and all higher groups together.
     /// An ECN-capable packet is marked if these groups exceed the threshold when it arrives.
     pub mark_above: Option<Limit>,
 }

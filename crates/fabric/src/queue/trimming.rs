@@ -14,8 +14,8 @@
 //!
 //! Deviations:
 //!
-//! - With several classes in a shared buffer and `Victim::Coin`, the lowest class with waiting packets has the tail.
-//!   The tail is the last packet of this class. The class must not be above the arrival's class.
+//! - With several classes in a shared buffer and `Victim::Coin`, the tail is the last packet of one class.
+//!   This is the lowest class with waiting packets. The class must not be above the arrival's class.
 //!   The SCDP paper only says "trim on overflow".
 //! - With a limit in bytes, one arrival may need the space of several packets.
 //!   Tails are then trimmed until the arrival fits.
@@ -51,7 +51,7 @@ pub enum Sharing {
     /// One limit for all classes except the last, and a limit of the same size for the last class.
     /// The last class is for duplicates of requests.
     /// Duplicates cannot use the buffer of other classes.
-    /// They are not trimmed when a packet of another class needs space.
+    /// Duplicates are not trimmed when a packet of another class needs space.
     LastApart,
 }
 
@@ -171,7 +171,7 @@ impl TrimmingQueue {
 
     /// Returns a header to its sender or drops it, because the header queue has no space.
     /// `cut` is the number of bytes that this queue has cut off.
-    /// A dropped packet gets these bytes back, because it is counted with its payload.
+    /// If the header is dropped, `cut` is added to its size again, because drops are counted with their payload.
     #[cold]
     fn refuse_header(&self, packet: &mut Packet, cut: u32) -> Fate {
         if self.config.return_to_sender && packet.trimmed && !packet.returned {
@@ -206,7 +206,7 @@ impl TrimmingQueue {
         }
     }
 
-    /// Returns the numbers of packets and bytes that are counted for the limit, for a packet of the list `list`.
+    /// Returns the packets and bytes that are compared with the limit when a packet joins the list `list`.
     fn counted(&self, list: usize) -> (u32, u64) {
         match self.config.sharing {
             Sharing::Shared => (self.data_packets, self.data_bytes),

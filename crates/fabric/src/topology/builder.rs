@@ -170,7 +170,7 @@ impl Racks {
     /// A pinned path p uses choice `p / pin_divisor`, modulo the number of choices.
     pub fn forwarding(&self, up_ports: u32, all_hosts: u32, pin_divisor: u32) -> Forwarding {
         let (first, hosts) = (self.first_host, self.count * self.hosts);
-        // With one switch per rack, forwarding by arithmetic is possible, which needs no table.
+        // With one switch per rack, arithmetic is enough to forward packets, so no table is needed.
         if self.switches == 1 {
             let clos = Clos::new(first, hosts, self.hosts, up_ports, pin_divisor);
             return Forwarding::Clos(clos);

@@ -61,7 +61,7 @@ impl CustomTopology {
             }
         }
         let mut builder = Builder::new(&self.queue, self.shared_buffer);
-        // `down` counts the ports of each switch towards hosts.
+        // `down` contains, for each switch, the number of its ports towards hosts.
         // `places` contains the port number of each link of a host.
         let mut down = alloc::vec![0u16; self.switches as usize];
         let places: Vec<Vec<u16>> = attachments
@@ -241,7 +241,7 @@ fn path_counts(racks: &[u32], neighbours: &[Vec<(u16, u32)>], distances: &[u32])
     }
     for switch in order {
         for &(_, next) in &neighbours[switch as usize] {
-            // Switches are processed in the order of their distance, so the count of `switch` is complete here.
+            // Switches are processed in the order of their distance, so the path count of `switch` is complete here.
             if distances[next as usize] == distances[switch as usize] + 1 {
                 counts[next as usize] =
                     counts[next as usize].saturating_add(counts[switch as usize]);

@@ -13,11 +13,11 @@ use crate::shared_buffer::SharedBuffer;
 /// Fat-tree of switches with k ports each.
 ///
 /// Three tiers: k pods, each with m = k/2 edge switches and m aggregation switches.
+/// Each aggregation switch has links to c cores: m cores, or fewer if the core is oversubscribed.
 /// Aggregation switch j of every pod has links to the cores `j * c .. (j + 1) * c`.
-/// c is m, or less if the core is oversubscribed.
 ///
 /// Between pods, a pinned path p uses aggregation switch `p mod m`.
-/// From this switch, the path uses core number `p div m`, modulo c.
+/// From this switch, the path uses its core number `p div m`, modulo the c cores of the switch.
 /// Within a pod, the path uses aggregation switch `p mod m`.
 /// If hosts have several links, the path comes down through edge switch `p div m` of the host's edge switches.
 /// The number `p div m` is taken modulo the number of these edge switches.
@@ -30,8 +30,8 @@ pub struct FatTree {
     /// Number of tiers, 2 or 3.
     pub tiers: u32,
     /// Number of links to hosts per edge switch, 1 to 2,048.
-    /// With k/2 links, an edge switch has as many uplinks, so the network is not oversubscribed.
-    /// With four times as many links, the oversubscription is 4:1.
+    /// With k/2 links to hosts, an edge switch has the same number of uplinks, so the network is not oversubscribed.
+    /// With four times this number of links to hosts, the oversubscription is 4:1.
     pub edge_downlinks: u32,
     /// Number of uplinks per host, a divisor of k/2.
     /// With n uplinks, n neighbouring edge switches form one rack. Each host of the rack is connected to all of them.
@@ -146,7 +146,7 @@ impl FatTree {
         let first_aggregation = self.k * m;
         let first_core = 2 * self.k * m;
         // The order of these loops determines the numbers of ports: first down ports, then up ports.
-        // Both are in the order of the switches.
+        // Both kinds of ports are in the order of the switches.
         for pod in 0..self.k {
             for edge in pod * m..(pod + 1) * m {
                 if edge.is_multiple_of(together) {
@@ -167,7 +167,7 @@ impl FatTree {
                 }
             }
         }
-        // On the way down, the choice uses the same digit of a pinned path as the choice of the core.
+        // On the way down, the choice uses the same digit of the path number as the choice of the core.
         let mut upper = (1..).map(|n| n * cores_per_aggregation);
         let upper = upper.find(|n| n.is_multiple_of(together));
         let in_pods = |name| TierName { name, in_pod: m };

@@ -24,7 +24,7 @@ impl Part {
         Self { parameter, count }
     }
 
-    /// Rejects the network if it has more than `most` of these parts. `what` is the plural of their name.
+    /// Rejects the network if it has more than `most` parts of this kind. `what` names the parts in the plural.
     pub fn at_most(&self, most: u64, what: &str) -> Result<(), TopologyError> {
         if self.count <= most {
             return Ok(());

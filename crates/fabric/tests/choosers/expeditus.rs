@@ -41,9 +41,9 @@ fn leaf_spine() -> Topology {
 }
 
 /// Opens a flow between pods and compares its path with an exhaustive search on the same state.
-/// The search first finds the path for which the worse of the first and last hop is best.
-/// It then compares only the paths over the first switch of this path.
-/// Among them, it finds the path for which the worse of the second and third hop is best.
+/// The search first looks at the worse of the first and last hop of each path, and finds the best path.
+/// The search then compares only the paths over the first switch of this path.
+/// It finds the path with the best second and third hop. Again, the worse of the two hops decides.
 pub fn finds_the_best_path_between_pods(net: &mut Net, flow: FiveTuple) {
     let rack = |host: HostId| net.topology.racks[host.0 as usize];
     let (from, to) = (rack(flow.src), rack(flow.dst));
@@ -135,7 +135,7 @@ proptest! {
     }
 }
 
-/// Returns the configurations of both forms of Expeditus. The network is idle.
+/// Returns a configuration for each form of Expeditus, with default parameters.
 fn forms() -> [LoadBalancerConfig; 2] {
     [
         LoadBalancerConfig::Expeditus(ExpeditusConfig::default()),

@@ -35,7 +35,7 @@ impl Net {
         }
     }
 
-    /// Creates a network through which all packets of `traffic` have passed at once.
+    /// Creates a network through which all packets of `traffic` have passed together.
     /// The state of its switches is arbitrary, and does not decay.
     pub fn congested(
         topology: Topology,

@@ -1,5 +1,5 @@
 //! Test of the omniscient chooser: the first packet of a flow takes the path whose worst hop is least congested.
-//! This hop can be anywhere on the path.
+//! The worst hop can be anywhere on the path.
 
 use crate::common::tuple;
 use crate::net::{Net, fat_tree, traffic};

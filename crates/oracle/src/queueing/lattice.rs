@@ -1,13 +1,14 @@
 //! Distribution of the wait in an M/G/1 queue, computed as a lower and an upper bound.
 //!
-//! The wait is a geometric sum (Benes; Kleinrock volume 1, section 5.12): W = R_1 + ... + R_N with P(N = n) = (1 - rho)
-//! rho^n. The terms R_1 to R_N are independent residual service times.
+//! The wait is a geometric sum (Benes; Kleinrock volume 1, section 5.12): W = R_1 + ... + R_N.
+//! The probability of N = n is (1 - rho) rho^n. The terms R_1 to R_N are independent residual service times.
 //!
 //! The computation rounds every R to a multiple of a step.
 //! If every R is rounded down, the sum is a lower bound of the wait.
 //! If every R is rounded up, the sum is an upper bound.
-//! Panjer's recursion computes both sums exactly ("Recursive evaluation of a family of compound distributions", ASTIN
-//! Bulletin 12, 1981). Each result is therefore an interval that contains the true value.
+//! Panjer's recursion computes both sums exactly.
+//! Source: "Recursive evaluation of a family of compound distributions", ASTIN Bulletin 12, 1981.
+//! Each result of this module is an interval that contains the true value.
 //! A smaller step makes the interval narrower.
 
 use super::load::stable_load;
@@ -48,8 +49,8 @@ pub struct WaitDistribution {
 
 impl WaitDistribution {
     /// Returns the distribution of the wait in an M/G/1 queue up to the horizon `step * cells`.
-    /// The bounds are close to each other if the step is much shorter than the mean service.
-    /// The wait must also rarely exceed the horizon. The computing time is proportional to the square of `cells`.
+    /// The bounds are close if the step is much shorter than the mean service, and waits beyond the horizon are rare.
+    /// The computing time is proportional to the square of `cells`.
     ///
     /// # Panics
     /// The queue is overloaded, or the step or the number of cells is zero.
@@ -132,7 +133,7 @@ impl WaitDistribution {
     ///
     /// Up to the horizon T, the integral is a sum.
     /// The part beyond T is at most P(W > T) multiplied by the integral of P(W > w) beyond T.
-    /// That integral is the exact mean minus the integral up to T.
+    /// The integral of P(W > w) beyond T is the exact mean minus the integral up to T.
     pub fn mean_of_smaller_of_two(&self) -> Bounds {
         let down = self.areas(&self.down);
         let up = self.areas(&self.up);

@@ -7,7 +7,7 @@ pub enum Service {
     Exponential(f64),
     /// Cumulative distribution that is linear between points `(time, cumulative)`.
     /// Times and cumulative values rise, and the last cumulative value is 1.
-    /// A first cumulative value above zero is the probability of exactly the first time (an atom).
+    /// If the first cumulative value is above zero, it is the probability of exactly the first time (an atom).
     /// Flow sizes, divided by the rate of a link, have this kind of distribution.
     Piecewise(Vec<(f64, f64)>),
 }
@@ -18,7 +18,7 @@ impl Service {
         Self::Piecewise(vec![(time, 1.0)])
     }
 
-    /// Returns `E[S^k]`.
+    /// Returns the `k`-th moment of the service time, `E[S^k]`.
     pub fn moment(&self, k: u32) -> f64 {
         match self {
             Self::Exponential(mean) => (1..=k).map(|i| f64::from(i) * mean).product(),

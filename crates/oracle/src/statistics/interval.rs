@@ -60,10 +60,10 @@ pub fn mean_interval(samples: &[f64], confidence: f64) -> Interval {
 /// Source: Law, "Simulation Modeling and Analysis", section 9.5.3.
 ///
 /// The series is divided into `batches` batches of consecutive samples.
-/// The means of the batches count as independent samples.
+/// The means of the batches are treated as independent samples.
 /// A batch must therefore be much longer than the correlation of the series.
 /// If the number of samples is not a multiple of `batches`, the first samples are left out.
-/// The series may not be stationary there.
+/// At its start, the series may not be stationary.
 ///
 /// # Panics
 /// There are fewer than two batches, or fewer samples than batches.

@@ -71,7 +71,7 @@ pub enum FrameError {
         found: HostId,
     },
     /// The packet is longer than an IPv4 packet can be.
-    /// This happens if a receiver's network stack has merged several packets.
+    /// One cause is a receiver's network stack that has merged several packets.
     #[error("IPv4 packet: found {found} bytes; allowed: up to 65,535")]
     Length {
         /// Length of the packet in bytes.
@@ -83,7 +83,7 @@ pub enum FrameError {
 }
 
 /// Returns the IPv4 address of a host (10.x.y.z) or of a multicast group (239.x.y.z).
-/// x.y.z is the number of the host or group.
+/// The last three bytes (x.y.z) are the number of the host or group.
 ///
 /// # Errors
 /// The number has more than 24 bits.
@@ -112,7 +112,7 @@ fn ethernet_address(host: HostId, address: Ipv4Addr) -> [u8; 6] {
 /// The payload consists of zeros. Checksums and lengths are correct for the whole frame.
 ///
 /// The DSCP is the segment's priority class.
-/// If a switch has trimmed the segment, the result ends before the payload, but its lengths include the payload.
+/// If a switch has trimmed the segment, the result ends before the payload. Length fields still include the payload.
 /// `connection` is used only for TCP.
 ///
 /// # Errors
@@ -236,7 +236,7 @@ fn udp(segment: &Segment) -> Result<Transport, FrameError> {
 
 /// Returns a TCP header.
 /// The SYN occupies one sequence number, so the first byte of the stream has the initial sequence number plus one.
-/// The window is the largest possible one.
+/// The header announces the largest possible window.
 fn tcp(tuple: &FiveTuple, header: &TcpHeader, connection: &Connection) -> Transport {
     let flags = header.flags;
     let in_stream = |initial: u32, offset: u64| initial.wrapping_add(1).wrapping_add(offset as u32);

@@ -1,6 +1,6 @@
 //! Ethernet frames of other programs.
 //! This module decodes the data that a driver needs, and rewrites the fields that a switch changes.
-//! It also creates the answer of a router.
+//! The module also creates the answer of a router to a packet whose TTL has expired.
 //!
 //! [`View::read`] decodes Ethernet (with up to three VLAN tags), IPv4, IPv6, TCP, UDP, ICMP and ARP.
 //! The function also decodes neighbour discovery, IGMP and MLD. The crate `etherparse` decodes the headers.

@@ -199,7 +199,7 @@ impl Datagram {
         if !is_unused {
             set_word(frame, self.udp + 6, 0)?;
             let sum = add(self.pseudo + length as u64, frame.get(self.udp..end)?);
-            // A UDP checksum of zero would mean that there is no checksum. Its complement stands for the same sum.
+            // A UDP checksum of zero would mean "no checksum". Its complement, 0xffff, represents the same sum.
             let checksum = match finish(sum) {
                 0 => 0xffff,
                 checksum => checksum,

@@ -18,7 +18,7 @@ const TRAFFIC_CLASS: u8 = 48 << 2;
 const TTL: u8 = 64;
 const TYPE_TIME_EXCEEDED: u8 = 11;
 
-/// Addresses of a router, which are the sender's addresses in its messages.
+/// Addresses of a router. They are the sender addresses of its messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RouterAddress {
     /// Ethernet address of the router.

@@ -154,7 +154,7 @@ pub enum IcmpKind {
     EchoReply,
     /// Destination unreachable. `code` contains the reason.
     Unreachable {
-        /// Code, which differs between the versions of IP.
+        /// Code of the reason. IPv4 and IPv6 have different codes.
         code: u8,
     },
     /// The packet is too large for a link.

@@ -1,6 +1,6 @@
 //! SCDP over UDP sockets: version 2 of SCDP's header, `docs/wire/scdp.md`. Receivers grant credits.
 //! A session between real hosts needs fields that the transport does not have.
-//! These fields are a session identifier that is independent of addresses, tokens, and probes of the path's MTU.
+//! The fields are tokens, probes of the path's MTU, and a session identifier that is independent of addresses.
 
 mod check;
 
@@ -30,7 +30,7 @@ pub const STATUS_BYTES: usize = 20;
 pub const CLOSE_BYTES: usize = 16;
 /// Length in bytes of a pull without its list of wants.
 pub const PULL_BYTES: usize = 28;
-/// Length in bytes of a want: the number of symbols of one block that the receiver requests.
+/// Length in bytes of a want. A want requests a number of symbols of one block.
 pub const WANT_BYTES: usize = 4;
 /// Length in bytes of a proof.
 pub const PROOF_BYTES: usize = PREFIX_BYTES + 32;
@@ -124,7 +124,7 @@ pub enum Message {
         /// First eight bytes of the hash of the received object.
         hash: u64,
     },
-    /// Close: the sender or the receiver refuses the session or gives it up.
+    /// Close: the sender or the receiver refuses the session, or ends it early.
     Close {
         /// Number of the reason. The application defines these numbers.
         reason: u16,

@@ -53,7 +53,7 @@ fn carried(header: &ScdpHeader) -> ScdpHeader {
 /// Encodes a header at the start of `buffer`. Returns its length.
 ///
 /// # Errors
-/// The buffer is too small, the symbol's identifier has more than 24 bits, or this kind of header lacks a set field.
+/// The buffer is too small, a symbol's identifier has more than 24 bits, or a set field has no place in the header.
 pub fn encode(packet: &Packet<ScdpHeader>, buffer: &mut [u8]) -> Result<usize, EncodeError> {
     let header = &packet.header;
     let (kind, name) = match header.kind {

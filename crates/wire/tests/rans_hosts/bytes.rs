@@ -27,7 +27,7 @@ struct Arrived {
     /// Bytes by their position in the session. `None` for bytes that have not arrived.
     bytes: Vec<Option<u8>>,
     object: Option<Object>,
-    /// Symbols by the number of their block, and by their identifier.
+    /// Symbols by block number and symbol identifier.
     symbols: BTreeMap<u32, BTreeMap<u32, Vec<u8>>>,
 }
 
@@ -35,7 +35,7 @@ struct Arrived {
 pub struct Sessions {
     /// Messages of each sender. A sender appends bytes to the message of a connection or of an answer.
     written: BTreeMap<Sender, Vec<Vec<u8>>>,
-    /// Sessions in which each sender has sent, in the order of its messages.
+    /// Sessions of each sender, in the order of the messages that it has sent.
     leaving: BTreeMap<Sender, Vec<FiveTuple>>,
     /// SCDP objects by session. They are stored, because not every symbol contains the object's parameters.
     objects: BTreeMap<FiveTuple, Object>,
@@ -173,7 +173,7 @@ impl Sessions {
     }
 
     /// Returns the bytes of a session that have arrived.
-    /// These are the first `total` bytes, which the host has reported, or all bytes with `None`.
+    /// If the host has reported how many bytes have arrived, `total` is their number. With `None`, returns all bytes.
     /// `place` is the index of the session among all sessions of the copy from host `from`.
     pub fn arrived(
         &mut self,

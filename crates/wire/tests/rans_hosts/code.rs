@@ -1,5 +1,5 @@
 //! Erasure code for tests with real bytes.
-//! Any K symbols of a block are enough to decode the block, which RaptorQ cannot promise.
+//! Any K symbols of a block are enough to decode the block. RaptorQ does not guarantee this.
 //! The symbols of a block are values of one polynomial over GF(2^16).
 
 use std::collections::BTreeMap;
@@ -62,7 +62,7 @@ fn symbol_at(at: u32, known: &BTreeMap<u32, Vec<u8>>) -> Vec<u8> {
     bytes
 }
 
-/// Returns a source symbol of a block. Zeros fill it to the size of all symbols, an even number of bytes.
+/// Returns a source symbol of a block. It is padded with zeros to the same even size as all other symbols.
 fn source(object: &Object, block: u32, esi: u32, bytes: &[u8]) -> Vec<u8> {
     let size = object.symbol() as usize;
     let from = (object.first_index(block) as usize + esi as usize) * size;

@@ -35,7 +35,7 @@ fn ndp_messenger(id: HostId) -> CopyingHost<Messenger<ndp::Host>> {
     CopyingHost::new(Messenger::new(host))
 }
 
-/// Creates a host whose model of a code decodes a block from any K symbols.
+/// Creates a host with a model codec, which decodes a block from any K symbols.
 fn scdp_messenger(id: HostId) -> CopyingHost<Messenger<scdp::Host<ModelCodec>>> {
     let config = ScdpConfig {
         block_symbols: 8,

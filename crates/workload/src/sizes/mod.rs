@@ -177,7 +177,7 @@ impl SizeDistribution {
     }
 
     /// Returns the share of all *flows* that are smaller than `limit` bytes.
-    /// A flow of exactly `limit` bytes does not count.
+    /// A flow of exactly `limit` bytes is not included.
     pub fn flow_share_below(&self, limit: u64) -> f64 {
         self.partial_moment(0, limit as f64)
     }
@@ -195,7 +195,7 @@ impl SizeDistribution {
         // A rounded size exceeds a whole number n if the size before rounding exceeds n + 1/2.
         // A flow therefore needs packet k + 1 if its size before rounding exceeds k payload + 1/2.
         // Every flow needs the first packet (k = 0), and all packets up to the first point.
-        // `next` is the next k to count.
+        // `next` is the lowest k that the sum does not include yet.
         let places_before = |bytes: f64| libm::ceil((bytes - 0.5) / payload);
         let mut next = places_before(self.points[0].bytes as f64).max(1.0);
         let mut packets = next;
@@ -212,7 +212,7 @@ impl SizeDistribution {
         packets
     }
 
-    /// Returns the mean of the `k`-th power of the size over all flows. Flows of `limit` bytes or more count as zero.
+    /// Returns the mean of the `k`-th power of the size. Flows of `limit` bytes or more are treated as zero bytes.
     fn partial_moment(&self, k: u32, limit: f64) -> f64 {
         let first = self.points[0];
         let mut sum = 0.0;

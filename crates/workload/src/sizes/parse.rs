@@ -19,7 +19,7 @@ impl SizeDistribution {
     /// A number of bytes may end in K, M or G (or KB, MB, GB), which are powers of 1,000.
     ///
     /// # Errors
-    /// [`Error::UnknownSizes`] with similar names, [`Error::SizesParameter`].
+    /// [`Error::UnknownSizes`] for an unknown name, or [`Error::SizesParameter`] for a wrong number of bytes.
     pub fn named(name: &str) -> Result<Self, Error> {
         let wrong = |allowed| Error::SizesParameter {
             found: quoted(name),
@@ -80,7 +80,7 @@ fn alike(found: &str) -> Vec<&'static str> {
 }
 
 /// Returns the Levenshtein distance of two texts.
-/// It is the smallest number of insertions, deletions and substitutions that change one text into the other.
+/// The distance is the smallest number of insertions, deletions and substitutions between the two texts.
 fn edits(from: &[char], to: &[char]) -> usize {
     let mut row: Vec<usize> = (0..=to.len()).collect();
     for (i, a) in from.iter().enumerate() {

@@ -8,7 +8,7 @@
 //!
 //! The first line has the number of locations and the number of coflows. Each further line is a coflow.
 //! The line has the coflow's name, its arrival in ms, and the number of mappers and their locations.
-//! Then the line has the number of reducers. For each reducer, it has the location and the MB (2^20 bytes) to receive.
+//! The line then has the number of reducers, and for each reducer its location and the MB (2^20 bytes) to receive.
 //!
 //! All mappers of a coflow send the same share to a reducer. Location n is host n.
 //! If a mapper and a reducer have the same location, their data does not enter the network.
@@ -212,7 +212,7 @@ fn coflow(line: usize, text: &str, hosts: u32, scale: f64) -> Result<Listed, Tex
 pub struct CoflowSource {
     trace: Arc<CoflowTrace>,
     class: Class,
-    /// Indices of the next flow: of its coflow in the trace, and of the flow in its coflow.
+    /// Position of the next flow: the index of its coflow in the trace, and its own index in the coflow.
     next: (usize, usize),
     /// Coflow of each flow that has not ended.
     running: BTreeMap<FlowId, u32>,

@@ -54,7 +54,7 @@ pub struct GeneratedSpec {
     pub start: Time,
     /// End of the workload. All flows start before this time.
     pub until: Time,
-    /// Largest number of arrivals. The additional flows of a fan-in do not count. `None` for no limit.
+    /// Largest number of arrivals, without the additional flows of a fan-in. `None` for no limit.
     pub arrivals_at_most: Option<u64>,
     /// N-to-1 incast for each mouse. `None` for no incast.
     pub fan_in: Option<FanIn>,
@@ -73,7 +73,7 @@ pub struct Generated {
     streams: Vec<HostStreams>,
     /// Next arrival of each source. Arrivals at the same time are in the order of the sources.
     next_arrivals: BinaryHeap<Reverse<(Time, u32)>>,
-    /// Flows of a fan-in that has started, which the driver has not taken yet.
+    /// Flows of a started fan-in that the driver has not taken yet.
     converging: VecDeque<Flow>,
     arrivals_left: u64,
     numbering: Numbering,

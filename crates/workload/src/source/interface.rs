@@ -12,7 +12,7 @@ use tailcut_units::{FlowId, Time};
 /// The times of these calls never decrease.
 pub trait Source: Send {
     /// Returns the start of the next known flow, or `None` if no flow is known.
-    /// After a later completion, the source may return a new flow, which may start earlier.
+    /// If another flow completes before this start, the source may have a new flow that starts earlier.
     fn peek(&self) -> Option<Time>;
 
     /// Returns the next flow. It starts at the time that [`Source::peek`] returned.

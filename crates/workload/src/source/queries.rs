@@ -1,4 +1,4 @@
-//! Queries: an aggregator asks several workers, and all of them answer.
+//! Queries: an aggregator sends questions to several workers, and all of them answer.
 //! The aggregator starts its next query after the last answer.
 
 use super::closed_loop::ThinkTime;
@@ -219,7 +219,7 @@ fn draw(hosts: &[HostId], without: HostId, count: u32, stream: &mut Stream) -> V
         let index = moved.get(&chosen).copied().unwrap_or(chosen);
         let first = moved.get(&place).copied().unwrap_or(place);
         moved.insert(chosen, first);
-        // `index` counts only the allowed hosts, so indices after the excluded host are one too small.
+        // `index` is a number among the allowed hosts, so indices after the excluded host are one too small.
         drawn.push(hosts[index + usize::from(own.is_some_and(|own| index >= own))]);
     }
     drawn
