@@ -12,17 +12,18 @@
 //!     these ways it was sent.
 //! - [`Sending`]: an object that is being sent: [`wait`](Sending::wait) or `.await`,
 //!   [`progress`](Sending::progress) of each receiver, [`cancel`](Sending::cancel).
-//! - [`Options`]: the mode ([`Mode::Credit`] for any network, [`Mode::Paper`] for switches that trim), a pre-shared
-//!   key, and limits of the memory that peers may use.
+//! - [`Options`]: the mode ([`Mode::Credit`] for any network, [`Mode::Paper`] for switches that trim),
+//!   a pre-shared key, and limits of the memory that peers may use.
 //! - [`Detached`]: the same protocol engine without a socket and a clock.
 //!
-//! Each endpoint has one thread. No call in this thread blocks, except the wait for the next event. The thread receives
-//! a batch of datagrams and passes them to the transport. Then it runs the timers that are due, and sends the
-//! transport's datagrams as another batch. Outgoing bytes are sent directly from the application's buffer. Incoming
-//! bytes are copied once, to their offset in the object. Other threads decode blocks.
+//! Each endpoint has one thread. No call in this thread blocks, except the wait for the next event.
+//! The thread receives a batch of datagrams and passes them to the transport.
+//! Then it runs the timers that are due, and sends the transport's datagrams as another batch.
+//! Outgoing bytes are sent directly from the application's buffer.
+//! Incoming bytes are copied once, to their offset in the object. Other threads decode blocks.
 //!
-//! The clock and the socket of the loop are traits ([`Clock`], [`Datagrams`](crate::udp::Datagrams)). So tests can run
-//! the loop with a simulated clock and with datagrams in memory.
+//! The clock and the socket of the loop are traits ([`Clock`], [`Datagrams`](crate::udp::Datagrams)).
+//! So tests can run the loop with a simulated clock and with datagrams in memory.
 
 mod answers;
 mod buffer_budget;

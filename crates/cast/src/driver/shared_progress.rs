@@ -76,8 +76,8 @@ impl SharedProgress {
         self.lock().clone()
     }
 
-    /// Sets the state of the receiver with index `at`, and its number of bytes if `bytes` is given. A final state never
-    /// changes. A straggling receiver keeps this state until its number of bytes grows.
+    /// Sets the state of the receiver with index `at`, and its number of bytes if `bytes` is given.
+    /// A final state never changes. A straggling receiver keeps this state until its number of bytes grows.
     pub(super) fn set(&self, at: usize, bytes: Option<u64>, stage: Stage) {
         let mut all = self.lock();
         let Some(one) = all.get_mut(at).filter(|one| !one.stage.is_over()) else {

@@ -123,8 +123,8 @@ impl Destination {
         Ok(whole.then(|| hasher.finish()))
     }
 
-    /// Creates the entries without contents and checks that all files exist. Then sets all modes and times, and syncs
-    /// everything to the disk.
+    /// Creates the entries without contents and checks that all files exist.
+    /// Then sets all modes and times, and syncs everything to the disk.
     pub fn finish(&mut self, spool: &Spool) -> Result<(), Error> {
         self.last = None;
         let (keep, path) = (self.keep, self.path.clone());

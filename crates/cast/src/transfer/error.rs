@@ -61,8 +61,8 @@ pub enum Error {
         /// Rule of the protocol that the other end has violated.
         why: &'static str,
     },
-    /// No replica is left. Each replica lacks the data, does not answer, or has failed. The list contains the error of
-    /// each replica.
+    /// No replica is left. Each replica lacks the data, does not answer, or has failed.
+    /// The list contains the error of each replica.
     #[error("no replica is left: {}", reasons(.0))]
     NoReplica(Vec<Error>),
     /// The user has interrupted the transfer.
@@ -105,8 +105,8 @@ impl Error {
         }
     }
 
-    /// Returns the error for the answer of an end that does not know the session. `known` is the number of the process
-    /// that knew it, and `now` the number of the process that answers.
+    /// Returns the error for the answer of an end that does not know the session.
+    /// `known` is the number of the process that knew it, and `now` the number of the process that answers.
     pub(super) fn unknown(peer: SocketAddr, known: Option<u64>, now: u64) -> Self {
         match known == Some(now) {
             true => Self::Forgotten(peer),

@@ -1,5 +1,5 @@
-//! Slabs that are being sent to receivers. Members of a multicast group get datagrams to the group. Each other receiver
-//! gets separate datagrams.
+//! Slabs that are being sent to receivers. Members of a multicast group get datagrams to the group.
+//! Each other receiver gets separate datagrams.
 
 use super::channel::Channel;
 use super::group::{Group, Recheck};
@@ -9,9 +9,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Time without progress, after which a member of a multicast group gets another check. With a shorter time, members
-/// get checks while lost packets are being repaired. With a longer time, a member that gets no packets delays the
-/// others more.
+/// Time without progress, after which a member of a multicast group gets another check.
+/// With a shorter time, members get checks while lost packets are being repaired.
+/// With a longer time, a member that gets no packets delays the others more.
 const DOUBT: Duration = Duration::from_secs(1);
 
 /// Bytes of a slab, with label and footer. Several flights can share them.
@@ -114,8 +114,8 @@ impl Flights {
         losses(boards.flatten())
     }
 
-    /// Returns whether the members of the multicast group are known, because all checks have ended. Always `true`
-    /// without a group.
+    /// Returns whether the members of the multicast group are known, because all checks have ended.
+    /// Always `true` without a group.
     pub(super) fn settle(&mut self, channel: &Channel<'_>, peers: &[SocketAddr]) -> bool {
         let group = self.group.as_mut();
         group.is_none_or(|group| group.settle(channel, peers))
@@ -178,8 +178,8 @@ impl Flights {
         });
     }
 
-    /// Stops sending a slab to a receiver that does not need it any more. If other receivers need the slab, it is still
-    /// sent.
+    /// Stops sending a slab to a receiver that does not need it any more.
+    /// If other receivers need the slab, it is still sent.
     pub(super) fn skip(&self, slab: u32, at: usize) {
         let is_only =
             |flight: &&Flight| flight.slab == slab && flight.to.len() == 1 && flight.to[0].at == at;

@@ -1,10 +1,10 @@
-//! UDP sockets for SCDP. They send and receive batches of datagrams with the whole TOS byte. They use the kernel's time
-//! stamps, its count of dropped datagrams, and segmentation offload in both directions.
+//! UDP sockets for SCDP. They send and receive batches of datagrams with the whole TOS byte.
+//! They use the kernel's time stamps, its count of dropped datagrams, and segmentation offload in both directions.
 //!
 //! - [`Socket`]: a bound socket with its options, also for multicast.
 //! - [`Inbox`] and [`Socket::receive`]: reception of many datagrams per call.
-//! - [`Outgoing`] and [`Socket::send`]: sending of many datagrams per call, without a copy of their bytes
-//!   to one buffer.
+//! - [`Outgoing`] and [`Socket::send`]: sending of many datagrams per call,
+//!   without a copy of their bytes to one buffer.
 //! - [`Datagrams`]: a trait for sending and receiving, so that a driver can also run in memory.
 //!
 //! This module does not handle packet headers or sessions.

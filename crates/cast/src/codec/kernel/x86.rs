@@ -62,8 +62,8 @@ pub(super) mod gfni_avx2 {
     crate::codec::kernel::vector::loops!("avx2,gfni", __m256i, 32, 8, 2);
 }
 
-/// Kernel with the instruction PSHUFB, for 32 bytes at once. Each half of a byte selects an entry of a table of 16
-/// bytes.
+/// Kernel with the instruction PSHUFB, for 32 bytes at once.
+/// Each half of a byte selects an entry of a table of 16 bytes.
 pub(super) mod avx2 {
     use super::avx::{load, store, xor, zero};
     use crate::codec::kernel::field::HALVES;
