@@ -114,7 +114,7 @@ fn lose_and_recover(code: &Code, symbol: usize, draws: &mut Draws) -> Recovery {
 }
 
 /// Returns the number of loss patterns in a test.
-/// It is 1,000, or the value of the environment variable `TAILCUT_CODEC_PATTERNS`.
+/// The number is 1,000, or the value of the environment variable `TAILCUT_CODEC_PATTERNS`.
 fn patterns() -> u64 {
     let asked = std::env::var("TAILCUT_CODEC_PATTERNS").ok();
     asked.and_then(|n| n.parse().ok()).unwrap_or(1_000)

@@ -161,7 +161,7 @@ impl<'a> Checker<'a> {
             parts: &[IoSlice::new(&bytes)],
         };
         // The first call may send nothing, and return an ICMP error about an earlier datagram instead.
-        // So it is repeated once.
+        // So the call is repeated once.
         let sent = self.socket.send(&[message]);
         let Err(error) = sent.or_else(|_| self.socket.send(&[message])) else {
             return Ok(None);

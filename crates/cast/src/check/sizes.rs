@@ -1,5 +1,5 @@
 //! Searches for the largest IP packet that arrives. Each round tries several sizes at the same time.
-//! All of them are larger than a size that has arrived, and smaller than a size that was lost.
+//! All these sizes are larger than a size that has arrived, and smaller than a size that was lost.
 
 /// Sizes of the first round: the smallest MTU of IPv6, and common MTUs of tunnels, Ethernet and jumbo frames.
 const FIRST: [u16; 12] = [

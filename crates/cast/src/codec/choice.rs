@@ -1,7 +1,7 @@
 //! Choice of the faster method: either sums over GF(256), or the sparse solver of the crate `raptorq`.
 //!
 //! The times of both methods are estimates in picoseconds, for each source symbol of the block.
-//! They come from measurements with `examples/codec.rs` on one machine (Zen 5, K from 50 to 1,002, T from 64 to 8,896).
+//! The times were measured with `examples/codec.rs` on a Zen 5 machine (K of 50 to 1,002, symbols of 64 to 8,896 bytes).
 //! Slower machines need more time for both methods, in about the same ratio.
 
 use super::kernel::Kernel;

@@ -9,9 +9,9 @@ use std::sync::Arc;
 /// Encoder of the repair symbols of one block.
 ///
 /// The first repair symbols are computed directly as sums of all source symbols.
-/// The encoder of the crate `raptorq` first needs a fixed time and a copy of the block,
-/// and then little time per symbol.
-/// So it is faster for many repair symbols, and this encoder then uses it.
+/// The encoder of the crate `raptorq` first needs a fixed time and a copy of the block.
+/// Then it needs little time per symbol.
+/// So for many repair symbols, the encoder of the crate is faster and is used.
 #[derive(Debug)]
 pub struct Encoder {
     code: Arc<Code>,
@@ -39,7 +39,7 @@ impl Encoder {
 
     /// Computes repair symbols of `block`.
     /// Each element of `repair` has an encoding symbol identifier (K to 2^24 - 1) and the buffer for the symbol.
-    /// One call for several symbols is faster than several calls. All calls must have the same block.
+    /// One call for several symbols is faster than several calls. All calls must get the same block.
     ///
     /// # Errors
     /// A length or an identifier is not allowed. In this case nothing is written.

@@ -5,9 +5,9 @@ use super::kernel::{Kernel, inverse};
 /// System of linear equations for the missing source symbols. Each used repair symbol gives one equation.
 ///
 /// A line of the system has a factor for each source symbol, followed by a factor for each used repair symbol.
-/// It states that the sum of the source symbols equals the sum of the repair symbols.
-/// Lines are multiplied by factors and added to each other,
-/// until each line has only one missing symbol, with the factor 1.
+/// The line states that the sum of the source symbols equals the sum of the repair symbols.
+/// Lines are multiplied by factors and added to each other.
+/// At the end, each line has only one missing symbol, with the factor 1.
 pub(super) struct System {
     kernel: Kernel,
     source_symbols: usize,
@@ -23,7 +23,7 @@ pub(super) struct System {
 
 impl System {
     /// Creates a system without equations. The block has `source_symbols` source symbols.
-    /// `missing` contains the missing ones in ascending order.
+    /// `missing` contains the missing source symbols in ascending order.
     pub(super) fn new(kernel: Kernel, source_symbols: usize, missing: Vec<usize>) -> Self {
         let stride = (source_symbols + missing.len()).next_multiple_of(64);
         Self {

@@ -1,6 +1,6 @@
 //! Checks test whether an endpoint can be reached (docs/wire/scdp.md).
 //! An endpoint answers the checks of other hosts without storing anything about them.
-//! It sends checks to a multicast group to find the endpoints that receive from the group.
+//! An endpoint sends checks to a multicast group to find the endpoints that receive from the group.
 
 use super::check_codec::{CheckCodec, GroupChecker, GroupListeners};
 use super::engine::Engine;
@@ -105,7 +105,7 @@ impl Engine {
     /// Handles an echo: the answer of another endpoint to a check.
     pub(super) fn on_echo(&mut self, from: SocketAddr, envelope: &Envelope, echo: &Echo) {
         // Without `is_group`, the echo answers a check that did not arrive by the group.
-        // So it does not show that the endpoint receives from the group.
+        // So the echo does not show that the endpoint receives from the group.
         match &self.connections.group_checker {
             Some(group_checker) if group_checker.codec.is_of(envelope.session) && echo.is_group => {
                 group_checker.listeners.add(from);

@@ -62,7 +62,7 @@ pub struct Options {
     pub decoders: usize,
     /// Flow control of received objects. [`Mode::Credit`] is the default and works on any network.
     /// [`Mode::Paper`] is the mode of the SCDP paper, with a window of 64 symbols and version 1 of the header.
-    /// It needs switches that trim, and hosts that trust each other. It has no tokens, keys or shares.
+    /// Paper mode needs switches that trim, and hosts that trust each other. It has no tokens, keys or shares.
     /// Both ends must use the same mode.
     pub mode: Mode,
     /// Pre-shared key of all endpoints that exchange objects with this one.
@@ -178,7 +178,7 @@ impl Options {
 }
 
 /// Endpoint: a UDP socket, and a thread that runs SCDP over this socket.
-/// It sends objects to other endpoints and receives objects from them.
+/// An endpoint sends objects to other endpoints and receives objects from them.
 /// If the endpoint is dropped, the thread ends, and unfinished transfers are lost.
 ///
 /// ```
@@ -296,7 +296,7 @@ impl Endpoint {
     }
 
     /// Sends an object to the endpoint at the address `to`. The bytes are not copied.
-    /// They stay in memory until the whole object has arrived.
+    /// The bytes stay in memory until the whole object has arrived.
     pub fn send(
         &self,
         to: impl Into<Route>,
@@ -307,8 +307,8 @@ impl Endpoint {
 
     /// Sends an object to an endpoint that has not answered before, like [`Self::send`].
     /// An ICMP message that the endpoint cannot be reached ends the transfer at once with [`Failure::Undeliverable`].
-    /// After the first answer, an ICMP message ends nothing,
-    /// because it can be forged, and because a host whose process restarts sends it too.
+    /// After the first answer, an ICMP message does not end the transfer.
+    /// The reason is that ICMP messages can be forged, and that a host whose process restarts sends them too.
     pub fn greet(
         &self,
         to: impl Into<Route>,
@@ -394,7 +394,7 @@ impl Endpoint {
     /// Each receiver must be bound to the unspecified address and to the group's port.
     /// Otherwise its socket gets no packets of the group.
     /// The first probes and all packets for one receiver go to the receiver's unicast address.
-    /// Otherwise the call works like [`send_to_all`](Self::send_to_all).
+    /// In all other respects, the call works like [`send_to_all`](Self::send_to_all).
     pub fn send_to_group(
         &self,
         group: SocketAddr,
@@ -410,8 +410,8 @@ impl Endpoint {
     /// With 0, the routing table selects the interface.
     ///
     /// # Errors
-    /// The system refuses the request, the address is not a multicast address, the address and the
-    /// endpoint have different IP versions, or the endpoint is closed.
+    /// The system refuses the request, the address is not a multicast address, or the endpoint is closed.
+    /// It is also an error if the address and the endpoint have different IP versions.
     pub fn join(&self, group: IpAddr, interface: u32) -> io::Result<()> {
         self.change(Membership::Joins, group, interface)
     }
@@ -487,7 +487,7 @@ impl Endpoint {
     }
 
     /// Takes back the buffer of a received object. A later object uses it again.
-    /// This saves time, because the kernel need not provide new memory. At most two large buffers are kept.
+    /// The reuse saves time, because the kernel need not provide new memory. At most two large buffers are kept.
     pub fn recycle(&self, bytes: Vec<u8>) {
         self.spares.put(bytes);
     }

@@ -38,8 +38,8 @@ pub(super) enum News {
         bytes: Vec<u8>,
         reservation: Reservation,
     },
-    /// A transfer has ended. The fields are its flow number, its statistics, the number of receivers without the
-    /// object, and the size of a symbol in bytes.
+    /// A transfer has ended.
+    /// Fields: flow number, statistics, number of receivers without the object, and size of a symbol in bytes.
     Sent(FlowId, FlowStats, usize, u32),
     /// A transfer has failed for this reason.
     Failed(FlowId, Failure),
@@ -190,8 +190,8 @@ impl Engine {
         self.now
     }
 
-    /// Starts to send an object. Returns `None` if the object cannot be sent: it is too long, it has no receivers, it
-    /// is a share in paper mode, or the system has no random bytes.
+    /// Starts to send an object. Returns `None` if the object is too long or has no receivers.
+    /// Also returns `None` for a share in paper mode, or if the system has no random bytes.
     pub(super) fn send(&mut self, now: Time, task: Task) -> Option<FlowId> {
         let now = self.at(now);
         let bytes = task.payload.bytes().len() as u64;
@@ -257,7 +257,7 @@ impl Engine {
                 .group
                 .and_then(|id| self.connections.get(id)?.seal.as_ref());
             // Packets to a multicast group belong to one session.
-            // So they have one key and one sequence of packet numbers.
+            // So all these packets have one key and one sequence of packet numbers.
             connection.seal = match (of_group, outbound.group) {
                 (Some(seal), Some(group)) => Some(Box::new(seal.twin(group))),
                 _ => seal(self.connections.key.as_ref(), session, share.index)?,
@@ -400,8 +400,8 @@ impl Engine {
     }
 
     /// Handles an ICMP message about a datagram to another host.
-    /// It can be forged, and a host whose process restarts sends it too.
-    /// So it only ends transfers that ask for this and have no answer yet.
+    /// Such a message can be forged, and a host whose process restarts sends it too.
+    /// So it ends only transfers that have requested this and have no answer yet.
     /// For all other transfers, the timeouts of the transport decide.
     pub(super) fn on_refusal(&mut self, now: Time, refusal: &Refusal) {
         let now = self.at(now);

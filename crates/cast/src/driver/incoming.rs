@@ -7,7 +7,7 @@ use tailcut_transport::scdp::{Attempt, Job, MAX_ESI, Object};
 use tailcut_units::FlowId;
 
 /// Largest number of repair symbols of a block above the number of its missing source symbols.
-/// They are needed because K symbols may not be enough to decode.
+/// These spare symbols are needed because K symbols may not be enough to decode.
 /// More spare symbols would use memory without a benefit.
 const SPARE: u32 = 16;
 /// Size of the buffer for symbols of a sender whose address is not validated.
@@ -94,15 +94,14 @@ impl DecodeJob {
 impl Inbound {
     /// Reserves memory for an object.
     /// If `early` is `None`, the sender's address is validated, and memory for the whole object is reserved.
-    /// Otherwise `early` is the number of symbols that the sender pushes,
-    /// and memory for a small multiple of this number is reserved.
-    /// Returns `None` if `budget` has too little memory left,
-    /// or if the object is too large for the address space of this machine.
+    /// Otherwise `early` is the number of symbols that the sender pushes.
+    /// In this case, memory for a small multiple of this number is reserved.
+    /// Returns `None` if `budget` has too little memory left, or if this machine cannot address the whole object.
     pub(super) fn new(layout: Object, early: Option<u32>, budget: &BufferBudget) -> Option<Self> {
         let length = usize::try_from(layout.length()).ok()?;
         let most = |pushed| EARLY * u64::from(pushed) * u64::from(layout.symbol());
         // The early symbols of a short object need as much memory as the object.
-        // So its memory is reserved completely now.
+        // So the memory for the whole object is reserved now.
         let early = early.map(most).filter(|bytes| *bytes < layout.length());
         let mut inbound = Self {
             layout,

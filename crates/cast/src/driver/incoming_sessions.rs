@@ -20,8 +20,7 @@ const REMEMBERED: usize = 512;
 
 /// Time that a complete object waits for the proof that its sender has the key.
 /// The object stays in memory for this time.
-/// A sender without an answer asks again at least once per second (`max_timeout`),
-/// so the proof may get lost several times.
+/// The proof may get lost several times, because a sender without an answer asks again once per second (`max_timeout`).
 const PATIENCE: Duration = Duration::from_ms(10_000);
 
 /// Session in which this host receives an object.
@@ -58,8 +57,7 @@ pub(super) struct IncomingSessions {
     pub(super) sessions: Table<u64, Session>,
     /// Identifier of each session, by local flow number.
     pub(super) session_of: Table<FlowId, u64>,
-    /// In paper mode: connection and local flow number of each session,
-    /// by the address and the flow number of the sender.
+    /// In paper mode: connection and local flow number of each session. Key: address and flow number of the sender.
     pub(super) paper: Table<(SocketAddr, FlowId), (HostId, FlowId)>,
     /// Number of active sessions of each address.
     of_address: Table<IpAddr, u32>,

@@ -78,7 +78,7 @@ impl Engine {
     /// Starts the transfer again with smaller symbols, because the path to a receiver carries only smaller datagrams.
     /// All symbols of an object have the same size.
     /// The size cannot change if other senders take part, or if another receiver already has the object.
-    /// Then the transfer to this receiver fails.
+    /// In these cases, the transfer to this receiver fails.
     fn shrink(&mut self, now: Time, (flow, id): (FlowId, HostId), size: u16) {
         let Some(connection) = self.connections.get(id) else {
             return;

@@ -8,7 +8,7 @@ use std::net::{IpAddr, SocketAddr};
 use tailcut_transport::FlowStats;
 
 /// Object that has arrived.
-/// Its memory counts towards the endpoint's limit until this value is dropped or converted to bytes.
+/// The object's memory counts towards the endpoint's limit until this value is dropped or converted to bytes.
 #[derive(Debug)]
 pub struct Received {
     /// Address of the object's sender.
@@ -58,7 +58,7 @@ impl Sent {
         Self {
             bytes: stats.payload_sent,
             // SCDP sends no symbol twice, so the transport counts repair symbols in this field.
-            // All of them have the full size.
+            // All repair symbols have the full size.
             repair: stats.retransmissions,
             repair_bytes: u64::from(stats.retransmissions) * u64::from(symbol),
             timeouts: stats.timeouts,

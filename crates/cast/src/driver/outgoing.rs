@@ -153,8 +153,8 @@ impl Outbound {
         self.set(connection, Some(bytes), Stage::Receiving);
     }
 
-    /// Stores two numbers of the receiver on `connection`: `settled`, the symbols reported as arrived or lost, and
-    /// `lost`, the symbols reported as lost.
+    /// Stores two numbers of symbols for the receiver on `connection`.
+    /// `settled` symbols were reported as arrived or lost. `lost` symbols were reported as lost.
     pub(super) fn count(&self, connection: HostId, settled: u32, lost: u32) {
         if let Some(at) = self
             .connections

@@ -147,7 +147,7 @@ impl Engine {
         // Sessions that the transport has dropped must not count towards the limit.
         self.forget_paper();
         // The transport limits the number of all sessions.
-        // It does not use addresses, so the limit for one address is checked here.
+        // The transport does not use addresses, so the limit for one address is checked here.
         let is_full = self.incoming_sessions.of(from.ip()) >= self.config.limits.sessions_of_peer;
         // Paper mode does not validate addresses. So the memory for the whole object is allocated now.
         let inbound =

@@ -1,6 +1,5 @@
 //! Search for the datagram size of a path (RFC 8899).
-//! Each object starts with the configured size of the endpoint,
-//! or with a smaller size if the path to its receiver is known to need it.
+//! Each object starts with the configured size of the endpoint, or with a smaller size that its path is known to need.
 //! If a receiver answers but no symbol arrives at the receiver, probes find the sizes that arrive.
 
 use std::collections::HashMap;
@@ -9,16 +8,15 @@ use tailcut_units::{Duration, Time};
 
 /// Size in bytes of a datagram that every path carries (RFC 8899, section 5.1.2: BASE_PLPMTU).
 pub(super) const BASE: u16 = 1_200;
-/// Sizes of probes in bytes. They are the UDP payloads of common MTUs: jumbo frames of 9,000 and 4,000 bytes, Ethernet
-/// (over IPv4 and IPv6), common tunnels, and the smallest MTU of IPv6.
+/// Sizes of probes in bytes: the UDP payloads of common MTUs.
+/// The MTUs are jumbo frames (9,000 and 4,000 bytes), Ethernet (IPv4 and IPv6), tunnels, and the smallest MTU of IPv6.
 const SIZES: [u16; 8] = [8_952, 3_952, 1_472, 1_452, 1_432, 1_392, 1_352, BASE];
 /// Time after which a larger size is tried again on a path (RFC 8899, section 5.1.1: PMTU_RAISE_TIMER).
 const MEMORY: Duration = Duration::from_ms(600_000);
 /// Largest number of addresses whose datagram size is stored. Without a limit, the table would grow with each receiver.
 const REMEMBERED: usize = 4_096;
 /// Number of consecutive fruitless pulls after which all sizes are probed.
-/// A pull is fruitless if no symbol has arrived since the previous pull,
-/// and the pull asks for missing symbols or reports losses.
+/// A pull is fruitless if it asks for missing symbols or reports losses, and no symbol has arrived since the last pull.
 /// At the next fruitless pull, the sender uses the largest size whose probe has arrived.
 /// RFC 8899, section 5.1.2, allows the same number of lost probes (MAX_PROBES).
 const QUESTIONS: u32 = 3;
@@ -99,7 +97,7 @@ impl Search {
                 Step::Probe([size].into_iter().chain(smaller).collect())
             }
             // The peer reports the acknowledged size.
-            // It may be wrong, but every path carries datagrams of `BASE` bytes.
+            // This size may be wrong, but every path carries datagrams of `BASE` bytes.
             _ if self.acked > 0 => Step::Shrink(self.acked.max(BASE)),
             // All probes may be lost, but every path carries datagrams of `BASE` bytes.
             // With a smaller limit here, probes that are lost by chance would shrink the symbols.

@@ -45,7 +45,7 @@ impl Engine {
             }
             Ok((envelope, message, length)) => {
                 // The transport has already processed the earlier symbols.
-                // Their bytes must be stored before the next packet completes or ends the object.
+                // The bytes of these symbols must be stored before the next packet completes or ends the object.
                 self.place(now, unplaced);
                 let payload = bytes.get(length..).unwrap_or_default();
                 let packet = Packet {
@@ -193,7 +193,7 @@ impl Engine {
             && port != self.config.port
         {
             // The object has several senders, and this sender has not proved that it has the key.
-            // Its symbols must not become part of the object.
+            // Symbols of this sender must not become part of the object.
             return;
         }
         let mut condition = Condition::Whole;
@@ -561,8 +561,8 @@ impl Engine {
         let connection = known.and_then(|known| known.connections.first());
         let connection = connection.and_then(|(_, connection)| self.connections.get(*connection));
         let seal = connection.and_then(|connection| connection.seal.as_ref());
-        // If there are several senders, only senders with a proof have contributed,
-        // because `on_symbol` drops the symbols of all others.
+        // If there are several senders, only senders with a proof have contributed.
+        // `on_symbol` drops the symbols of all other senders.
         // An object from several senders has a separate port (`collect`). So the usual port means one sender.
         let is_one = known.is_some_and(|known| known.port == self.config.port);
         match (
@@ -594,7 +594,7 @@ impl Engine {
             None => self.leave_paper(flow).map(Route::from),
         };
         // The address of the sender may not be validated yet.
-        // Then `prove` allocates the memory of the whole object now.
+        // If not, `prove` allocates the memory of the whole object now.
         if let (Some(route), true) = (route, inbound.prove()) {
             let (bytes, reservation) = inbound.into_bytes();
             self.news.push_back(News::Received {
@@ -627,7 +627,7 @@ impl Engine {
         }
         let is_known = |session: &Session| {
             // All connections of a session are removed together with the session.
-            // So the first one represents all of them.
+            // So the first connection represents all connections of the session.
             let connection = session.connections.first();
             let tuple = connection.map(|(_, id)| self.incoming_sessions.tuple(*id, session.port));
             let known = tuple.and_then(|tuple| self.host.receiving(&tuple));

@@ -149,9 +149,8 @@ impl Seal {
     }
 
     /// Creates the state for one receiver of a multicast group.
-    /// Packets to the group and packets to this receiver have the same key and salt,
-    /// so they must not have the same numbers.
-    /// So the connection `group` assigns all numbers.
+    /// Packets to the group and packets to this receiver have the same key and salt.
+    /// So all these packets need different numbers. The connection `group` assigns them.
     pub(super) fn twin(&self, group: HostId) -> Self {
         Self {
             key: self.key.clone(),
@@ -274,7 +273,7 @@ pub(super) fn open_first(
     plain.extend_from_slice(parts.body);
     let number = expand(None, parts.number);
     // `is_of` allocates no memory, so a forged packet costs little.
-    // It overwrites `plain`, so a valid packet is decrypted again below.
+    // `is_of` overwrites `plain`, so a valid packet is decrypted again below.
     if !is_of(key, &origin, number, parts.head, plain, &parts.tag) {
         return None;
     }

@@ -91,8 +91,9 @@ impl SharedProgress {
         one.bytes = bytes.unwrap_or(one.bytes);
     }
 
-    /// Stores two numbers of the receiver with index `at`: `settled`, the symbols reported as arrived or lost, and
-    /// `lost`, the symbols reported as lost. Reports may arrive out of order, so smaller numbers are ignored.
+    /// Stores two numbers of symbols for the receiver with index `at`.
+    /// `settled` symbols were reported as arrived or lost. `lost` symbols were reported as lost.
+    /// Reports may arrive out of order, so smaller numbers are ignored.
     pub(super) fn count(&self, at: usize, settled: u32, lost: u32) {
         if let Some(one) = self.lock().get_mut(at) {
             one.settled = settled.max(one.settled);

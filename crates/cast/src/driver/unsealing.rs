@@ -33,7 +33,7 @@ impl Engine {
         }
         if !is_sealed(bytes) {
             // A host that stores nothing about the session sends tokens and close messages without encryption.
-            // These may be forged, so they count only as hints.
+            // Such packets may be forged, so they count only as hints.
             match credit::decode(bytes) {
                 Ok((envelope, Message::Retry(_) | Message::Close { .. }, _))
                     if self
@@ -137,7 +137,7 @@ impl Engine {
     }
 
     /// Handles the header of a trimmed symbol. Any host that sees the packets of the session can forge this header.
-    /// So its effect must not be worse than the loss of the symbol.
+    /// So the effect of the header must not be worse than the loss of the symbol.
     fn on_hint(
         &mut self,
         now: Time,

@@ -140,8 +140,8 @@ impl Destination {
             }
             Target::Tree(tree) => {
                 spool.all(|item| complete(tree, spool, item, keep, &path))?;
-                // The modes and times of directories come last. New entries would change the times of a directory, and
-                // the mode of a directory may forbid new entries.
+                // The modes and times of directories come last.
+                // New entries would change the times of a directory. The mode of a directory may forbid new entries.
                 spool.directories_from_within(|below, metadata| {
                     let flags = OFlags::RDONLY | OFlags::DIRECTORY;
                     let opened = tree.open(below, flags, Mode::empty());

@@ -61,7 +61,7 @@ pub struct SlabHashes {
 }
 
 /// Hashes a slab that begins at a multiple of the slab length. A slab can be empty only if it is the whole data.
-/// Its hash is then the hash of zero bytes.
+/// The hash of an empty slab is the hash of zero bytes.
 pub fn slab(begins: u64, bytes: &[u8]) -> SlabHash {
     let mut hasher = SlabHasher::new(begins);
     hasher.update(bytes);
@@ -103,7 +103,7 @@ impl SlabHasher {
 }
 
 /// Root hash of a sequence of slabs. Slabs are added one by one, in order.
-/// It needs memory for one hash per level of the tree.
+/// The root needs memory for one hash per level of the tree.
 #[derive(Clone, Default, Debug)]
 pub struct Root {
     slabs: u64,

@@ -1,6 +1,5 @@
 //! Files of an unfinished transfer.
-//! They are in the folder `.tailcut` of the target directory,
-//! so that no name of a sender can be the name of such a file:
+//! The files are in the folder `.tailcut` of the target directory. So the names of a sender never collide with them:
 //!
 //! - `KEY.slabs` has the random number of the transfer and a record for each verified slab.
 //!   KEY consists of the hashes of the final name and of the manifest's header.
@@ -194,7 +193,7 @@ impl Part {
             (true, _) => rename(RenameFlags::empty()),
             (false, _) => match rename(RenameFlags::NOREPLACE) {
                 // The file system does not support the flag. The name was free when it was checked above.
-                // So a plain rename is nearly as safe.
+                // So a rename without the flag is nearly as safe.
                 Err(Errno::INVAL | Errno::NOSYS) if !there => rename(RenameFlags::empty()),
                 result => result,
             },

@@ -23,7 +23,7 @@ struct State {
 }
 
 /// Buffer of a pool. It returns to the pool when it is dropped.
-/// It still contains the bytes of its last use, so a slab of the same length needs no initialization.
+/// A buffer still contains the bytes of its last use, so a slab of the same length needs no initialization.
 /// The user must set the length first.
 #[derive(Debug)]
 pub struct Buffer {

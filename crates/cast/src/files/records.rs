@@ -1,5 +1,5 @@
 //! Records of verified slabs on disk. A record contains the hashes of one slab.
-//! It has a fixed position and a checksum, so a record that was only partly written is detected and ignored.
+//! A record has a fixed position and a checksum, so a record that was only partly written is detected and ignored.
 
 use super::hash::{Hash, Root, SlabHash};
 use std::fs::File;

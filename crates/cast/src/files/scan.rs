@@ -25,12 +25,11 @@ const NAMES_OF_ONE: usize = 4 << 20;
 const NAMES_OF_ALL: usize = 16 << 20;
 
 /// Largest number of files with several names that the walk remembers.
-/// It remembers a file until it has visited all names of the file. This number of files needs about 12 MB.
+/// The walk remembers a file until it has visited all names of the file. 200,000 files need about 12 MB.
 const MOST_LINKED: usize = 200_000;
 
 /// Largest size of the extended attributes of one file in bytes.
-/// An entry with these attributes, the longest name and the longest target is still smaller
-/// than the limit of 32 KiB for entries.
+/// An entry with these attributes, the longest name and the longest target fits into the limit of 32 KiB.
 const MOST_XATTRS: usize = 16 << 10;
 
 /// Options of a walk.

@@ -199,7 +199,7 @@ impl FileSink {
     }
 
     /// Opens the files of the transfer. `bytes` is the first slab.
-    /// It contains the name and the header, which show whether an earlier transfer can be continued.
+    /// The first slab contains the name and the header, which show whether an earlier transfer can be continued.
     fn open(&self, bytes: &[u8]) -> Result<Open, Error> {
         let header = Header::decode(bytes)?;
         // The first slab is checked completely before a file is created.
@@ -506,7 +506,7 @@ impl Sink for FileSink {
                     }
                     if label.last {
                         // The last slab of a stream may be empty.
-                        // It then only reports the end of the stream, and has no record.
+                        // An empty slab only reports the end of the stream, and has no record.
                         open.data_slabs = Some(index + u32::from(length > 0));
                         self.amount.total = Some(open.spool.header().length + begins + length);
                     }

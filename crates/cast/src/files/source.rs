@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Number of bytes that one step reads and hashes.
-/// They fit into the processor's cache, so the hash does not read them from memory again.
+/// These bytes fit into the processor's cache, so the hash does not read them from memory again.
 const STEP: usize = 1 << 18;
 
 /// Source for one file, or for a directory with its contents.

@@ -1,6 +1,6 @@
 //! Existing entry with the final name of a transfer.
-//! It may have the same data, for example because the sender has not learned that an earlier transfer has finished.
-//! Then the transfer succeeds without any contents.
+//! The entry may have the same data, for example because the sender did not get the result of an earlier transfer.
+//! If the data is the same, the transfer succeeds without any contents.
 
 use super::error::Error;
 use super::hash::Hash;

@@ -16,7 +16,7 @@ pub type Salt = [u8; 16];
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum Cipher {
     /// AES with 128 bits in Galois/Counter Mode (NIST SP 800-38D).
-    /// It is faster on processors with AES instructions, which nearly all servers have.
+    /// This cipher is faster on processors with AES instructions, which nearly all servers have.
     #[default]
     Aes128Gcm,
     /// ChaCha20 and Poly1305 (RFC 8439). It is faster on other processors.
@@ -171,8 +171,8 @@ impl Key {
         proof
     }
 
-    /// Returns whether `proof` is the right answer of `peer` to `challenge`. The time of this call does not depend on
-    /// the content of `proof`, so that the time reveals nothing about the right answer.
+    /// Returns whether `proof` is the right answer of `peer` to `challenge`.
+    /// The time of this call does not depend on `proof`, so that the time reveals nothing about the right answer.
     pub fn proves(&self, peer: &Origin, challenge: &Salt, proof: &[u8]) -> bool {
         hmac::verify(&self.prover(peer), challenge, proof).is_ok()
     }
@@ -202,8 +202,7 @@ impl Key {
     }
 
     /// Fills `bytes` with HKDF-Expand of the cipher's name followed by `info`. Two uses must never have the same input.
-    /// So the first part of `info` has a different length or content for each use,
-    /// and the other parts have fixed lengths.
+    /// So the first part of `info` is different for each use (length or content). The other parts have fixed lengths.
     fn fill(&self, info: &[&[u8]], bytes: &mut [u8]) {
         let mut all: [&[u8]; 5] = [self.cipher.name().as_bytes(), b" ", b"", b"", b""];
         all[2..2 + info.len()].copy_from_slice(info);

@@ -8,22 +8,21 @@
 //!   Each origin has its own keys: HKDF (RFC 5869, SHA-256) of the pre-shared key and all fields of the origin.
 //! - [`Sealer`] and [`Opener`]: encryption and decryption of packets of one origin.
 //!   The nonce (RFC 5116, 96 bits) consists of the share, the direction, and the packet number with 64 bits.
-//!   An opener refuses a packet if it has accepted the packet's number before,
-//!   or if the number is too old for its [`ReplayWindow`].
+//!   An opener refuses a packet number that it has accepted before, or that is too old for its [`ReplayWindow`].
 //! - [`Key::proof`]: proof that an origin has the key at this time, as an answer to a challenge.
 //! - [`Tokens`]: address validation.
 //!
 //! # Security properties
 //! Each origin draws a random salt. So no nonce is used twice with one key, even if a session identifier is used again.
-//! No other host can cause a repetition.
+//! No other host can cause the repetition of a nonce.
 //! One origin can send to a multicast group, because all members have the pre-shared key.
 //!
 //! An attacker who has recorded a whole session can replay its packets to an opener without state of this session.
 //! So a result, such as a file with its final name, must wait for a proof.
 //! The receiver draws a random challenge for the session, and the sender must answer it.
 //!
-//! Each host with the key can impersonate every other host with the key. An attacker who learns the key later
-//! can decrypt recorded packets, because there is no key agreement (no forward secrecy).
+//! Each host with the key can impersonate every other host with the key. There is no forward secrecy.
+//! So an attacker who learns the key later can decrypt recorded packets.
 //!
 //! A symbol that a switch has trimmed has lost its tag, so its header is not authenticated.
 //! The header is only a hint that the packet with this number was trimmed.

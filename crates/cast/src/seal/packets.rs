@@ -9,12 +9,12 @@ use ring::aead::{Aad, LessSafeKey, Nonce, Tag};
 pub const TAG: usize = 16;
 
 /// Number of packets that are encrypted with one key. The next packet has a new key.
-/// With packets of up to 9,000 bytes, an attacker distinguishes AES-128-GCM from noise
-/// with a probability below 2^-57 for each key (RFC 9001, appendix B.1.1: 2^35 blocks of 16 bytes in all).
+/// With packets of up to 9,000 bytes, one key encrypts at most 2^35 blocks of 16 bytes.
+/// An attacker distinguishes AES-128-GCM from noise with a probability below 2^-57 (RFC 9001, appendix B.1.1).
 pub const GENERATION: u64 = 1 << 25;
 
 /// Number of forged packets after which an opener accepts no more packets.
-/// This is the limit of RFC 9001, section 6.6, for ChaCha20-Poly1305. For AES-128-GCM, 2^52 would be allowed.
+/// RFC 9001, section 6.6, has this limit for ChaCha20-Poly1305. For AES-128-GCM, 2^52 would be allowed.
 const MAX_FORGED: u64 = 1 << 36;
 
 /// Reason why a packet is refused.
@@ -23,8 +23,7 @@ pub enum Refusal {
     /// The packet's number was accepted before, or is too old for the window of numbers.
     #[error("a packet with this number was received before")]
     Replayed,
-    /// The number is more than one [`GENERATION`] ahead of the largest accepted number, or so old
-    /// that its key is deleted.
+    /// The number is more than one [`GENERATION`] ahead of the largest accepted number, or its key is already deleted.
     #[error("the packet's number is too far ahead, or its key is deleted")]
     Ahead,
     /// The packet does not come from this origin, or was changed on the path.
@@ -203,8 +202,8 @@ impl Opener {
     }
 }
 
-/// Returns the full packet number that has these lower 32 bits
-/// and is closest to `largest` plus one (RFC 9000, appendix A.3).
+/// Returns the full packet number with these lower 32 bits that is closest to `largest` plus one.
+/// Source: RFC 9000, appendix A.3.
 pub fn expand(largest: Option<u64>, truncated: u32) -> u64 {
     const WINDOW: u64 = 1 << 32;
     let expected = largest.map_or(0, |largest| largest.saturating_add(1));

@@ -1,7 +1,7 @@
 //! Window of the packet numbers that have arrived.
 
 /// Size of the window in packet numbers. The window ends at the largest number that has arrived.
-/// It is larger than the largest number of granted credits.
+/// The window is larger than the largest number of granted credits.
 const SPAN: u64 = 8_192;
 
 /// Number of 64-bit words in the window. There is one bit for each packet number.
@@ -83,8 +83,7 @@ mod tests {
     }
 
     proptest! {
-        /// The window must give the same answers as a set of all numbers,
-        /// if numbers that are too old count as received.
+        /// The window must give the same answers as a set of all numbers. Numbers that are too old count as received.
         #[test]
         fn a_number_is_taken_once(
             start in prop_oneof![0_u64..3, 0..1_u64 << 33],

@@ -16,7 +16,7 @@ const EPOCH: Duration = Duration::from_ms(15_000);
 
 /// Creates and verifies tokens without storing them.
 /// A token is an HMAC-SHA-256 of the epoch, the address, the port and the session.
-/// Its key is drawn when the program starts. A token is valid for 15 to 30 seconds.
+/// The key of the HMAC is drawn when the program starts. A token is valid for 15 to 30 seconds.
 #[derive(Debug)]
 pub struct Tokens(hmac::Key);
 

@@ -1,5 +1,5 @@
-//! Events for the thread of a transfer: objects that arrive, sent objects that have ended, results of other threads,
-//! interruptions by the user, and time limits. After each event, the thread wakes up and checks all of them.
+//! Events for the thread of a transfer. After each event, the thread wakes up and checks for all kinds of events:
+//! objects that have arrived, sent objects that have ended, results of other threads, interruptions, and time limits.
 
 use super::error::Error;
 use super::message::{Footer, Message};

@@ -114,8 +114,9 @@ impl Error {
         }
     }
 
-    /// Returns the exit code of a process that ends with this error: 2 if the system has failed or an end does not
-    /// answer, 3 if hashes do not match, 4 if an end has refused, 130 if the user has interrupted this end.
+    /// Returns the exit code of a process that ends with this error.
+    /// 2: the system has failed, or an end does not answer. 3: hashes do not match.
+    /// 4: an end has refused. 130: the user has interrupted this end.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Interrupted => 130,

@@ -1,7 +1,7 @@
 //! Download of slabs into a sink, from one sender or from several replicas.
 //!
 //! The receiver requests a few slabs ahead from each holder (a sender or replica).
-//! It requests fewer from a slow holder.
+//! It requests fewer slabs from a slow holder.
 //! A holder without open requests gets a request for the oldest slab that another holder has not sent yet.
 //! So a slow holder delays the transfer by at most the time that another holder needs for this slab.
 
@@ -17,7 +17,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 /// Number of bytes that are requested ahead from all holders together.
-/// It is half of the default memory limit of an endpoint.
+/// The number is half of the default memory limit of an endpoint.
 const AHEAD: u64 = 32 << 20;
 /// Largest number of slabs that are requested ahead from one holder.
 /// With more requests, a holder that becomes slow or leaves would delay more slabs.
@@ -198,8 +198,7 @@ impl<'f, 'l> Fetch<'f, 'l> {
                     Some(at) if matches!(post.message, Message::Unknown(_)) => {
                         self.on_unknown(at, &post, mine)?;
                     }
-                    // Slabs have a different session number than other messages,
-                    // because all receivers get the same slabs.
+                    // All receivers get the same slabs. So slabs have another session number than other messages.
                     Some(at) if post.to == mine || post.to == self.holders[at].offer.slabs => {
                         if let Some(taken) = self.on_message(at, post.to == mine, post.message)? {
                             return Ok(taken);
@@ -475,7 +474,7 @@ impl<'f, 'l> Fetch<'f, 'l> {
     }
 
     /// Returns a nearly idle holder, and the slab that it should take over.
-    /// This is the oldest slab that was requested from exactly one other holder and has not arrived.
+    /// The slab is the oldest one that was requested from exactly one other holder and has not arrived.
     fn overtaken(&self) -> Option<(usize, u32)> {
         let has_requested = |slab: u32| {
             self.holders

@@ -107,8 +107,8 @@ impl Flights {
         slabs.len()
     }
 
-    /// Returns two numbers of symbols, over all slabs that are being sent: symbols that receivers have reported as
-    /// arrived or lost, and symbols that they have reported as lost.
+    /// Returns two numbers of symbols, over all slabs that are being sent.
+    /// The first number: symbols that receivers have reported as arrived or lost. The second: only the lost symbols.
     pub(super) fn losses(&self) -> (u64, u64) {
         let boards = self.flights.iter().map(|flight| flight.sending.progress());
         losses(boards.flatten())
@@ -220,8 +220,8 @@ impl Flights {
         over
     }
 
-    /// Sends checks to members without progress. If such a member does not receive from the multicast group any more,
-    /// the slab is sent again, with separate datagrams to this member.
+    /// Sends checks to members without progress.
+    /// If such a member does not receive from the multicast group any more, it gets the slab in separate datagrams.
     fn watch(&mut self, channel: &Channel<'_>, flight: &mut Flight) {
         let (Some(group), Some((_, all)), false) =
             (&mut self.group, &mut flight.group, flight.begins_anew)

@@ -34,7 +34,7 @@ pub(super) struct Holder {
     /// Number of slabs that may be requested from this holder at the same time.
     ahead: usize,
     /// Time that the last slab needed.
-    /// It starts with the request of the slab, or with the arrival of the previous slab, whichever is later.
+    /// The time starts with the request of the slab, or with the arrival of the previous slab, whichever is later.
     took: Option<Duration>,
     delivered_at: Option<Instant>,
     pub(super) last_heard: LastHeard,
@@ -105,7 +105,7 @@ impl Holder {
     }
 
     /// Returns whether this holder may take over a request of another holder. `since` is the time of that request.
-    /// This holder must be nearly idle, and fast enough: it would have sent three slabs since then.
+    /// This holder must be nearly idle, and fast enough to send three slabs in the time since that request.
     /// With a smaller factor, holders of nearly the same speed would send the same slabs.
     pub(super) fn can_overtake(&self, since: Instant) -> bool {
         match self.requests.len() {

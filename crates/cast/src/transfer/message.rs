@@ -14,7 +14,7 @@ const MAGIC: [u8; 2] = *b"tc";
 /// Size of an encoded label in bytes.
 const LABEL: usize = 41;
 /// Largest number of slabs in one request.
-/// It is also the limit for the queue of requests that a sender keeps for each receiver.
+/// The same limit applies to the queue of requests that a sender keeps for each receiver.
 pub const MOST_WANTED: usize = 256;
 /// Largest number of hashes in one message. With more hashes, the first slab waits longer for them.
 pub const MOST_HASHES: usize = 8_192;

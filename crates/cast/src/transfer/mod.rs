@@ -5,11 +5,11 @@
 //! - [`serve`] and [`get`]: download of data by its root, from one or several replicas.
 //!
 //! The process of an end may restart during a transfer.
-//! Its new process does not know the session numbers of the old one and says so.
+//! The new process does not know the session numbers of the old process and reports this.
 //! A sender of files then offers them again, and [`get`] requests the rest again.
 //!
 //! A receiver requests the slabs that it needs.
-//! It always requests several slabs ahead, so that the network is never idle.
+//! A receiver always requests several slabs ahead, so that the network is never idle.
 //! Each message is one object. docs/wire/transfer.md describes the messages.
 //!
 //! ```

@@ -8,7 +8,7 @@ use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 use std::thread::{self, Thread};
 
 /// Slab with its label and footer, as an object that can be sent.
-/// Its buffer returns to the pool after the transfer of the object.
+/// The buffer of the object returns to the pool after the transfer of the object.
 #[derive(Debug)]
 pub(super) struct SlabObject(Buffer);
 

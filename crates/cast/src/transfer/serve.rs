@@ -276,7 +276,7 @@ impl Server<'_> {
                 .as_mut()
                 .and_then(|sending| channel.result_of(sending));
             // A flight is cancelled if the receiver does not need the slab any more.
-            // This is not a failure of the receiver.
+            // A cancelled flight is not a failure of the receiver.
             if let Some(Err(failure)) = fate
                 && failure != crate::driver::Failure::Cancelled
             {

@@ -32,7 +32,7 @@ impl Socket {
     }
 
     /// Returns whether an error means that the interface cannot split messages.
-    /// In this case, later messages are not split either.
+    /// After such an error, later messages are not split either.
     fn refuses_segments(&self, error: &io::Error, messages: &[Outgoing<'_>]) -> bool {
         // Linux returns EIO if the interface cannot compute checksums.
         // It returns EINVAL if the interface refuses the segment size.
@@ -107,8 +107,8 @@ impl Socket {
         // SAFETY: The first `count` headers point to names, control messages and slices, with their lengths.
         // All of these live until the call returns.
         // `names` and `controls` are not moved or written after the pointers were taken.
-        // The kernel reads from all of them, and writes only to `msg_len` of `headers`,
-        // which has at least `count` elements.
+        // The kernel reads from all of them, and writes only to `msg_len` of `headers`.
+        // `headers` has at least `count` elements.
         let sent = unsafe {
             libc::sendmmsg(
                 self.as_fd().as_raw_fd(),

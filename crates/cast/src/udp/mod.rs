@@ -1,5 +1,5 @@
 //! UDP sockets for SCDP. They send and receive batches of datagrams with the whole TOS byte.
-//! They use the kernel's time stamps, its count of dropped datagrams, and segmentation offload in both directions.
+//! The sockets use the kernel's time stamps, its count of dropped datagrams, and segmentation offload.
 //!
 //! - [`Socket`]: a bound socket with its options, also for multicast.
 //! - [`Inbox`] and [`Socket::receive`]: reception of many datagrams per call.
@@ -9,8 +9,9 @@
 //!
 //! This module does not handle packet headers or sessions.
 //!
-//! The module works on Linux only. It does not use the crate `quinn-udp` 0.6. That crate sends a DSCP of zero, does not
-//! return the DSCP of received datagrams, and does not report datagrams that the kernel has dropped.
+//! The module works on Linux only. It does not use the crate `quinn-udp` 0.6, for three reasons.
+//! `quinn-udp` sends a DSCP of zero, and does not return the DSCP of received datagrams.
+//! It does not report datagrams that the kernel has dropped.
 
 mod batch;
 mod class;

@@ -1,5 +1,5 @@
 //! ICMP errors about datagrams that could not be delivered.
-//! They come from the error queue of a socket (`ip(7)`, IP_RECVERR).
+//! The errors come from the error queue of a socket (`ip(7)`, IP_RECVERR).
 
 use super::control::Messages;
 use super::socket::{Socket, set};
@@ -98,7 +98,7 @@ impl Socket {
     pub fn refusal(&self) -> io::Result<Option<Refusal>> {
         loop {
             // The kernel overwrites this address.
-            // Only its size matters, which is the size of the socket's address family.
+            // Only the size of the address matters: the size of the socket's address family.
             let mut name = SockAddr::from(self.local());
             let mut bytes = [MaybeUninit::new(0u8); 64];
             let mut control = [MaybeUninit::new(0u8); CONTROL];

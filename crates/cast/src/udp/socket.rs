@@ -144,7 +144,7 @@ impl Socket {
     }
 
     /// Returns the largest number of datagrams in one message.
-    /// It is 1 if the kernel cannot split messages, or if an interface has refused to split one.
+    /// The number is 1 if the kernel cannot split messages, or if an interface has refused to split a message.
     pub fn segments(&self) -> usize {
         self.segments.load(Ordering::Relaxed)
     }
@@ -168,8 +168,8 @@ impl Socket {
     /// With 0, the routing table selects the interface.
     ///
     /// # Errors
-    /// The system refuses the request, the address is not a multicast address,
-    /// or the address and the socket have different IP versions.
+    /// The system refuses the request, or the address is not a multicast address.
+    /// It is also an error if the address and the socket have different IP versions.
     pub fn join(&self, group: IpAddr, interface: u32) -> io::Result<()> {
         match self.group(group)? {
             IpAddr::V4(group) => {

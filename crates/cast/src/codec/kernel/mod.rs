@@ -78,7 +78,7 @@ impl Kernel {
     }
 
     /// Returns two times in picoseconds: for each byte of an input of a sum, and for each byte of a term that is added.
-    /// They were measured on one machine (`examples/codec.rs`, Zen 5).
+    /// The times were measured on one machine (`examples/codec.rs`, Zen 5).
     /// NEON was not measured and has the times of AVX2, which uses the same method.
     pub(super) fn speed(self) -> (u64, u64) {
         match self.0 {

@@ -4,7 +4,7 @@
 /// [`load`], [`store`], [`zero`] and [`xor`] work on a vector of `$width` bytes.
 /// `times` multiplies the bytes of a vector by a factor.
 /// A tile has `$single` vectors of one output, or `$several` vectors of each of four outputs.
-/// Both numbers are as large as the registers allow.
+/// `$single` and `$several` are as large as the registers allow.
 ///
 /// Only `load` and `store` of the calling module contain unsafe code.
 /// The loops index slices with bounds checks, so a wrong length causes a panic.

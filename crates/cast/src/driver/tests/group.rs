@@ -96,8 +96,8 @@ fn exchange(
     (received, sent)
 }
 
-/// Lets engine 0 send an object to all other engines. The network loses one datagram in twenty. Returns the objects
-/// that arrived at each engine, the final states of the receivers, and the number of datagrams that the sender sent.
+/// Lets engine 0 send an object to all other engines. The network loses one datagram in twenty.
+/// Returns the objects of each engine, the final states of the receivers, and the number of datagrams of the sender.
 fn run(engines: Vec<Engine>, kind: Kind, bytes: &[u8]) -> (Vec<Vec<u8>>, Vec<Stage>, usize) {
     let to: Vec<SocketAddr> = (1..=RECEIVERS).map(address).collect();
     let task = Task::new(to, kind, Payload::new(bytes.to_vec()));

@@ -1,6 +1,6 @@
 //! Compares two kinds of simulated hosts.
 //! The first kind exchanges segments, and the second runs the driver's engines over bytes.
-//! Both must give the same record: every packet is sent at the same time.
+//! Both kinds of hosts must give the same record: every packet is sent at the same time.
 
 use super::{Memory, address, engine, news, object};
 use crate::codec::Codes;

@@ -73,7 +73,7 @@ pub struct Owner {
 }
 
 /// Extended attributes in the encoding of a manifest.
-/// They are sorted by name, no name occurs twice, and all names begin with `user.`.
+/// The attributes are sorted by name, no name occurs twice, and all names begin with `user.`.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Xattrs<'a>(&'a [u8]);
 

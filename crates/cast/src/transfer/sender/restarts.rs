@@ -1,6 +1,5 @@
 //! Receivers that are silent, and receivers whose processes have restarted.
-//! A new process of a receiver does not know the session numbers of the old one,
-//! and answers each message with such a number.
+//! A new process of a receiver does not know the session numbers of the old process. It reports each unknown number.
 
 use super::super::channel::LastHeard;
 use super::super::error::Error;
