@@ -66,7 +66,7 @@ impl Crate {
 
 /// Removes random source symbols of a block. Then recovers them from the same number of repair symbols, or a few more.
 /// The repair symbols have random identifiers.
-/// The code and the crate must agree on whether the symbols are enough, and on every byte of the result.
+/// The codec and the crate `raptorq` must agree on whether the symbols are enough, and on every byte of the result.
 fn lose_and_recover(code: &Code, symbol: usize, draws: &mut Draws) -> Recovery {
     let k = code.source_symbols();
     let last = 1 + draws.below(symbol);

@@ -118,7 +118,7 @@ pub struct Path {
     /// Sizes of the largest packets that arrive.
     pub mtu: Mtu,
     /// Results for three values of the ECN field: not ECN-capable, ECN-capable (ECT(0)), congestion experienced (CE).
-    /// All have the same DSCP.
+    /// All three packets have the same DSCP.
     pub marks: [Mark; 3],
     /// Result of the test of losses.
     pub burst: Burst,

@@ -1,19 +1,19 @@
 //! Choice of the faster method: either sums over GF(256), or the sparse solver of the crate `raptorq`.
 //!
 //! The times of both methods are estimates in picoseconds, for each source symbol of the block.
-//! The times were measured with `examples/codec.rs` on a Zen 5 machine (K of 50 to 1,002, symbols of 64 to 8,896 bytes).
+//! The times were measured with `examples/codec.rs` on a Zen 5 processor (K: 50 to 1,002, symbols: 64 to 8,896 bytes).
 //! Slower machines need more time for both methods, in about the same ratio.
 
 use super::kernel::Kernel;
 
-/// Time of the crate's decoder for each source symbol: a constant, and a part for each byte of a symbol.
+/// Time of the decoder of `raptorq` for each source symbol: a constant, and a part for each byte of a symbol.
 const DECODER: (u64, u64) = (1_200_000, 560);
 
-/// Time of the crate's encoder before the first repair symbol: a constant, and a part for each byte of a symbol.
+/// Time of the encoder of `raptorq` before the first repair symbol: a constant, and a part for each byte of a symbol.
 /// The time for each repair symbol is small.
 const ENCODER: (u64, u64) = (250_000, 500);
 
-/// Returns whether a system of equations is faster than the crate's decoder.
+/// Returns whether a system of equations is faster than the decoder of `raptorq`.
 /// A block has `source_symbols` symbols of `symbol` bytes, and `missing` of them are missing.
 pub(super) fn solves_sooner(
     kernel: Kernel,
@@ -30,7 +30,7 @@ pub(super) fn solves_sooner(
     sums + lines < DECODER.0 + DECODER.1 * symbol
 }
 
-/// Returns whether sums compute `repair` symbols of `symbol` bytes faster than the crate's encoder.
+/// Returns whether sums compute `repair` symbols of `symbol` bytes faster than the encoder of `raptorq`.
 pub(super) fn sums_sooner(kernel: Kernel, repair: u32, symbol: usize) -> bool {
     let (sum, _) = kernel.speed();
     let symbol = symbol as u64;

@@ -147,7 +147,7 @@ impl Code {
         Recovery::Whole
     }
 
-    /// Recovers a block with the crate's solver.
+    /// Recovers a block with the solver of `raptorq`.
     fn decode(
         &self,
         block: &mut [u8],

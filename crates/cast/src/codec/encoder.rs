@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// The first repair symbols are computed directly as sums of all source symbols.
 /// The encoder of the crate `raptorq` first needs a fixed time and a copy of the block.
 /// Then it needs little time per symbol.
-/// So for many repair symbols, the encoder of the crate is faster and is used.
+/// So for many repair symbols, the encoder of the crate `raptorq` is faster and is used.
 #[derive(Debug)]
 pub struct Encoder {
     code: Arc<Code>,

@@ -10,7 +10,7 @@
 //! Only the missing symbols are computed, and they are written to their offsets in the block.
 //!
 //! The rows come from the crate `raptorq`.
-//! If many symbols are requested or missing, the sparse solver of this crate needs less work, so it is used.
+//! If many symbols are requested or missing, the sparse solver of `raptorq` needs less work, so it is used.
 //!
 //! - [`Code`]: code of blocks of K source symbols. [`Codes`] is a cache of the last used codes.
 //! - [`Encoder`]: encoder of the repair symbols of one block.

@@ -11,7 +11,7 @@ const ANSWERS: f64 = 10_000.0;
 /// All members of the group answer a check. If its source address is forged, all answers go to a victim.
 /// So the limit is low.
 const GROUP_ANSWERS: f64 = 100.0;
-/// Largest number of answers that are sent at once after a pause.
+/// Largest number of answers that are sent without a delay after a pause.
 /// With a smaller number, some hosts that ask at the same moment get no answer.
 const BURST: f64 = 100.0;
 /// Largest number of ended sessions that are remembered. The message that an object has arrived may get lost.
@@ -61,7 +61,7 @@ pub(super) struct Ended {
 impl Ended {
     pub(super) fn insert(&mut self, session: u64) {
         // Each session must occur only once in `order`.
-        // Otherwise the removal of an old entry would remove a new one too.
+        // Otherwise the removal of an old entry would remove a new entry too.
         if !self.known.insert(session) {
             return;
         }

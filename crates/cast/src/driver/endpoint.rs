@@ -34,7 +34,7 @@ use tailcut_wire::scdp::credit::SYMBOL_BYTES;
 use tailcut_wire::scdp::paper::SYN_BYTES;
 
 /// Number of erasure codes that are kept. Blocks with the same number of source symbols have the same code.
-/// The code of the largest block (256 symbols) needs about 128 KiB, so all of them need 2 MiB at most.
+/// The code of the largest block (256 symbols) needs about 128 KiB, so 16 codes need 2 MiB at most.
 /// With fewer codes, objects of different lengths would create their codes again.
 const CODES: usize = 16;
 /// Largest number of symbols in flight in paper mode. 64 packets of 1,500 bytes fill a link of 10 Gb/s for 77 us.
@@ -65,7 +65,7 @@ pub struct Options {
     /// Paper mode needs switches that trim, and hosts that trust each other. It has no tokens, keys or shares.
     /// Both ends must use the same mode.
     pub mode: Mode,
-    /// Pre-shared key of all endpoints that exchange objects with this one.
+    /// Pre-shared key of this endpoint and of all endpoints that exchange objects with it.
     /// With a key, packets are encrypted, and packets of hosts without the key are dropped.
     /// A key needs [`Mode::Credit`]. Default: no key.
     pub key: Option<Key>,
@@ -86,7 +86,7 @@ impl Default for Options {
             socket: SocketOptions::default(),
             object: 17 << 20,
             // The memory is enough for three of the largest objects.
-            // So one can arrive while the application takes another.
+            // So one object can arrive while the application takes another object.
             memory: 64 << 20,
             rate: None,
             decoders: 1,
@@ -306,7 +306,7 @@ impl Endpoint {
     }
 
     /// Sends an object to an endpoint that has not answered before, like [`Self::send`].
-    /// An ICMP message that the endpoint cannot be reached ends the transfer at once with [`Failure::Undeliverable`].
+    /// The transfer ends with [`Failure::Undeliverable`] if an ICMP message reports that the endpoint is unreachable.
     /// After the first answer, an ICMP message does not end the transfer.
     /// The reason is that ICMP messages can be forged, and that a host whose process restarts sends them too.
     pub fn greet(
@@ -355,7 +355,7 @@ impl Endpoint {
     }
 
     /// Sends an object to several endpoints at the same time, with separate datagrams to each.
-    /// A symbol is encoded only once. It is sent when all receivers that still need symbols have requested one.
+    /// A symbol is encoded only once. It is sent when all receivers that still need symbols have requested a symbol.
     /// So the slowest receiver sets the pace, unless `stragglers` excludes it.
     /// [`Sending::progress`] returns the progress of each receiver.
     /// [`Sent::missed`] is the number of receivers without the object.
@@ -388,9 +388,9 @@ impl Endpoint {
         self.start(Task::new(to.to_vec(), kind, Payload::new(object)))
     }
 
-    /// Sends an object to several endpoints that have [joined](Self::join) a multicast group,
-    /// with datagrams to the group.
-    /// Each symbol is sent only once. `receivers` are the unicast addresses of the endpoints.
+    /// Sends an object to several endpoints that have [joined](Self::join) a multicast group.
+    /// The datagrams go to the group, and each symbol is sent only once.
+    /// `receivers` are the unicast addresses of the endpoints.
     /// Each receiver must be bound to the unspecified address and to the group's port.
     /// Otherwise its socket gets no packets of the group.
     /// The first probes and all packets for one receiver go to the receiver's unicast address.

@@ -402,7 +402,7 @@ impl Engine {
     /// Handles an ICMP message about a datagram to another host.
     /// Such a message can be forged, and a host whose process restarts sends it too.
     /// So it ends only transfers that have requested this and have no answer yet.
-    /// For all other transfers, the timeouts of the transport decide.
+    /// Other transfers fail only after the timeouts of the transport.
     pub(super) fn on_refusal(&mut self, now: Time, refusal: &Refusal) {
         let now = self.at(now);
         if !matches!(
@@ -428,7 +428,7 @@ impl Engine {
         let mut unplaced = Vec::new();
         for datagram in incoming.datagrams() {
             self.counts.arrived += 1;
-            // A cut message lacks its end. Its last datagram must not count as a trimmed symbol.
+            // A cut message lacks its end. The last datagram of the message must not count as a trimmed symbol.
             match incoming.is_cut {
                 true => self.counts.malformed += 1,
                 false if self.is_paper() => self.on_paper(now, incoming, datagram),

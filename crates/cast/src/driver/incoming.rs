@@ -43,7 +43,7 @@ type Early = (u32, u32, Box<[u8]>);
 pub(super) struct Inbound {
     layout: Object,
     reservation: Reservation,
-    /// Symbols that arrived before memory for the whole object was allocated. `None`: this memory is allocated.
+    /// Symbols that arrived before memory for the whole object was allocated. `None` after the allocation.
     early: Option<Vec<Early>>,
     bytes: Vec<u8>,
     blocks: Vec<Block>,

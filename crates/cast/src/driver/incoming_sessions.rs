@@ -152,7 +152,7 @@ impl IncomingSessions {
         let used =
             |port: u16| port == taken || self.sessions.values().any(|session| session.port == port);
         let count = u32::from(PORTS.end - PORTS.start);
-        // Each search begins at a different port. So it usually finds a free port at once.
+        // Each search begins at a different port. So the first port of a search is usually free.
         let ports = (0..count).map(|step| (self.next_collected.wrapping_add(step)) % count);
         let place = ports
             .into_iter()
@@ -229,7 +229,7 @@ impl IncomingSessions {
 
     /// Removes a session from the counts. Its object has arrived, or the transfer was given up.
     pub(super) fn settle(&mut self, id: u64) {
-        // A session may end before any address is validated. It must not count as half-open any more.
+        // A session may end before any address is validated. A session that has ended must not count as half-open.
         self.prove(id);
         let counted = self.sessions.get_mut(&id);
         if let Some(address) = counted.and_then(|session| session.counted.take()) {

@@ -128,8 +128,8 @@ impl Engine {
 
     /// Returns the flow, the connection and the port for a packet of a known session.
     /// Returns `None` if the packet must be dropped.
-    /// If the packet comes from a new address, `newer` decides whether the connection moves to this address:
-    /// the packet must be later than all earlier packets of the connection.
+    /// If the packet comes from a new address, `newer` decides whether the connection moves to this address.
+    /// `newer` must return whether the packet is later than all earlier packets of the connection.
     fn line_of(
         &mut self,
         incoming: &Incoming<'_>,
@@ -165,7 +165,7 @@ impl Engine {
 
     /// Handles a symbol.
     /// If the list `unplaced` is given, the symbol is added to it, and [`Self::place`] stores its bytes later.
-    /// Otherwise the bytes are stored at once.
+    /// Otherwise the bytes are stored immediately.
     pub(super) fn on_symbol<'a>(
         &mut self,
         now: Time,

@@ -76,7 +76,7 @@ impl<N: Datagrams, C: Clock> Driver<N, C> {
         self.pace.spend(self.engine.counts().sent - before);
         let is_open = self.pace.opens_at().is_none();
         // If the socket is blocked or the rate is used up, the sleep ends when that changes.
-        // So the thread need not run again at once.
+        // So the thread need not run again immediately.
         let more = self.engine.has_transmit() && !self.engine.is_blocked() && is_open;
         Ok(arrived > 0 || left || more)
     }

@@ -33,7 +33,7 @@ impl Stage {
 pub struct Progress {
     /// Address of the receiver.
     pub to: SocketAddr,
-    /// Number of bytes from the start of the object that have arrived without a gap, in the receiver's last report.
+    /// Number of bytes before the first gap in the object, as the receiver has last reported.
     pub bytes: u64,
     /// State of the transfer to the receiver.
     pub stage: Stage,

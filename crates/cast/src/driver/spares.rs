@@ -1,5 +1,5 @@
 //! Spare buffers of large objects. The application returns buffers, and later objects use them again.
-//! This saves time: the kernel provides new memory more slowly than a thread copies data into memory.
+//! The reuse saves time: the kernel provides new memory more slowly than a thread copies data into memory.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

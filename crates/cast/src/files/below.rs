@@ -34,7 +34,7 @@ impl Below {
         }
     }
 
-    /// Creates access as on a kernel without `openat2`. For tests.
+    /// Creates access that does not use `openat2`, for tests.
     #[cfg(test)]
     pub fn without_openat2(root: OwnedFd) -> Self {
         Self {

@@ -19,7 +19,7 @@ pub enum Cipher {
     /// This cipher is faster on processors with AES instructions, which nearly all servers have.
     #[default]
     Aes128Gcm,
-    /// ChaCha20 and Poly1305 (RFC 8439). It is faster on other processors.
+    /// ChaCha20 and Poly1305 (RFC 8439). This cipher is faster on processors without AES instructions.
     ChaCha20Poly1305,
 }
 

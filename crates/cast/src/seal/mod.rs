@@ -26,7 +26,7 @@
 //!
 //! A symbol that a switch has trimmed has lost its tag, so its header is not authenticated.
 //! The header is only a hint that the packet with this number was trimmed.
-//! A receiver must react to it as to a lost packet.
+//! A receiver must treat a packet with such a header as a lost packet.
 
 #[cfg(unix)]
 mod file;

@@ -1,5 +1,5 @@
-//! Events for the thread of a transfer. After each event, the thread wakes up and checks for all kinds of events:
-//! objects that have arrived, sent objects that have ended, results of other threads, interruptions, and time limits.
+//! Events for the thread of a transfer. After each event, the thread wakes up and checks for all kinds of events.
+//! Events are arrived objects, finished sends, results of other threads, interruptions by the user, and time limits.
 
 use super::error::Error;
 use super::message::{Footer, Message};
@@ -97,7 +97,7 @@ impl<'a> Channel<'a> {
     }
 
     /// Sends the first message to an end that has not answered yet.
-    /// If an ICMP message says that the end cannot be reached, the message fails at once.
+    /// If an ICMP message reports that the end cannot be reached, the message fails immediately.
     pub(super) fn greet(&mut self, to: SocketAddr, message: &Message) {
         let sending = self.endpoint.greet(to, message.encode(self.footer(0)));
         self.messages.push((to, sending));

@@ -88,7 +88,7 @@ pub(super) struct Fetch<'f, 'l> {
     left: Vec<SocketAddr>,
     /// Root that the data must have. `None`: there is only one sender, and it sends the root at the end.
     root: Option<Hash>,
-    /// Hashes of the slabs, which prove them against the root. `None`: there is only one sender.
+    /// Hashes of the slabs. With the root, they prove that the slabs are right. `None`: there is only one sender.
     proof: Option<Proof>,
     /// Largest number of slabs that may be requested ahead from one holder.
     ahead: usize,
@@ -500,7 +500,7 @@ impl<'f, 'l> Fetch<'f, 'l> {
         let progress = self.progress();
         let is_due =
             self.reported_at.elapsed() >= REPORT_INTERVAL && self.reported != Some(progress);
-        // The end of the requests is reported at once, because the holders may wait for it.
+        // The end of the requests is reported immediately, because the holders may wait for it.
         let reports_to_all = self.is_news && (is_due || self.is_ended);
         for holder in &mut self.holders {
             if holder.unsent.is_empty() && !reports_to_all {

@@ -105,8 +105,8 @@ impl Holder {
     }
 
     /// Returns whether this holder may take over a request of another holder. `since` is the time of that request.
-    /// This holder must be nearly idle, and fast enough to send three slabs in the time since that request.
-    /// With a smaller factor, holders of nearly the same speed would send the same slabs.
+    /// This holder must be idle. Or it has one open request, and could have sent three slabs since that request.
+    /// With fewer slabs than three, holders of nearly the same speed would send the same slabs.
     pub(super) fn can_overtake(&self, since: Instant) -> bool {
         match self.requests.len() {
             0 => true,

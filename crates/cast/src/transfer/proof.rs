@@ -10,7 +10,7 @@ use crate::files::manifest::{Header, MOST_SLABS};
 use crate::files::{Hash, LARGEST_SLAB, Label, SlabHashes};
 use std::net::SocketAddr;
 
-/// Result of a message with hashes.
+/// Result of the check of a message with hashes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Step {
     /// The message was not requested.
@@ -68,7 +68,7 @@ impl Proof {
         self.asked = self.asked.filter(|asked| *asked != peer);
     }
 
-    /// Adds hashes that a replica has sent. Requests the next ones if some are missing.
+    /// Adds hashes that a replica has sent. Requests the next hashes if some are missing.
     pub(super) fn add(&mut self, channel: &mut Channel<'_>, from: &Holder, page: Hashes) -> Step {
         let have = self.hashes.parts.len() as u32;
         if self.is_known || self.asked != Some(from.address()) || page.first != have {

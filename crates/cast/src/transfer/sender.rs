@@ -27,8 +27,8 @@ const BUFFERS: usize = 3;
 /// Options for sending.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct SendOptions {
-    /// Time for which other receivers wait for a slow receiver. After this time, the slow receiver is dropped. `None`:
-    /// they wait as long as the slow receiver answers.
+    /// Time for which other receivers wait for a slow receiver. After this time, the slow receiver is dropped.
+    /// `None`: the others wait as long as the slow receiver answers.
     pub drop_after: Option<std::time::Duration>,
     /// Multicast group, at the port of the receivers.
     /// The data is sent once for all members of the group, and separately to each receiver that is not a member.

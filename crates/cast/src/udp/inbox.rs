@@ -76,9 +76,9 @@ impl Socket {
             header.msg_controllen = size_of_val(control) as _;
         }
         // SAFETY: `inbox` has `count` names, control buffers and rooms.
-        // Each of the first `count` headers points to one of each, with its length.
+        // Each of the first `count` headers points to one name, one control buffer and one room, each with its length.
         // The pointers come from exclusive borrows that end before other code uses the memory.
-        // All of it, and `headers` and `parts`, live until the call returns.
+        // This memory, `headers` and `parts` live until the call returns.
         // The kernel writes only within these lengths, and any bytes are valid there.
         let received = unsafe {
             libc::recvmmsg(
@@ -102,7 +102,7 @@ impl Socket {
             let length = (header.msg_len as usize).min(room.len());
             let written_bytes = as_bytes(words);
             let written: usize = header.msg_hdr.msg_controllen as _;
-            // A socket for IPv4 or IPv6 receives only addresses of this kind.
+            // A socket is for IPv4 or for IPv6. It receives only addresses of its IP version.
             let Some(from) = name.address() else {
                 continue;
             };

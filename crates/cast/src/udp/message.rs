@@ -75,7 +75,7 @@ impl<'a> Incoming<'a> {
 /// Socket of a driver. [`Port`](super::Port) is a socket of the kernel. Tests use sockets in memory.
 pub trait Datagrams {
     /// Sends messages in order. Returns how many messages were sent.
-    /// The caller passes the others again when the socket's buffer has space.
+    /// The caller passes the remaining messages again when the socket's buffer has space.
     ///
     /// # Errors
     /// The first message cannot be sent. [`io::ErrorKind::WouldBlock`] means that the buffer is full.

@@ -83,7 +83,7 @@ fn a_transfer_may_begin_anew() {
     assert_eq!(all(&mut source(&file), &mut sink).expect("moved").kept, 0);
 }
 
-/// A file with the name of a transfer's records, which no transfer has made.
+/// A file that has the name of a transfer's records, although no transfer has made it.
 #[test]
 fn what_no_transfer_has_left_is_not_touched() {
     let (_from, to, file) = half();

@@ -62,8 +62,8 @@ pub(super) static HALVES: [[u8; 32]; 256] = {
 };
 
 /// Matrix over GF(2) for each factor, which multiplies a byte by this factor.
-/// The matrix has the format of the instruction GF2P8AFFINEQB:
-/// bit i of a product is the parity of (byte 7 - i of the matrix) AND (the byte).
+/// The matrix has the format of the instruction GF2P8AFFINEQB.
+/// In this format, bit i of a product is the parity of (byte 7 - i of the matrix) AND (the byte).
 #[cfg(target_arch = "x86_64")]
 pub(super) static MATRICES: [u64; 256] = {
     let mut table = [0; 256];

@@ -1,4 +1,4 @@
-//! Kernel for AArch64 with the instruction TBL, for 16 bytes at once.
+//! Kernel for AArch64 with the instruction TBL, which processes 16 bytes.
 //! Each half of a byte selects an entry of a table of 16 bytes.
 
 use super::field::HALVES;

@@ -63,7 +63,7 @@ macro_rules! loops {
         }
 
         /// Computes all outputs over their whole length, which is at least `V` vectors.
-        /// The last vectors may overlap with earlier ones, and compute the same bytes again.
+        /// The last vectors may overlap with earlier vectors, and compute the same bytes again.
         #[target_feature(enable = $features)]
         fn sweep<const V: usize>(
             rows: &[u8],

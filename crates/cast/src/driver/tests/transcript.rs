@@ -186,7 +186,7 @@ fn credited(tuple: FiveTuple, ecn: Ecn, bytes: &[u8]) -> Segment {
     }
 }
 
-/// Transport without a driver. All blocks are decoded successfully at once.
+/// Transport without a driver. All blocks are decoded successfully and immediately.
 struct OverSegments(Host<DriverCodec>);
 
 impl OverSegments {
