@@ -74,7 +74,7 @@ impl System {
 
     /// Returns a row of factors for each missing symbol, in ascending order.
     /// A row begins with the factors of the source symbols that have arrived, in ascending order.
-    /// Then come the factors of the used repair symbols. The system must be solvable.
+    /// The factors of the used repair symbols follow. The system must be solvable.
     pub(super) fn solve(mut self) -> Vec<u8> {
         // Each pivot has the factor 0 in all later lines.
         // The elimination begins at the last line, so that an eliminated factor stays 0.

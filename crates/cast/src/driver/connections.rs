@@ -48,7 +48,7 @@ pub(super) struct Connection {
     /// Last offer that was sent to the remote end. Only for a remote end that receives the object.
     pub(super) offer: Option<Offer>,
     /// Number of tokens from the remote end that this host has answered.
-    /// Only for a remote end that receives the object.
+    /// Used only for a remote end that receives the object.
     pub(super) tokens: u32,
     /// Whether nothing more is sent to the remote end. Only for a remote end that receives the object.
     pub(super) is_over: bool,

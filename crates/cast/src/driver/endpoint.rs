@@ -129,7 +129,7 @@ impl Options {
             demotion: Demotion::NONE,
             in_order: false,
             // A socket has no fixed link rate. So pulls have no fixed interval.
-            // Only the limit of symbols in flight delays them.
+            // Only the limit of symbols in flight delays pulls.
             pull_interval: Duration::from_ps(1),
             byte_time: Duration::from_ps(0),
             // A sender that has not received the final message asks again after at most `max_timeout` (1 s by default).

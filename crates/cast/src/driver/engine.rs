@@ -402,7 +402,7 @@ impl Engine {
     /// Handles an ICMP message about a datagram to another host.
     /// Such a message can be forged, and a host whose process restarts sends it too.
     /// So it ends only transfers that have requested this and have no answer yet.
-    /// Other transfers fail only after the timeouts of the transport.
+    /// For all other transfers, the timeouts of the transport detect a host that cannot be reached.
     pub(super) fn on_refusal(&mut self, now: Time, refusal: &Refusal) {
         let now = self.at(now);
         if !matches!(

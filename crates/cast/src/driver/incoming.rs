@@ -6,7 +6,7 @@ use crate::codec::{Codes, Present, Recovery};
 use tailcut_transport::scdp::{Attempt, Job, MAX_ESI, Object};
 use tailcut_units::FlowId;
 
-/// Largest number of repair symbols of a block above the number of its missing source symbols.
+/// Number of spare repair symbols that a block may store, beyond one for each missing source symbol.
 /// These spare symbols are needed because K symbols may not be enough to decode.
 /// More spare symbols would use memory without a benefit.
 const SPARE: u32 = 16;

@@ -20,7 +20,7 @@ const REMEMBERED: usize = 512;
 
 /// Time that a complete object waits for the proof that its sender has the key.
 /// The object stays in memory for this time.
-/// The proof may get lost several times, because a sender without an answer asks again once per second (`max_timeout`).
+/// The proof may get lost several times: a sender without an answer asks again every second or earlier (`max_timeout`).
 const PATIENCE: Duration = Duration::from_ms(10_000);
 
 /// Session in which this host receives an object.

@@ -594,7 +594,7 @@ impl Engine {
             None => self.leave_paper(flow).map(Route::from),
         };
         // The address of the sender may not be validated yet.
-        // If not, `prove` allocates the memory of the whole object now.
+        // If it is not validated, `prove` allocates the memory of the whole object now.
         if let (Some(route), true) = (route, inbound.prove()) {
             let (bytes, reservation) = inbound.into_bytes();
             self.news.push_back(News::Received {

@@ -25,7 +25,7 @@ const TICK: Duration = Duration::from_millis(100);
 /// Number of unfinished outgoing messages at which this end stops answering messages of unknown sessions.
 /// Any host can send such messages, also with a forged address.
 /// So the memory and the bytes for the answers have a limit.
-/// A message that is not confirmed ends after some 10 seconds.
+/// A message that is not confirmed ends after about 10 seconds.
 const MOST_ANSWERS: usize = 64;
 
 /// Message that has arrived.

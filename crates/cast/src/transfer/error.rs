@@ -106,7 +106,7 @@ impl Error {
     }
 
     /// Returns the error for the answer of an end that does not know the session.
-    /// `known` is the number of the process that knew it, and `now` the number of the process that answers.
+    /// `known` is the number of the process that knew the session. `now` is the number of the process that answers.
     pub(super) fn unknown(peer: SocketAddr, known: Option<u64>, now: u64) -> Self {
         match known == Some(now) {
             true => Self::Forgotten(peer),

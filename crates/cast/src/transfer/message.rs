@@ -78,7 +78,7 @@ pub struct Footer {
     pub process: u64,
 }
 
-/// Hashes of slabs of contents. All of them together give the root.
+/// Hashes of slabs of contents. All hashes together give the root.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Hashes {
     /// Number of the slab of contents that the first hash belongs to.

@@ -6,7 +6,7 @@
 //!
 //! The process of an end may restart during a transfer.
 //! The new process does not know the session numbers of the old process and reports this.
-//! A sender of files then offers them again, and [`get`] requests the rest again.
+//! A sender of files then offers the files again. [`get`] requests the missing slabs again.
 //!
 //! A receiver requests the slabs that it needs.
 //! A receiver always requests several slabs ahead, so that the network is never idle.

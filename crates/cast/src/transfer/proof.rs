@@ -1,6 +1,6 @@
 //! Proof of slabs against the root of the data. A replica sends the hashes of all slabs.
-//! Together, they give the root, so no replica can forge them.
-//! Then each slab is compared with its hash, which shows the replica that sent a wrong slab.
+//! Together, the hashes give the root, so no replica can forge them.
+//! Each slab is compared with its hash. The comparison finds the replica that sent a wrong slab.
 
 use super::channel::Channel;
 use super::holder::Holder;

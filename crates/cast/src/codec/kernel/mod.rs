@@ -77,7 +77,7 @@ impl Kernel {
         }
     }
 
-    /// Returns two times in picoseconds: for each byte of an input of a sum, and for each byte of a term that is added.
+    /// Returns two times in picoseconds per byte: for an input of a sum, and for a term that is added to a sum.
     /// The times were measured on one machine (`examples/codec.rs`, Zen 5).
     /// NEON was not measured and has the times of AVX2, which uses the same method.
     pub(super) fn speed(self) -> (u64, u64) {

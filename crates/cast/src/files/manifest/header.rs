@@ -256,7 +256,7 @@ impl Layout {
         u32::try_from(self.slabs_wide()).ok()
     }
 
-    /// Returns the number of slabs as a number of 64 bits. The slabs of a stream are not included.
+    /// Returns the number of slabs as a 64-bit number. The slabs of a stream are not included.
     fn slabs_wide(&self) -> u64 {
         let data = self.data.unwrap_or(0).div_ceil(1 << self.slab_log2);
         let manifest = self.manifest.div_ceil(u64::from(LARGEST_SLAB));
