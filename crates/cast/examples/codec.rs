@@ -4,9 +4,10 @@
 //! cargo run --release -p tailcut-cast --example codec
 //! ```
 //!
-//! The example measures the CPU time of its thread. In each round, all methods take turns. The output shows the medians
-//! over all rounds. The default sizes are symbols of 1,440 bytes, and 10, 101, 256 and 1,002 source symbols. `-- SYMBOL
-//! K...` selects other sizes.
+//! The example measures the CPU time of its thread. In each round, all methods take turns.
+//! The output shows the medians over all rounds.
+//! The default sizes are symbols of 1,440 bytes, and 10, 101, 256 and 1,002 source symbols.
+//! The arguments `-- SYMBOL K...` select other sizes: the bytes of a symbol, and numbers of source symbols.
 
 use raptorq::{EncodingPacket, ObjectTransmissionInformation, PayloadId};
 use raptorq::{SourceBlockDecoder, SourceBlockEncoder};
@@ -22,8 +23,8 @@ const ROUNDS: usize = 15;
 /// Shortest CPU time for which a method runs in each round, in seconds.
 const LONG_ENOUGH: f64 = 2e-3;
 
-/// Total size of the blocks in memory, in bytes. It is larger than the processor's caches. So the next block is not in
-/// a cache.
+/// Total size of the blocks in memory, in bytes. It is larger than the processor's caches.
+/// So the next block is not in a cache.
 const COLD: usize = 16 << 20;
 
 fn main() {
@@ -109,8 +110,9 @@ fn transmission(symbol: usize) -> ObjectTransmissionInformation {
     ObjectTransmissionInformation::new(0, symbol as u16, 1, 1, 1)
 }
 
-/// Measures the time to recover a block. One symbol, 4 symbols, 10 %, 25 % or all of its source symbols are missing,
-/// evenly spread. There is one more repair symbol than missing symbols.
+/// Measures the time to recover a block.
+/// One symbol, 4 symbols, 10 %, 25 % or all of its source symbols are missing, evenly spread.
+/// There is one more repair symbol than missing symbols.
 fn decoding(k: usize, symbol: usize, blocks: usize) {
     println!("K = {k}, T = {symbol}: one of {blocks} blocks in turn");
     let block = bytes(k as u64, k * symbol);
@@ -162,7 +164,8 @@ fn decoding(k: usize, symbol: usize, blocks: usize) {
     }
 }
 
-/// Measures the decoder of the crate. It needs its own copy of the symbols, and the time for this copy is not included.
+/// Measures the decoder of the crate `raptorq`. The decoder needs its own copy of the symbols.
+/// The result does not include the time for this copy.
 fn by_crate(symbols: &[EncodingPacket], length: usize, symbol: usize) -> Way<'_> {
     let mut way = Way::new("crate", || {});
     let mut rounds = Vec::new();

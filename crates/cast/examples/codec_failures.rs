@@ -4,8 +4,8 @@
 //! cargo run --release -p tailcut-cast --example codec_failures            # `-- 1000` for a short one
 //! ```
 //!
-//! The argument is the number of blocks for each line of the output. The missing source symbols are random. The repair
-//! symbols are random symbols among the first 64, which a sender sends first, or among all repair symbols.
+//! The argument is the number of blocks for each line of the output. The missing source symbols are random.
+//! The repair symbols are drawn from the first 64, which a sender sends first, or from all repair symbols.
 
 use statrs::distribution::{Beta, ContinuousCDF};
 use std::process::ExitCode;
@@ -45,9 +45,9 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// For each of `blocks` blocks, removes `missing` random symbols of the `k` source symbols. Prints the share of blocks
-/// that cannot be decoded from `missing`, `missing + 1` and `missing + 2` repair symbols. A block that fails with two
-/// more symbols also fails with fewer. So each block gives a result for all three numbers.
+/// For each of `blocks` blocks, removes `missing` random symbols of the `k` source symbols.
+/// Prints the share of blocks that cannot be decoded from `missing`, `missing + 1` and `missing + 2` repair symbols.
+/// A block that fails with two more symbols also fails with fewer. So each block gives a result for all three numbers.
 fn measure(k: u32, missing: u32, first: bool, blocks: u64) {
     let code = Code::new(k).expect("K fits");
     // Whether a block can be decoded does not depend on its bytes. So all bytes are 0.

@@ -1,8 +1,9 @@
-//! Measures the time of a download from three replicas, if one of them is slow, stalls or is killed. Compares it with a
-//! download from two replicas: `cargo run --release -p tailcut-cast --example replicas [ROUNDS]`.
+//! Measures the time of a download from three replicas, if one of them is slow, stalls or is killed.
+//! Compares it with a download from two replicas: `cargo run --release -p tailcut-cast --example replicas [ROUNDS]`.
 //!
-//! Each replica is a process on this machine and has a rate limit. When the first bytes are verified, the third replica
-//! is stopped or killed. At this time, it has not sent all of its slabs.
+//! Each replica is a process on this machine and has a rate limit.
+//! When the first bytes are verified, the third replica is stopped or killed.
+//! At this time, it has not sent all of its slabs.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;

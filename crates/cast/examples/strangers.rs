@@ -1,5 +1,5 @@
-//! Measures the CPU time that an endpoint needs in user space for a packet from an unknown host, in nanoseconds per
-//! packet. The receive call is not included. The result is the minimum of 15 rounds of 20,000 packets each.
+//! Measures the CPU time in user space for a packet from an unknown host, in nanoseconds per packet.
+//! The receive call is not included. The result is the minimum of 15 rounds of 20,000 packets each.
 //!
 //! `cargo run --release -p tailcut-cast --example strangers`
 

@@ -1,5 +1,5 @@
-//! SCDP over UDP sockets ("SCDP: Systematic Rateless Coding for Efficient Data Transport in Data Centres"). This crate
-//! runs the protocol [`tailcut_transport::scdp`] with a real clock and real sockets.
+//! SCDP over UDP sockets ("SCDP: Systematic Rateless Coding for Efficient Data Transport in Data Centres").
+//! This crate runs the protocol [`tailcut_transport::scdp`] with a real clock and real sockets.
 //!
 //! - `check` (Linux): tests whether transfers to a host will work.
 //! - [`codec`]: RaptorQ codes (RFC 6330) over real bytes.

@@ -65,8 +65,8 @@ impl Crate {
 }
 
 /// Removes random source symbols of a block. Then recovers them from the same number of repair symbols, or a few more.
-/// The repair symbols have random identifiers. The code and the crate must agree on whether the symbols are enough, and
-/// on every byte of the result.
+/// The repair symbols have random identifiers.
+/// The codec and the crate `raptorq` must agree on whether the symbols are enough, and on every byte of the result.
 fn lose_and_recover(code: &Code, symbol: usize, draws: &mut Draws) -> Recovery {
     let k = code.source_symbols();
     let last = 1 + draws.below(symbol);
@@ -113,8 +113,8 @@ fn lose_and_recover(code: &Code, symbol: usize, draws: &mut Draws) -> Recovery {
     recovery
 }
 
-/// Returns the number of loss patterns in a test. It is 1,000, or the value of the environment variable
-/// `TAILCUT_CODEC_PATTERNS`.
+/// Returns the number of loss patterns in a test.
+/// The number is 1,000, or the value of the environment variable `TAILCUT_CODEC_PATTERNS`.
 fn patterns() -> u64 {
     let asked = std::env::var("TAILCUT_CODEC_PATTERNS").ok();
     asked.and_then(|n| n.parse().ok()).unwrap_or(1_000)
@@ -185,8 +185,8 @@ fn repair_symbols_are_the_crates_byte_for_byte_few_or_many() {
             let reference = Crate::new(&block, k as usize, symbol);
             let code = Arc::new(Code::with_kernel(k, kernel).expect("K fits"));
             let mut encoder = Encoder::new(code, symbol).expect("fits");
-            // The batches have 1, 2, 3, ... symbols. So the encoder switches from one method to the other during this
-            // test.
+            // The batches have 1, 2, 3, ... symbols.
+            // So the encoder switches from one method to the other during this test.
             let mut esi = k;
             for batch in 1..30 {
                 let esis: Vec<_> = (0..batch).map(|i| esi + i).collect();

@@ -123,8 +123,8 @@ fn keys_change_on_the_way_and_packets_of_the_last_one_still_count() {
             );
             assert_eq!(bytes, [1, 2, 3]);
         }
-        // A forged packet that claims to have the next key is decrypted with this key. But it must not make this key
-        // the current one.
+        // A forged packet that claims to have the next key is decrypted with this key.
+        // But it must not make this key the current one.
         for (number, refusal) in [
             (2 * GENERATION, Refusal::Forged),
             (3 * GENERATION, Refusal::Ahead),
@@ -140,8 +140,8 @@ fn keys_change_on_the_way_and_packets_of_the_last_one_still_count() {
     }
 }
 
-/// Different versions of the program may communicate. So the derivation of keys must not change. The expected bytes
-/// come from other implementations: Python's `hmac` and `hashlib`, and the package `cryptography`.
+/// Different versions of the program may communicate. So the derivation of keys must not change.
+/// The expected bytes come from other implementations: Python's `hmac` and `hashlib`, and the package `cryptography`.
 #[test]
 fn the_derivation_is_as_it_was() {
     let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();

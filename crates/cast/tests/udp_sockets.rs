@@ -260,8 +260,8 @@ fn a_datagram_that_has_no_room_is_cut_and_told_so() {
 fn what_the_kernel_does_not_cut_is_sent_piece_by_piece() {
     let (a, b) = (bind("127.0.0.1:0"), bind("127.0.0.1:0"));
     assert!(a.segments() > 1);
-    // No kernel accepts this number of datagrams in one message. The error is the same as for an interface that cannot
-    // split messages.
+    // No kernel accepts this number of datagrams in one message.
+    // The error is the same as for an interface that cannot split messages.
     let bytes = [9; 3_000];
     let message = Outgoing {
         segment: Some(10),

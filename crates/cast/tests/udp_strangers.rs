@@ -1,5 +1,5 @@
-//! Tests of packets from unknown hosts. Such a packet must not cause an allocation, or an answer that is longer than
-//! the packet.
+//! Tests of packets from unknown hosts.
+//! Such a packet must not cause an allocation, or an answer that is longer than the packet.
 #![cfg(target_os = "linux")]
 
 #[path = "strangers/mod.rs"]
@@ -16,8 +16,7 @@ thread_local! {
 /// Allocator of the system that also counts allocations.
 struct Counting;
 
-// SAFETY: every call is passed to the system's allocator unchanged. The count belongs to one
-// thread.
+// SAFETY: every call is passed to the system's allocator unchanged. The count belongs to one thread.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.with(|count| count.set(count.get() + 1));

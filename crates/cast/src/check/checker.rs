@@ -94,8 +94,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Sends checks with `spacing` between two of them. Then waits for answers until `enough` of them have arrived, at
-    /// most for the time `patience`.
+    /// Sends checks at intervals of `spacing`.
+    /// Then waits until `enough` answers have arrived, at most for the time `patience`.
     pub(super) fn run(
         &mut self,
         checks: &[CheckRequest],
@@ -160,8 +160,8 @@ impl<'a> Checker<'a> {
             segment: None,
             parts: &[IoSlice::new(&bytes)],
         };
-        // The first call may send nothing, and return an ICMP error about an earlier datagram instead. So it is
-        // repeated once.
+        // The first call may send nothing, and return an ICMP error about an earlier datagram instead.
+        // So the call is repeated once.
         let sent = self.socket.send(&[message]);
         let Err(error) = sent.or_else(|_| self.socket.send(&[message])) else {
             return Ok(None);

@@ -1,5 +1,5 @@
-//! Tests an endpoint and the path to it, for `tailcut cast check`. The report shows whether transfers will work. The
-//! tested endpoint stores nothing for the test (docs/wire/scdp.md, checks).
+//! Tests an endpoint and the path to it, for `tailcut cast check`. The report shows whether transfers will work.
+//! The tested endpoint stores nothing for the test (docs/wire/scdp.md, checks).
 
 mod checker;
 mod report;
@@ -18,8 +18,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use tailcut_units::Ecn;
 
-/// Number of checks without an answer after which an endpoint counts as silent. With fewer checks, a few
-/// lost packets would make an endpoint look silent.
+/// Number of checks without an answer after which an endpoint counts as silent.
+/// With fewer checks, a few lost packets would make an endpoint look silent.
 const ATTEMPTS: usize = 5;
 /// Time to wait for each answer.
 const ATTEMPT: Duration = Duration::from_millis(500);
@@ -27,16 +27,16 @@ const ATTEMPT: Duration = Duration::from_millis(500);
 const UNUSED_PORT: u16 = 33_434;
 /// Number of measured round trips. With fewer round trips, one slow answer could change the median.
 const ROUND_TRIPS: usize = 20;
-/// Time between two packets in the tests of sizes and marks. The packets are so far apart that no queue fills. So a
-/// loss must have another cause.
+/// Time between two packets in the tests of sizes and marks. The packets are so far apart that no queue fills.
+/// So a loss must have another cause.
 const SPACING: Duration = Duration::from_millis(5);
 /// Number of packets in the test of losses. If none is lost, the 95 % interval of the loss rate ends at 1.9 %.
 const BURST: usize = 200;
 /// Default DSCP in the test of marks: AF11, "high-throughput data" (RFC 4594).
 const DSCP: u8 = 10;
-/// Number of packets that test one size, mark or group. If none of them arrives, the path counts as blocked for this
-/// size, mark or group. On a path that loses 1 % of the packets, all three are lost by chance in one of a million
-/// tests.
+/// Number of packets that test one size, mark or group.
+/// If none of them arrives, the path counts as blocked for this size, mark or group.
+/// On a path that loses 1 % of the packets, all three are lost by chance in one of a million tests.
 const TRIES: usize = 3;
 
 /// Options of a check.
@@ -66,12 +66,11 @@ impl Default for Options {
     }
 }
 
-/// Checks an endpoint, from a socket at `local`. The check needs a few seconds and about 400
-/// packets.
+/// Checks an endpoint, from a socket at `local`. The check needs a few seconds and about 400 packets.
 ///
 /// # Errors
-/// The user has set `stop`, or the system has no socket or no random bytes. If the endpoint does not answer, the report
-/// says so, and this is not an error.
+/// The user has set `stop`, or the system has no socket or no random bytes.
+/// If the endpoint does not answer, the report says so, and this is not an error.
 pub fn check(
     local: SocketAddr,
     to: SocketAddr,
@@ -218,8 +217,8 @@ fn path(
     })
 }
 
-/// Returns the size of the largest IP packet that arrives at the other end. If `is_full` is set, an answer of the same
-/// size must arrive at this end too.
+/// Returns the size of the largest IP packet that arrives at the other end.
+/// If `is_full` is set, an answer of the same size must arrive at this end too.
 fn largest(
     checker: &mut Checker<'_>,
     to: SocketAddr,

@@ -7,7 +7,7 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use tailcut_units::Ecn;
 
-/// Result of the test for an answer of the endpoint.
+/// Result of the test whether the endpoint answers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "command", derive(Serialize))]
 #[cfg_attr(feature = "command", serde(tag = "state", rename_all = "snake_case"))]
@@ -33,8 +33,8 @@ pub enum Reach {
     },
     /// The endpoint does not answer.
     Silent {
-        /// Whether the host reports that another port is closed. If so, the host is running, and only the endpoint is
-        /// silent.
+        /// Whether the host reports that another port is closed.
+        /// If so, the host is running, and only the endpoint is silent.
         refuses_others: bool,
     },
 }
@@ -118,7 +118,7 @@ pub struct Path {
     /// Sizes of the largest packets that arrive.
     pub mtu: Mtu,
     /// Results for three values of the ECN field: not ECN-capable, ECN-capable (ECT(0)), congestion experienced (CE).
-    /// All have the same DSCP.
+    /// All three packets have the same DSCP.
     pub marks: [Mark; 3],
     /// Result of the test of losses.
     pub burst: Burst,

@@ -1,5 +1,5 @@
-//! Searches for the largest IP packet that arrives. Each round tries several sizes at the same time. All of them are
-//! larger than a size that has arrived, and smaller than a size that was lost.
+//! Searches for the largest IP packet that arrives. Each round tries several sizes at the same time.
+//! All these sizes are larger than a size that has arrived, and smaller than a size that was lost.
 
 /// Sizes of the first round: the smallest MTU of IPv6, and common MTUs of tunnels, Ethernet and jumbo frames.
 const FIRST: [u16; 12] = [
@@ -7,8 +7,9 @@ const FIRST: [u16; 12] = [
 ];
 /// Largest size that is tried, in bytes.
 pub(super) const MOST: u16 = 9_000;
-/// Largest number of sizes in one round. With fewer sizes, the search needs more rounds, and each round waits for lost
-/// packets. With more sizes, each round sends more packets.
+/// Largest number of sizes in one round.
+/// With fewer sizes, the search needs more rounds, and each round waits for lost packets.
+/// With more sizes, each round sends more packets.
 const AT_ONCE: u16 = 12;
 
 /// State of the search for the largest packet.
@@ -50,8 +51,8 @@ impl Sizes {
                 self.arrived + (u32::from(between) * u32::from(step) / u32::from(steps)) as u16
             })
             .collect();
-        // The search always tries the size that is one byte larger than the largest arrived size. If that is lost, the
-        // search ends at once.
+        // The search always tries the size that is one byte larger than the largest arrived size.
+        // If this packet is lost, the search has ended.
         sizes.insert(0, self.arrived + 1);
         sizes.dedup();
         sizes

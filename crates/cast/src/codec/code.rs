@@ -17,7 +17,7 @@ use tailcut_transport::scdp::MAX_ESI;
 /// For the largest K of RFC 6330, it would need 6 GB.
 const MAX_KEPT: u32 = 1_024;
 
-/// Number of stored rows. The first repair symbols are used most, so these are the first rows.
+/// Number of stored rows. The first repair symbols are used most, so the rows of these symbols are stored.
 const KEPT_ROWS: usize = 64;
 
 /// Code of blocks of K source symbols. It stores nothing about single blocks, so threads can share it.
@@ -66,10 +66,11 @@ impl Code {
         self.source_symbols
     }
 
-    /// Computes the missing source symbols of a block, and writes them to their offsets in `block`. The other source
-    /// symbols must already be at their offsets. The bytes at the offsets of missing symbols are ignored. Each element
-    /// of `repair` has an encoding symbol identifier, and the `symbol` bytes of a repair symbol. The elements may have
-    /// any order and may occur twice.
+    /// Computes the missing source symbols of a block, and writes them to their offsets in `block`.
+    /// The other source symbols must already be at their offsets.
+    /// The bytes at the offsets of missing symbols are ignored.
+    /// Each element of `repair` has an encoding symbol identifier, and the `symbol` bytes of a repair symbol.
+    /// The elements may have any order and may occur twice.
     ///
     /// # Errors
     /// A length, an identifier or the set of source symbols does not match the code.
@@ -146,7 +147,7 @@ impl Code {
         Recovery::Whole
     }
 
-    /// Recovers a block with the crate's solver.
+    /// Recovers a block with the solver of `raptorq`.
     fn decode(
         &self,
         block: &mut [u8],
@@ -203,8 +204,7 @@ impl Code {
         self.kernel
     }
 
-    /// Checks that a block of `found` bytes has K symbols of `symbol` bytes. The last symbol may be
-    /// shorter.
+    /// Checks that a block of `found` bytes has K symbols of `symbol` bytes. The last symbol may be shorter.
     pub(super) fn check_block(&self, found: usize, symbol: usize) -> Result<(), CodecError> {
         check_symbol(symbol)?;
         let most = self.source_symbols as usize * symbol;
@@ -216,7 +216,7 @@ impl Code {
         }
     }
 
-    /// Checks that `esi` identifies a repair symbol, and that the `found` bytes of the symbol are `symbol` bytes.
+    /// Checks that `esi` identifies a repair symbol, and that the symbol's length `found` is the symbol size `symbol`.
     pub(super) fn check_repair(
         &self,
         esi: u32,
@@ -239,8 +239,9 @@ impl Code {
     }
 }
 
-/// Sets each output to the sum of the inputs, each multiplied by its factor in the output's row. An input or output
-/// that is the last source symbol of a block may be shorter. The missing bytes of an input count as 0.
+/// Sets each output to the sum of the inputs, each multiplied by its factor in the output's row.
+/// An input or output that is the last source symbol of a block may be shorter.
+/// The missing bytes of an input count as 0.
 fn sums(kernel: Kernel, rows: &[u8], inputs: &[&[u8]], outputs: &mut [&mut [u8]]) {
     let lengths = || {
         let outputs = outputs.iter().map(|output| output.len());
@@ -290,7 +291,7 @@ pub(super) fn check_symbol(symbol: usize) -> Result<(), CodecError> {
     }
 }
 
-/// Returns the object parameters in the format of the crate. For a single block, only the bytes of a symbol matter.
+/// Returns the parameters of an object in the format of the crate `raptorq`. A single block needs only the symbol size.
 pub(super) fn transmission(symbol: usize) -> ObjectTransmissionInformation {
     ObjectTransmissionInformation::new(0, symbol as u16, 1, 1, 1)
 }
@@ -299,8 +300,8 @@ pub(super) fn transmission(symbol: usize) -> ObjectTransmissionInformation {
 #[derive(Debug)]
 struct Generator {
     source_symbols: u32,
-    /// Encoder of a special block: source symbol i is 1 at byte i and 0 at all other bytes. So byte i of a repair
-    /// symbol is the factor of source symbol i.
+    /// Encoder of a special block: source symbol i is 1 at byte i and 0 at all other bytes.
+    /// So byte i of a repair symbol is the factor of source symbol i.
     identity: SourceBlockEncoder,
     /// The first [`KEPT_ROWS`] rows.
     kept: Vec<u8>,
@@ -355,8 +356,7 @@ impl Codes {
         }
     }
 
-    /// Returns the code of blocks of `source_symbols` symbols. Creates the code if the cache does not
-    /// contain it.
+    /// Returns the code of blocks of `source_symbols` symbols. Creates the code if the cache does not contain it.
     ///
     /// # Errors
     /// Same as [`Code::new`].

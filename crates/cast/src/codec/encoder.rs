@@ -8,16 +8,17 @@ use std::sync::Arc;
 
 /// Encoder of the repair symbols of one block.
 ///
-/// The first repair symbols are computed directly as sums of all source symbols. The encoder of the crate `raptorq`
-/// first needs a fixed time and a copy of the block, and then little time per symbol. So it is faster for many repair
-/// symbols, and this encoder then uses it.
+/// The first repair symbols are computed directly as sums of all source symbols.
+/// The encoder of the crate `raptorq` first needs a fixed time and a copy of the block.
+/// Then it needs little time per symbol.
+/// So for many repair symbols, the encoder of the crate `raptorq` is faster and is used.
 #[derive(Debug)]
 pub struct Encoder {
     code: Arc<Code>,
     symbol: usize,
     /// Number of repair symbols that were computed so far.
     summed: u32,
-    /// Encoder of the crate, after the first use.
+    /// Encoder of the crate `raptorq`. `None` before its first use.
     prepared: Option<SourceBlockEncoder>,
 }
 
@@ -36,9 +37,9 @@ impl Encoder {
         })
     }
 
-    /// Computes repair symbols of `block`. Each element of `repair` has an encoding symbol identifier (K to 2^24 - 1)
-    /// and the buffer for the symbol. One call for several symbols is faster than several calls. All calls must have
-    /// the same block.
+    /// Computes repair symbols of `block`.
+    /// Each element of `repair` has an encoding symbol identifier (K to 2^24 - 1) and the buffer for the symbol.
+    /// One call for several symbols is faster than several calls. All calls must get the same block.
     ///
     /// # Errors
     /// A length or an identifier is not allowed. In this case nothing is written.

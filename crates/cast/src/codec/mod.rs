@@ -1,14 +1,16 @@
-//! RaptorQ (RFC 6330) over real bytes. It creates repair symbols of a source block. From any symbols that have arrived,
-//! it recovers the missing source symbols.
+//! RaptorQ (RFC 6330) over real bytes. It creates repair symbols of a source block.
+//! From any symbols that have arrived, it recovers the missing source symbols.
 //!
-//! The code is systematic. A repair symbol is a sum over GF(256) of the block's source symbols, each multiplied by a
-//! factor. The factors of a repair symbol are its row of the generator matrix. If l source symbols are missing, the
-//! rows of l repair symbols form a system of l equations. Its solution expresses each missing symbol as a sum of
-//! symbols that have arrived. So a block with few losses needs only one pass over these symbols. Only the missing
-//! symbols are computed, and they are written to their offsets in the block.
+//! The code is systematic.
+//! A repair symbol is a sum over GF(256) of the block's source symbols, each multiplied by a factor.
+//! The factors of a repair symbol are its row of the generator matrix.
+//! If l source symbols are missing, the rows of l repair symbols form a system of l equations.
+//! The solution of the system expresses each missing symbol as a sum of symbols that have arrived.
+//! So a block with few losses needs only one pass over these symbols.
+//! Only the missing symbols are computed, and they are written to their offsets in the block.
 //!
-//! The rows come from the crate `raptorq`. If many symbols are requested or missing, the sparse solver of the crate
-//! needs less work. Then the crate encodes and decodes.
+//! The rows come from the crate `raptorq`.
+//! If many symbols are requested or missing, the sparse solver of `raptorq` needs less work, so it is used.
 //!
 //! - [`Code`]: code of blocks of K source symbols. [`Codes`] is a cache of the last used codes.
 //! - [`Encoder`]: encoder of the repair symbols of one block.

@@ -4,15 +4,16 @@ use super::kernel::{Kernel, inverse};
 
 /// System of linear equations for the missing source symbols. Each used repair symbol gives one equation.
 ///
-/// A line of the system has a factor for each source symbol, followed by a factor for each used repair symbol. It
-/// states that the sum of the source symbols equals the sum of the repair symbols. Lines are multiplied by factors and
-/// added to each other, until each line has only one missing symbol, with the factor 1.
+/// A line of the system has a factor for each source symbol, followed by a factor for each used repair symbol.
+/// The line states that the sum of the source symbols equals the sum of the repair symbols.
+/// Lines are multiplied by factors and added to each other.
+/// At the end, each line has only one missing symbol, with the factor 1.
 pub(super) struct System {
     kernel: Kernel,
     source_symbols: usize,
     missing: Vec<usize>,
-    /// Distance in bytes between the starts of two lines. It is a multiple of the longest vector. So the loops need no
-    /// code for a shorter last vector.
+    /// Distance in bytes between the starts of two lines. It is a multiple of the longest vector.
+    /// So the loops need no code for a shorter last vector.
     stride: usize,
     lines: Vec<u8>,
     /// Pivot of each line: the missing symbol that has the factor 1 in this line and the factor 0 in all later lines.
@@ -21,8 +22,8 @@ pub(super) struct System {
 }
 
 impl System {
-    /// Creates a system without equations. The block has `source_symbols` source symbols. `missing` contains the
-    /// missing ones in ascending order.
+    /// Creates a system without equations. The block has `source_symbols` source symbols.
+    /// `missing` contains the missing source symbols in ascending order.
     pub(super) fn new(kernel: Kernel, source_symbols: usize, missing: Vec<usize>) -> Self {
         let stride = (source_symbols + missing.len()).next_multiple_of(64);
         Self {
@@ -41,8 +42,8 @@ impl System {
         self.pivots.len() == self.missing.len()
     }
 
-    /// Adds the equation of a repair symbol, which is its row of the generator matrix. Returns whether the symbol is
-    /// used. A symbol is not used if its equation follows from the earlier equations.
+    /// Adds the equation of a repair symbol, which is its row of the generator matrix.
+    /// Returns whether the symbol is used. A symbol is not used if its equation follows from the earlier equations.
     pub(super) fn add(&mut self, row: &[u8]) -> bool {
         if self.is_solvable() {
             return false;
@@ -59,8 +60,8 @@ impl System {
                 self.kernel.add_scaled(line, earlier, factor);
             }
         }
-        // Earlier pivots already have the factor 0 in this line. If no missing symbol is left, the equation follows
-        // from the earlier equations.
+        // Earlier pivots already have the factor 0 in this line.
+        // If no missing symbol is left, the equation follows from the earlier equations.
         let Some(&pivot) = self.missing.iter().find(|&&symbol| line[symbol] != 0) else {
             return false;
         };
@@ -71,12 +72,12 @@ impl System {
         true
     }
 
-    /// Returns a row of factors for each missing symbol, in ascending order. A row begins with the factors of the
-    /// source symbols that have arrived, in ascending order. Then come the factors of the used repair symbols. The
-    /// system must be solvable.
+    /// Returns a row of factors for each missing symbol, in ascending order.
+    /// A row begins with the factors of the source symbols that have arrived, in ascending order.
+    /// The factors of the used repair symbols follow. The system must be solvable.
     pub(super) fn solve(mut self) -> Vec<u8> {
-        // Each pivot has the factor 0 in all later lines. The elimination begins at the last line, so that an
-        // eliminated factor stays 0.
+        // Each pivot has the factor 0 in all later lines.
+        // The elimination begins at the last line, so that an eliminated factor stays 0.
         for (later, &pivot) in self.pivots.iter().enumerate().rev() {
             let (before, line) = self.lines.split_at_mut(later * self.stride);
             let line = &line[..self.stride];

@@ -38,8 +38,8 @@ pub(super) fn resolve(host: &str) -> Result<SocketAddr, Failed> {
     }
 }
 
-/// Returns the addresses of several hosts. An address that occurs twice is an error, and `once` is the part of the
-/// error message that describes the allowed values.
+/// Returns the addresses of several hosts. An address that occurs twice is an error.
+/// `once` is the part of the error message that describes the allowed values.
 pub(super) fn resolve_all(hosts: &[String], once: &str) -> Result<Vec<SocketAddr>, Failed> {
     let mut all = Vec::with_capacity(hosts.len());
     for host in hosts {

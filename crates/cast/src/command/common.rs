@@ -133,9 +133,9 @@ pub enum CommandEvent<'a> {
     Progress(Moment),
     /// A transfer has ended, and all data is verified.
     Done {
-        /// Name of the source, or the destination.
+        /// At a sender: path of the data. At a receiver: path of the destination.
         what: &'a str,
-        /// Root. For a file, the hash that `b3sum` prints.
+        /// Root hash of the data. For a file, `b3sum` prints the same hash.
         root: Option<String>,
         /// Addresses of the ends that have the data.
         peers: &'a [SocketAddr],
@@ -202,7 +202,7 @@ impl Moment {
     }
 }
 
-/// Reports the events of a transfer. It measures the time since the first other end has joined.
+/// Reports the events of a transfer. It measures the time since the first remote end has joined.
 pub(super) struct Watch {
     since: Instant,
     has_begun: bool,
@@ -226,8 +226,8 @@ impl Watch {
             Event::Progress(progress) => notify(CommandEvent::Progress(self.moment(progress))),
             Event::Joined(peer) => {
                 if !self.has_begun {
-                    // The time begins when the first other end joins. So the rate does not include the wait for other
-                    // ends.
+                    // The time begins when the first remote end joins.
+                    // So the rate does not include the wait for this end.
                     *self = Self {
                         has_begun: true,
                         ..Self::begin()

@@ -17,7 +17,7 @@ use std::time::Duration;
 use tailcut_units as units;
 use tailcut_units::quantity::{self, QuantityError};
 
-/// Exit code if the receivers have all data but some entries, which were skipped. rsync uses the same code.
+/// Exit code if the sender has skipped some entries and the receivers have all other data. rsync uses the same code.
 const SOME_MISSING: u8 = 23;
 
 /// Flags of `tailcut cast send`.

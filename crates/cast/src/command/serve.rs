@@ -10,8 +10,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-/// Base-2 logarithm of the size of a slab in bytes. The slabs of a replica are small. So a slow replica delays only
-/// little data.
+/// Base-2 logarithm of the size of a slab in bytes. The slabs of a replica are small.
+/// So a slow replica delays only little data.
 const SLAB_LOG2: u8 = 20;
 
 /// Flags of `tailcut cast serve`.
@@ -34,7 +34,7 @@ pub(super) fn execute(
     stop: &AtomicBool,
     notify: &mut dyn FnMut(CommandEvent<'_>),
 ) -> Result<(), Failed> {
-    // The root is computed from all files, which takes a long time. So a wrong address is reported before.
+    // The root is computed from all files, which takes a long time. So a wrong address is reported first.
     let endpoint = arguments.access.open(arguments.listen)?;
     let mut source = arguments.what.open(&arguments.path, SLAB_LOG2, notify)?;
     let root = source.root()?;

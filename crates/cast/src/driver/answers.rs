@@ -3,17 +3,19 @@
 use std::collections::{HashSet, VecDeque};
 use tailcut_units::{Time, TokenBucket};
 
-/// Largest number of answers per second to packets that belong to no session. Any host can cause answers, so their cost
-/// must be limited. With a smaller number, senders of ended sessions wait longer for an answer.
+/// Largest number of answers per second to packets that belong to no session.
+/// Any host can cause answers, so their cost must be limited.
+/// With a smaller number, senders of ended sessions wait longer for an answer.
 const ANSWERS: f64 = 10_000.0;
-/// Largest number of answers per second to checks that arrived by a multicast group. All members of the group answer a
-/// check. If its source address is forged, all answers go to a victim. So the limit is low.
+/// Largest number of answers per second to checks that arrived by a multicast group.
+/// All members of the group answer a check. If its source address is forged, all answers go to a victim.
+/// So the limit is low.
 const GROUP_ANSWERS: f64 = 100.0;
-/// Largest number of answers that are sent at once after a pause. With a smaller number, some hosts that ask at the
-/// same moment get no answer.
+/// Largest number of answers that are sent without a delay after a pause.
+/// With a smaller number, some hosts that ask at the same moment get no answer.
 const BURST: f64 = 100.0;
-/// Largest number of ended sessions that are remembered. The message that an object has arrived may get lost. If the
-/// session is forgotten then, the sender sends the object again.
+/// Largest number of ended sessions that are remembered. The message that an object has arrived may get lost.
+/// If the session is forgotten then, the sender sends the object again.
 const REMEMBERED: usize = 4_096;
 
 /// Rate limit of answers.
@@ -58,8 +60,8 @@ pub(super) struct Ended {
 
 impl Ended {
     pub(super) fn insert(&mut self, session: u64) {
-        // Each session must occur only once in `order`. Otherwise the removal of an old entry would remove a new one
-        // too.
+        // Each session must occur only once in `order`.
+        // Otherwise the removal of an old entry would remove a new entry too.
         if !self.known.insert(session) {
             return;
         }

@@ -129,8 +129,8 @@ impl GroupListeners {
     }
 }
 
-/// Sender of checks to multicast groups. All checks belong to one session. The list contains the endpoints that have
-/// answered.
+/// Sender of checks to multicast groups. All checks belong to one session.
+/// The list contains the endpoints that have answered.
 #[derive(Debug)]
 pub(super) struct GroupChecker {
     pub(super) codec: CheckCodec,

@@ -1,6 +1,6 @@
-//! Checks test whether an endpoint can be reached (docs/wire/scdp.md). An endpoint answers the checks of other hosts
-//! without storing anything about them. It sends checks to a multicast group to find the endpoints that receive from
-//! the group.
+//! Checks test whether an endpoint can be reached (docs/wire/scdp.md).
+//! An endpoint answers the checks of other hosts without storing anything about them.
+//! An endpoint sends checks to a multicast group to find the endpoints that receive from the group.
 
 use super::check_codec::{CheckCodec, GroupChecker, GroupListeners};
 use super::engine::Engine;
@@ -16,8 +16,8 @@ use tailcut_wire::scdp::credit::{self, Check, Echo, Envelope, Message};
 const HEAD: usize = 64;
 
 impl Engine {
-    /// Answers a check with an echo. The endpoint stores nothing about the sender, whose address may be forged. So an
-    /// answer is never longer than the check. A check with another key gets no answer.
+    /// Answers a check with an echo. The endpoint stores nothing about the sender, whose address may be forged.
+    /// So an answer is never longer than the check. A check with another key gets no answer.
     pub(super) fn on_check(
         &mut self,
         now: Time,
@@ -26,8 +26,8 @@ impl Engine {
         check: &Check,
     ) {
         let local = incoming.ancillary.to.filter(|to| !to.is_multicast());
-        // The kernel reports the destination of each packet. The filter above removes the address only if it is a
-        // group.
+        // The kernel reports the destination of each packet.
+        // The filter above removes the address only if it is a group.
         let is_group = local.is_none() && incoming.ancillary.to.is_some();
         let answers = match is_group {
             true => &mut self.incoming_sessions.group_answers,
@@ -42,7 +42,7 @@ impl Engine {
             buffer: self.incoming_sessions.receive_buffer,
             class: incoming.class().0,
             is_group,
-            // The padding is the payload of zeros, so the header itself has no padding.
+            // The padding is sent as a payload of zeros. So the header has no padding.
             padded: 0,
         });
         let mut head = [0; HEAD];
@@ -104,8 +104,8 @@ impl Engine {
 
     /// Handles an echo: the answer of another endpoint to a check.
     pub(super) fn on_echo(&mut self, from: SocketAddr, envelope: &Envelope, echo: &Echo) {
-        // Without `is_group`, the echo answers a check that did not arrive by the group. So it does not show that the
-        // endpoint receives from the group.
+        // Without `is_group`, the echo answers a check that did not arrive by the group.
+        // So the echo does not show that the endpoint receives from the group.
         match &self.connections.group_checker {
             Some(group_checker) if group_checker.codec.is_of(envelope.session) && echo.is_group => {
                 group_checker.listeners.add(from);

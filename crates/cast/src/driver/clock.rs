@@ -16,8 +16,9 @@ pub trait Clock {
     }
 }
 
-/// Largest age of a time stamp that is used. If a stamp is older, the system's clock was probably set after the kernel
-/// made the stamp. With a smaller limit, the stamps of datagrams that wait for a busy thread would be ignored.
+/// Largest age of a time stamp that is used.
+/// If a stamp is older, the system's clock was probably set after the kernel made the stamp.
+/// With a smaller limit, the stamps of datagrams that wait for a busy thread would be ignored.
 const OLDEST: std::time::Duration = std::time::Duration::from_millis(500);
 
 /// Clock of the operating system. It starts at zero when it is created.

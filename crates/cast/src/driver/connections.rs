@@ -1,5 +1,6 @@
-//! Connections of a host. There is one connection for each remote end of each session. Its number is the host number in
-//! the transport. So the transport does not depend on addresses, and the address of a connection may change.
+//! Connections of a host. There is one connection for each remote end of each session.
+//! The number of a connection is a host number in the transport.
+//! So the transport does not depend on addresses, and the address of a connection may change.
 
 use super::check_codec::GroupChecker;
 use super::sealing::Seal;
@@ -12,8 +13,8 @@ use tailcut_wire::scdp::credit::Offer;
 /// State of a connection whose address is not validated.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Unvalidated {
-    /// Number of bytes that may still be sent to the address. In total, the host never sends more bytes there than it
-    /// has received from there.
+    /// Number of bytes that may still be sent to the address.
+    /// In total, the host never sends more bytes there than it has received from there.
     pub(super) budget: u64,
     /// Time at which the next token may be sent.
     pub(super) token_at: Time,
@@ -42,12 +43,12 @@ pub(super) struct Connection {
     pub(super) share: u16,
     /// State of the address validation. `None`: the address is validated.
     pub(super) unvalidated: Option<Unvalidated>,
-    /// Highest number of a credit that the remote end has used. Only for a remote end that sends the object.
+    /// Highest credit number that the remote end has used. Only for a remote end that sends the object.
     pub(super) highest: u32,
     /// Last offer that was sent to the remote end. Only for a remote end that receives the object.
     pub(super) offer: Option<Offer>,
-    /// Number of tokens from the remote end that this host has answered. Only for a remote end that receives the
-    /// object.
+    /// Number of tokens from the remote end that this host has answered.
+    /// Used only for a remote end that receives the object.
     pub(super) tokens: u32,
     /// Whether nothing more is sent to the remote end. Only for a remote end that receives the object.
     pub(super) is_over: bool,

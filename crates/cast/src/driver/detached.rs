@@ -10,8 +10,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use tailcut_units::Time;
 
-/// Driver that works like an [`Endpoint`](super::Endpoint), but its caller passes the time and the datagrams. Decoding
-/// happens during the call of [`Self::on_incoming`].
+/// Driver that works like an [`Endpoint`](super::Endpoint), but its caller passes the time and the datagrams.
+/// Decoding happens during the call of [`Self::on_incoming`].
 ///
 /// ```
 /// use tailcut_cast::driver::{Detached, Options};
@@ -83,8 +83,8 @@ impl Detached {
         self.engine.transmit(now, net, 512)
     }
 
-    /// Returns the next object that has arrived, with the sender's address. Drops the results of objects that this
-    /// driver has sent.
+    /// Returns the next object that has arrived, with the sender's address.
+    /// Drops the results of objects that this driver has sent.
     pub fn received(&mut self) -> Option<(SocketAddr, Vec<u8>)> {
         loop {
             if let News::Received { route, bytes, .. } = self.engine.poll_news()? {

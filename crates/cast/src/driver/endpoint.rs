@@ -33,12 +33,12 @@ use tailcut_units::{Duration, HostId};
 use tailcut_wire::scdp::credit::SYMBOL_BYTES;
 use tailcut_wire::scdp::paper::SYN_BYTES;
 
-/// Number of erasure codes that are kept. Blocks with the same number of source symbols have the same code. The code of
-/// the largest block (256 symbols) needs about 128 KiB, so all of them need 2 MiB at most. With fewer codes, objects of
-/// different lengths would create their codes again.
+/// Number of erasure codes that are kept. Blocks with the same number of source symbols have the same code.
+/// The code of the largest block (256 symbols) needs about 128 KiB, so 16 codes need 2 MiB at most.
+/// With fewer codes, objects of different lengths would create their codes again.
 const CODES: usize = 16;
-/// Largest number of symbols in flight in paper mode. 64 packets of 1,500 bytes fill a link of 10 Gb/s for 77 us. The
-/// SCDP paper uses 32 symbols at this rate (section V).
+/// Largest number of symbols in flight in paper mode. 64 packets of 1,500 bytes fill a link of 10 Gb/s for 77 us.
+/// The SCDP paper uses 32 symbols at this rate (section V).
 const WINDOW: u32 = 64;
 /// Size of the IPv4 and UDP headers in bytes.
 const HEADERS_V4: u32 = 28;
@@ -50,30 +50,33 @@ const HEADERS_V6: u32 = 48;
 pub struct Options {
     /// Options of the socket.
     pub socket: SocketOptions,
-    /// Size of the largest object that is received, in bytes. The default of 17 MiB is enough for a slab with its
-    /// header.
+    /// Size of the largest object that is received, in bytes.
+    /// The default of 17 MiB is enough for a slab with its header.
     pub object: u64,
-    /// Memory for received objects until the application takes them, in bytes. If the memory is full, further objects
-    /// must wait. Default 64 MiB.
+    /// Memory for received objects until the application takes them, in bytes.
+    /// If the memory is full, further objects must wait. Default 64 MiB.
     pub memory: u64,
     /// Largest rate of sent bytes per second. Each datagram counts as `mtu` bytes. Default: no limit.
     pub rate: Option<u64>,
     /// Number of threads that decode, at least 1. Default 1.
     pub decoders: usize,
-    /// Flow control of received objects. [`Mode::Credit`] is the default and works on any network. [`Mode::Paper`] is
-    /// the mode of the SCDP paper, with a window of 64 symbols and version 1 of the header. It needs switches that
-    /// trim, and hosts that trust each other. It has no tokens, keys or shares. Both ends must use the same mode.
+    /// Flow control of received objects. [`Mode::Credit`] is the default and works on any network.
+    /// [`Mode::Paper`] is the mode of the SCDP paper, with a window of 64 symbols and version 1 of the header.
+    /// Paper mode needs switches that trim, and hosts that trust each other. It has no tokens, keys or shares.
+    /// Both ends must use the same mode.
     pub mode: Mode,
-    /// Pre-shared key of all endpoints that exchange objects with this one. With a key, packets are encrypted, and
-    /// packets of hosts without the key are dropped. A key needs [`Mode::Credit`]. Default: no key.
+    /// Pre-shared key of this endpoint and of all endpoints that exchange objects with it.
+    /// With a key, packets are encrypted, and packets of hosts without the key are dropped.
+    /// A key needs [`Mode::Credit`]. Default: no key.
     pub key: Option<Key>,
     /// Options for sending to multicast groups.
     pub multicast: Multicast,
-    /// Largest IP packet that is sent, in bytes: 1,280 to 9,000. Default 1,500. If a path carries only
-    /// smaller packets, the transfer starts again with smaller symbols.
+    /// Largest IP packet that is sent, in bytes: 1,280 to 9,000. Default 1,500.
+    /// If a path carries only smaller packets, the transfer starts again with smaller symbols.
     pub mtu: u16,
-    /// Parameters of the protocol. `None`: the defaults for `mode` and the bound address, with symbols that fill
-    /// packets of `mtu` bytes. If parameters are given, their `mode` is used instead of the `mode` of these options.
+    /// Parameters of the protocol.
+    /// `None`: the defaults for `mode` and the bound address, with symbols that fill packets of `mtu` bytes.
+    /// If parameters are given, their `mode` is used instead of the `mode` of these options.
     pub scdp: Option<ScdpConfig>,
 }
 
@@ -82,8 +85,8 @@ impl Default for Options {
         Self {
             socket: SocketOptions::default(),
             object: 17 << 20,
-            // The memory is enough for three of the largest objects. So one can arrive while the application takes
-            // another.
+            // The memory is enough for three of the largest objects.
+            // So one object can arrive while the application takes another object.
             memory: 64 << 20,
             rate: None,
             decoders: 1,
@@ -125,15 +128,15 @@ impl Options {
             // All datagrams have the same DSCP. So priority classes of symbols would change nothing in the network.
             demotion: Demotion::NONE,
             in_order: false,
-            // A socket has no fixed link rate. So pulls do not follow a rate. Only the limit of symbols in flight
-            // delays them.
+            // A socket has no fixed link rate. So pulls have no fixed interval.
+            // Only the limit of symbols in flight delays pulls.
             pull_interval: Duration::from_ps(1),
             byte_time: Duration::from_ps(0),
-            // A sender without the final message asks again after at most `max_timeout` (1 s by default). The receiver
-            // must remember the session for this time.
+            // A sender that has not received the final message asks again after at most `max_timeout` (1 s by default).
+            // The receiver must remember the session for this time.
             time_wait: Duration::from_ms(1_000),
-            // The driver has memory for the whole object and stores each symbol at its offset. So no block waits for
-            // another block or for a reader.
+            // The driver has memory for the whole object and stores each symbol at its offset.
+            // So no block waits for another block or for a reader.
             delivery: Delivery::Blocks {
                 order: BlockOrder::AsWhole,
                 window: u64::MAX,
@@ -174,8 +177,9 @@ impl Options {
     }
 }
 
-/// Endpoint: a UDP socket, and a thread that runs SCDP over this socket. It sends objects to other endpoints and
-/// receives objects from them. If the endpoint is dropped, the thread ends, and unfinished transfers are lost.
+/// Endpoint: a UDP socket, and a thread that runs SCDP over this socket.
+/// An endpoint sends objects to other endpoints and receives objects from them.
+/// If the endpoint is dropped, the thread ends, and unfinished transfers are lost.
 ///
 /// ```
 /// use tailcut_cast::driver::{Endpoint, Options};
@@ -228,8 +232,8 @@ impl Endpoint {
         options.engine(local, options.codes())?;
         let socket = Socket::bind(local, &options.socket)?;
         socket.keep_refusals()?;
-        // The default options are the defaults of the kernel. An endpoint without multicast needs no system call for
-        // them.
+        // The default options are the defaults of the kernel.
+        // An endpoint without multicast needs no system call for them.
         if options.multicast != Multicast::default() {
             socket.set_multicast(&options.multicast)?;
         }
@@ -280,8 +284,8 @@ impl Endpoint {
         self.local
     }
 
-    /// Returns the number of this endpoint, which is drawn at random when it is opened. If the process of an endpoint
-    /// restarts, the new endpoint has another number.
+    /// Returns the number of this endpoint, which is drawn at random when it is opened.
+    /// If the process of an endpoint restarts, the new endpoint has another number.
     pub fn process(&self) -> u64 {
         self.process
     }
@@ -291,8 +295,8 @@ impl Endpoint {
         self.has_key
     }
 
-    /// Sends an object to the endpoint at the address `to`. The bytes are not copied. They stay in memory until the
-    /// whole object has arrived.
+    /// Sends an object to the endpoint at the address `to`. The bytes are not copied.
+    /// The bytes stay in memory until the whole object has arrived.
     pub fn send(
         &self,
         to: impl Into<Route>,
@@ -301,9 +305,10 @@ impl Endpoint {
         self.start(Task::one(to, Payload::new(object)))
     }
 
-    /// Sends an object to an endpoint that has not answered before, like [`Self::send`]. An ICMP message that the
-    /// endpoint cannot be reached ends the transfer at once with [`Failure::Undeliverable`]. After the first answer, an
-    /// ICMP message ends nothing, because it can be forged, and because a host whose process restarts sends it too.
+    /// Sends an object to an endpoint that has not answered before, like [`Self::send`].
+    /// The transfer ends with [`Failure::Undeliverable`] if an ICMP message reports that the endpoint is unreachable.
+    /// After the first answer, an ICMP message does not end the transfer.
+    /// The reason is that ICMP messages can be forged, and that a host whose process restarts sends them too.
     pub fn greet(
         &self,
         to: impl Into<Route>,
@@ -315,10 +320,12 @@ impl Endpoint {
         })
     }
 
-    /// Sends one share of an object's symbols to the endpoint at `to`. Other senders send the other shares in the same
-    /// session. The receiver builds one object from the symbols of all senders, even if some senders are slow or fail.
-    /// All senders must have the same object and the same symbol size. `session` is a random number ([`new_session`])
-    /// that all senders must know. [`Sending`] succeeds as soon as the receiver has the whole object.
+    /// Sends one share of an object's symbols to the endpoint at `to`.
+    /// Other senders send the other shares in the same session.
+    /// The receiver builds one object from the symbols of all senders, even if some senders are slow or fail.
+    /// All senders must have the same object and the same symbol size.
+    /// `session` is a random number ([`new_session`]) that all senders must know.
+    /// [`Sending`] succeeds as soon as the receiver has the whole object.
     ///
     /// ```
     /// use tailcut_cast::driver::{Endpoint, Options, Share, new_session};
@@ -347,9 +354,10 @@ impl Endpoint {
         self.start(Task::new(vec![to], kind, Payload::new(object)))
     }
 
-    /// Sends an object to several endpoints at the same time, with separate datagrams to each. A symbol is encoded only
-    /// once. It is sent when all receivers that still need symbols have requested one. So the slowest receiver sets the
-    /// pace, unless `stragglers` excludes it. [`Sending::progress`] returns the progress of each receiver.
+    /// Sends an object to several endpoints at the same time, with separate datagrams to each.
+    /// A symbol is encoded only once. It is sent when all receivers that still need symbols have requested a symbol.
+    /// So the slowest receiver sets the pace, unless `stragglers` excludes it.
+    /// [`Sending::progress`] returns the progress of each receiver.
     /// [`Sent::missed`] is the number of receivers without the object.
     ///
     /// ```
@@ -380,11 +388,13 @@ impl Endpoint {
         self.start(Task::new(to.to_vec(), kind, Payload::new(object)))
     }
 
-    /// Sends an object to several endpoints that have [joined](Self::join) a multicast group, with datagrams to the
-    /// group. Each symbol is sent only once. `receivers` are the unicast addresses of the endpoints. Each receiver must
-    /// be bound to the unspecified address and to the group's port. Otherwise its socket gets no packets of the group.
-    /// The first probes and all packets for one receiver go to the receiver's unicast address. Otherwise the call works
-    /// like [`send_to_all`](Self::send_to_all).
+    /// Sends an object to several endpoints that have [joined](Self::join) a multicast group.
+    /// The datagrams go to the group, and each symbol is sent only once.
+    /// `receivers` are the unicast addresses of the endpoints.
+    /// Each receiver must be bound to the unspecified address and to the group's port.
+    /// Otherwise its socket gets no packets of the group.
+    /// The first probes and all packets for one receiver go to the receiver's unicast address.
+    /// In all other respects, the call works like [`send_to_all`](Self::send_to_all).
     pub fn send_to_group(
         &self,
         group: SocketAddr,
@@ -396,12 +406,12 @@ impl Endpoint {
         self.start(Task::new(receivers.to_vec(), kind, Payload::new(object)))
     }
 
-    /// Joins a multicast group at the interface with the index `interface`. With 0, the routing table selects the
-    /// interface.
+    /// Joins a multicast group at the interface with the index `interface`.
+    /// With 0, the routing table selects the interface.
     ///
     /// # Errors
-    /// The system refuses the request, the address is not a multicast address, the address and the
-    /// endpoint have different IP versions, or the endpoint is closed.
+    /// The system refuses the request, the address is not a multicast address, or the endpoint is closed.
+    /// It is also an error if the address and the endpoint have different IP versions.
     pub fn join(&self, group: IpAddr, interface: u32) -> io::Result<()> {
         self.change(Membership::Joins, group, interface)
     }
@@ -423,9 +433,11 @@ impl Endpoint {
         answer.take().unwrap_or_else(|| Err(closed()))
     }
 
-    /// Sends one check to a multicast group. Returns a list of all endpoints that have answered a check of this
-    /// endpoint. The list grows when more answers arrive. An endpoint answers if it has [joined](Self::join) the group
-    /// and has the same key. A check may get lost, so send it several times.
+    /// Sends one check to a multicast group.
+    /// Returns a list of all endpoints that have answered a check of this endpoint.
+    /// The list grows when more answers arrive.
+    /// An endpoint answers if it has [joined](Self::join) the group and has the same key.
+    /// A check may get lost, so send it several times.
     pub fn check_group(&self, group: SocketAddr) -> GroupListeners {
         let listeners = self.listeners.clone();
         // The result is ignored. If the thread has ended, no answer arrives.
@@ -474,8 +486,8 @@ impl Endpoint {
         self.received.take()
     }
 
-    /// Takes the buffer of a received object back, for a later object. The kernel then need not provide new memory,
-    /// which saves time. At most two large buffers are kept.
+    /// Takes back the buffer of a received object. A later object uses it again.
+    /// The reuse saves time, because the kernel need not provide new memory. At most two large buffers are kept.
     pub fn recycle(&self, bytes: Vec<u8>) {
         self.spares.put(bytes);
     }
@@ -506,8 +518,8 @@ pub fn new_session() -> io::Result<u64> {
     random().map(u64::from_be_bytes).map_err(io::Error::other)
 }
 
-/// Object that is being sent. Wait for the end of the transfer with `.await` or [`Sending::wait`]. The transfer
-/// continues if this value is dropped.
+/// Object that is being sent. Wait for the end of the transfer with `.await` or [`Sending::wait`].
+/// The transfer continues if this value is dropped.
 #[derive(Debug)]
 pub struct Sending {
     number: u64,

@@ -38,8 +38,8 @@ pub(super) enum News {
         bytes: Vec<u8>,
         reservation: Reservation,
     },
-    /// A transfer has ended. The fields are its flow number, its statistics, the number of receivers without the
-    /// object, and the size of a symbol in bytes.
+    /// A transfer has ended.
+    /// Fields: flow number, statistics, number of receivers without the object, and size of a symbol in bytes.
     Sent(FlowId, FlowStats, usize, u32),
     /// A transfer has failed for this reason.
     Failed(FlowId, Failure),
@@ -92,8 +92,8 @@ fn draw() -> Option<u64> {
     random().ok().map(u64::from_be_bytes)
 }
 
-/// Returns the encryption state of a sender. Returns `Some(None)` if there is no key, and `None` if the system has no
-/// random bytes.
+/// Returns the encryption state of a sender.
+/// Returns `Some(None)` if there is no key, and `None` if the system has no random bytes.
 fn seal(key: Option<&Key>, session: u64, share: u16) -> Option<Option<Box<Seal>>> {
     match key {
         Some(key) => Some(Some(Box::new(Seal::new(key, session, share, None).ok()?))),
@@ -182,16 +182,16 @@ impl Engine {
         self.config.mode == Mode::Paper
     }
 
-    /// Returns `now`, or the latest time of an earlier call if that is later.
+    /// Returns the later of two times: `now`, and the latest time of all earlier calls.
     fn at(&mut self, now: Time) -> Time {
-        // The time stamp of a datagram may be older than the time of the last call. But the time of the transport must
-        // not go back.
+        // The time stamp of a datagram may be older than the time of the last call.
+        // But the time of the transport must not go back.
         self.now = now.max(self.now);
         self.now
     }
 
-    /// Starts to send an object. Returns `None` if the object cannot be sent: it is too long, it has no receivers, it
-    /// is a share in paper mode, or the system has no random bytes.
+    /// Starts to send an object. Returns `None` if the object is too long or has no receivers.
+    /// Also returns `None` for a share in paper mode, or if the system has no random bytes.
     pub(super) fn send(&mut self, now: Time, task: Task) -> Option<FlowId> {
         let now = self.at(now);
         let bytes = task.payload.bytes().len() as u64;
@@ -256,16 +256,16 @@ impl Engine {
             let of_group = outbound
                 .group
                 .and_then(|id| self.connections.get(id)?.seal.as_ref());
-            // Packets to a multicast group belong to one session. So they have one key and one sequence of packet
-            // numbers.
+            // Packets to a multicast group belong to one session.
+            // So all these packets have one key and one sequence of packet numbers.
             connection.seal = match (of_group, outbound.group) {
                 (Some(seal), Some(group)) => Some(Box::new(seal.twin(group))),
                 _ => seal(self.connections.key.as_ref(), session, share.index)?,
             };
             let id = self.connections.enter(connection);
             outbound.connections.push(id);
-            // All receivers of a group have the same session, so this table stores only the last receiver. `receiver`
-            // finds the others by their addresses.
+            // All receivers of a group have the same session, so this table stores only the last receiver.
+            // `receiver` finds the others by their addresses.
             self.sent_to.insert((session, share.index), (flow, id));
         }
         // The transport reads the size of a symbol at the start of an object. So the size is set before each start.
@@ -313,8 +313,8 @@ impl Engine {
         begun.ok()
     }
 
-    /// Starts a transfer again after a pause. The receiver wants the object later, or needs it from the beginning. The
-    /// pause doubles with each restart.
+    /// Starts a transfer again after a pause. The receiver wants the object later, or needs it from the beginning.
+    /// The pause doubles with each restart.
     pub(super) fn restart(&mut self, now: Time, flow: FlowId, failure: Failure) {
         let Some(outbound) = self.outgoing.get_mut(&flow) else {
             return;
@@ -323,8 +323,8 @@ impl Engine {
         if outbound.waits_until.is_some() {
             return;
         }
-        // A receiver that refuses the object for now is handled like a receiver that does not answer. So the same limit
-        // and the same pauses apply.
+        // A receiver that refuses the object for now is handled like a receiver that does not answer.
+        // So the same limit and the same pauses apply.
         outbound.restarts += 1;
         if outbound.restarts > self.config.max_timeouts {
             self.fail(now, flow, failure);
@@ -334,8 +334,8 @@ impl Engine {
         let pause = self.config.timeout * (1 << (outbound.restarts - 1).min(20));
         let until = now + pause.min(self.config.max_timeout);
         outbound.waits_until = Some(until);
-        // `cancel` uses this: without a tuple, no segment of the new sessions was sent, so no receiver knows these
-        // sessions.
+        // Without a tuple, no segment of the new sessions was sent, so no receiver knows them.
+        // `cancel` depends on this.
         outbound.tuple = None;
         let mut connections = std::mem::take(&mut outbound.connections);
         connections.extend(outbound.group.take());
@@ -348,8 +348,8 @@ impl Engine {
 
     /// Ends a transfer with a failure.
     pub(super) fn fail(&mut self, now: Time, flow: FlowId, failure: Failure) {
-        // No close message is sent here, unlike in `cancel`. Either the receiver has refused the object, or its
-        // timeouts end the session.
+        // No close message is sent here, unlike in `cancel`.
+        // Either the receiver has refused the object, or its timeouts end the session.
         self.host.cancel(now, flow);
         self.fail_all(flow, failure);
         self.end_outgoing(flow);
@@ -361,8 +361,8 @@ impl Engine {
         let now = self.at(now);
         let outbound = self.outgoing.get(&flow)?;
         let stats = self.host.cancel(now, flow).unwrap_or_default();
-        // Version 1 of the header has no close message. Without a tuple, no packet was sent, so no receiver knows the
-        // session.
+        // Version 1 of the header has no close message.
+        // Without a tuple, no packet was sent, so no receiver knows the session.
         if !self.is_paper() && outbound.tuple.is_some() {
             for id in outbound.connections.clone() {
                 self.close(id, Reason::Cancelled);
@@ -399,9 +399,10 @@ impl Engine {
         }
     }
 
-    /// Handles an ICMP message about a datagram to another host. It can be forged, and a host whose process restarts
-    /// sends it too. So it only ends transfers that ask for this and have no answer yet. For all other transfers, the
-    /// timeouts of the transport decide.
+    /// Handles an ICMP message about a datagram to another host.
+    /// Such a message can be forged, and a host whose process restarts sends it too.
+    /// So it ends only transfers that have requested this and have no answer yet.
+    /// For all other transfers, the timeouts of the transport detect a host that cannot be reached.
     pub(super) fn on_refusal(&mut self, now: Time, refusal: &Refusal) {
         let now = self.at(now);
         if !matches!(
@@ -427,7 +428,7 @@ impl Engine {
         let mut unplaced = Vec::new();
         for datagram in incoming.datagrams() {
             self.counts.arrived += 1;
-            // A cut message lacks its end. Its last datagram must not count as a trimmed symbol.
+            // A cut message lacks its end. The last datagram of the message must not count as a trimmed symbol.
             match incoming.is_cut {
                 true => self.counts.malformed += 1,
                 false if self.is_paper() => self.on_paper(now, incoming, datagram),
@@ -503,8 +504,8 @@ impl Engine {
                 Event::Closed(flow, stats) => self.on_closed(flow, stats),
                 Event::Failed(flow, _) if flow.0 >= FIRST_INCOMING.0 => self.end_incoming(flow),
                 Event::Failed(flow, _) => {
-                    // The transport has already removed this flow. So `fail` is not called, because it would cancel the
-                    // flow again.
+                    // The transport has already removed this flow.
+                    // So `fail` is not called, because it would cancel the flow again.
                     self.fail_all(flow, Failure::NoAnswer);
                     self.end_outgoing(flow);
                     self.news.push_back(News::Failed(flow, Failure::NoAnswer));

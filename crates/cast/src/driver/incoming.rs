@@ -6,11 +6,13 @@ use crate::codec::{Codes, Present, Recovery};
 use tailcut_transport::scdp::{Attempt, Job, MAX_ESI, Object};
 use tailcut_units::FlowId;
 
-/// Number of spare repair symbols of a block, in addition to the number of missing source symbols. They are needed
-/// because K symbols may not be enough to decode. More spare symbols would use memory without a benefit.
+/// Number of spare repair symbols that a block may store, beyond one for each missing source symbol.
+/// These spare symbols are needed because K symbols may not be enough to decode.
+/// More spare symbols would use memory without a benefit.
 const SPARE: u32 = 16;
-/// Size of the buffer for symbols of a sender whose address is not validated, as a multiple of the symbols that the
-/// sender pushes. The symbols of the first two pulls may arrive before the answer to the token, so they need space too.
+/// Size of the buffer for symbols of a sender whose address is not validated.
+/// The unit is the number of symbols that the sender pushes.
+/// The symbols of the first two pulls may arrive before the answer to the token, so they need space too.
 const EARLY: u64 = 4;
 
 /// State of a block of an object that is being received.
@@ -41,7 +43,7 @@ type Early = (u32, u32, Box<[u8]>);
 pub(super) struct Inbound {
     layout: Object,
     reservation: Reservation,
-    /// Symbols that arrived before memory for the whole object was allocated. `None`: this memory is allocated.
+    /// Symbols that arrived before memory for the whole object was allocated. `None` after the allocation.
     early: Option<Vec<Early>>,
     bytes: Vec<u8>,
     blocks: Vec<Block>,
@@ -90,15 +92,16 @@ impl DecodeJob {
 }
 
 impl Inbound {
-    /// Reserves memory for an object. If `early` is `None`, the sender's address is validated, and memory for the whole
-    /// object is reserved. Otherwise `early` is the number of symbols that the sender pushes, and memory for a small
-    /// multiple of this number is reserved. Returns `None` if `budget` has too little memory left, or if the object is
-    /// too large for the address space of this machine.
+    /// Reserves memory for an object.
+    /// If `early` is `None`, the sender's address is validated, and memory for the whole object is reserved.
+    /// Otherwise `early` is the number of symbols that the sender pushes.
+    /// In this case, memory for a small multiple of this number is reserved.
+    /// Returns `None` if `budget` has too little memory left, or if this machine cannot address the whole object.
     pub(super) fn new(layout: Object, early: Option<u32>, budget: &BufferBudget) -> Option<Self> {
         let length = usize::try_from(layout.length()).ok()?;
         let most = |pushed| EARLY * u64::from(pushed) * u64::from(layout.symbol());
-        // The early symbols of a short object need as much memory as the object. So its memory is reserved completely
-        // now.
+        // The early symbols of a short object need as much memory as the object.
+        // So the memory for the whole object is reserved now.
         let early = early.map(most).filter(|bytes| *bytes < layout.length());
         let mut inbound = Self {
             layout,
@@ -140,8 +143,8 @@ impl Inbound {
         true
     }
 
-    /// Reserves memory for the symbols of a further sender that pushes `pushed` symbols. Without enough memory, nothing
-    /// is reserved.
+    /// Reserves memory for the symbols of a further sender that pushes `pushed` symbols.
+    /// Without enough memory, nothing is reserved.
     pub(super) fn expect_more(&mut self, pushed: u32) {
         if self.early.is_some() {
             let more = EARLY * u64::from(pushed) * u64::from(self.layout.symbol());
@@ -162,8 +165,8 @@ impl Inbound {
         self.early.is_none()
     }
 
-    /// Stores a symbol. The caller has checked its length. Returns `false` if there is no memory for the symbol. The
-    /// caller must then treat the symbol as lost.
+    /// Stores a symbol. The caller has checked its length. Returns `false` if there is no memory for the symbol.
+    /// The caller must then treat the symbol as lost.
     pub(super) fn put(&mut self, block: u32, esi: u32, payload: &[u8]) -> bool {
         if let Some(early) = &mut self.early {
             // `max` prevents a division by zero.
@@ -195,8 +198,8 @@ impl Inbound {
         };
         if esi >= k {
             let known = open.repair.iter().any(|(other, _)| *other == esi);
-            // The reservation does not include repair symbols, so their number is limited here. A few spare symbols are
-            // useful, because K symbols may not be enough to decode.
+            // The reservation does not include repair symbols, so their number is limited here.
+            // A few spare symbols are useful, because K symbols may not be enough to decode.
             if !known && (open.repair.len() as u32) < open.present.missing() + SPARE {
                 open.repair.push((esi, payload.into()));
             }

@@ -10,17 +10,17 @@ use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Protocol, Time};
 
 /// Smallest flow number of objects from several senders. Received objects from one sender have smaller numbers.
 const FIRST_COLLECTED: u32 = 3 << 30;
-/// Port numbers in the transport for objects from several senders. Lower ports are reserved. Outgoing sessions use
-/// higher ports.
+/// Port numbers in the transport for objects from several senders. Lower ports are reserved.
+/// Outgoing sessions use higher ports.
 const PORTS: std::ops::Range<u16> = 1_024..32_768;
 
-/// Smallest number of sessions at which the engine searches for sessions that the transport has dropped. With a smaller
-/// number, the engine would search all sessions for more of the offers.
+/// Smallest number of sessions at which the engine searches for sessions that the transport has dropped.
+/// With a smaller number, the engine would search all sessions more often.
 const REMEMBERED: usize = 512;
 
-/// Time that a complete object waits for the proof that its sender has the key. The object stays in memory for this
-/// time. A sender without an answer asks again at least once per second (`max_timeout`), so the proof may get lost
-/// several times.
+/// Time that a complete object waits for the proof that its sender has the key.
+/// The object stays in memory for this time.
+/// The proof may get lost several times: a sender without an answer asks again every second or earlier (`max_timeout`).
 const PATIENCE: Duration = Duration::from_ms(10_000);
 
 /// Session in which this host receives an object.
@@ -57,8 +57,7 @@ pub(super) struct IncomingSessions {
     pub(super) sessions: Table<u64, Session>,
     /// Identifier of each session, by local flow number.
     pub(super) session_of: Table<FlowId, u64>,
-    /// In paper mode: connection and local flow number of each session, by the address and the flow number of the
-    /// sender.
+    /// In paper mode: connection and local flow number of each session. Key: address and flow number of the sender.
     pub(super) paper: Table<(SocketAddr, FlowId), (HostId, FlowId)>,
     /// Number of active sessions of each address.
     of_address: Table<IpAddr, u32>,
@@ -147,13 +146,13 @@ impl IncomingSessions {
         }
     }
 
-    /// Returns a flow number and a free port for an object from several senders. The port is not `taken`. Returns
-    /// `None` if all ports are in use.
+    /// Returns a flow number and a free port for an object from several senders. The port is never the port `taken`.
+    /// Returns `None` if all ports are in use.
     pub(super) fn collect(&mut self, taken: u16) -> Option<(FlowId, u16)> {
         let used =
             |port: u16| port == taken || self.sessions.values().any(|session| session.port == port);
         let count = u32::from(PORTS.end - PORTS.start);
-        // Each search begins at a different port. So it usually finds a free port at once.
+        // Each search begins at a different port. So the first port of a search is usually free.
         let ports = (0..count).map(|step| (self.next_collected.wrapping_add(step)) % count);
         let place = ports
             .into_iter()
@@ -189,8 +188,9 @@ impl IncomingSessions {
         self.active
     }
 
-    /// Returns whether the engine should search for dropped sessions. After each search, the threshold is twice the
-    /// number of sessions. So the work per new session is constant on average.
+    /// Returns whether the engine should search for dropped sessions.
+    /// After each search, the threshold is twice the number of sessions.
+    /// So the work per new session is constant on average.
     pub(super) fn are_many(&self) -> bool {
         self.sessions.len() >= self.look_at
     }
@@ -216,8 +216,8 @@ impl IncomingSessions {
         self.sessions.insert(id, session);
     }
 
-    /// Marks a session as validated, because one of its senders has proved its address. Returns `false` if the session
-    /// was already marked.
+    /// Marks a session as validated, because one of its senders has proved its address.
+    /// Returns `false` if the session was already marked.
     pub(super) fn prove(&mut self, id: u64) -> bool {
         let Some(session) = self.sessions.get_mut(&id) else {
             return false;
@@ -229,7 +229,7 @@ impl IncomingSessions {
 
     /// Removes a session from the counts. Its object has arrived, or the transfer was given up.
     pub(super) fn settle(&mut self, id: u64) {
-        // A session may end before any address is validated. It must not count as half-open any more.
+        // A session may end before any address is validated. A session that has ended must not count as half-open.
         self.prove(id);
         let counted = self.sessions.get_mut(&id);
         if let Some(address) = counted.and_then(|session| session.counted.take()) {

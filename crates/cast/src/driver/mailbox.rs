@@ -68,8 +68,8 @@ impl<T> Mailbox<T> {
             if state.is_closed {
                 return None;
             }
-            // A wake-up may have no cause, or another thread may have taken the value. So the loop checks the state
-            // again.
+            // A wake-up may have no cause, or another thread may have taken the value.
+            // So the loop checks the state again.
             state = self
                 .changed
                 .wait(state)

@@ -2,27 +2,27 @@
 //!
 //! - [`Endpoint`]: sends and receives objects. It has blocking calls for threads and futures for tasks.
 //!   - [`send`](Endpoint::send): one sender, one receiver.
-//!   - [`send_share`](Endpoint::send_share): several senders of the same object, one receiver. The senders agree on a
-//!     session ([`new_session`]). The receiver needs no preparation.
-//!   - [`send_to_all`](Endpoint::send_to_all): one sender, several receivers, with datagrams to each
-//!     receiver.
-//!   - [`send_to_group`](Endpoint::send_to_group) and [`join`](Endpoint::join): one sender, several
-//!     receivers, with datagrams to an IP multicast group.
-//!   - [`receive`](Endpoint::receive) and [`arrival`](Endpoint::arrival): the next object that arrives, in whichever of
-//!     these ways it was sent.
-//! - [`Sending`]: an object that is being sent: [`wait`](Sending::wait) or `.await`,
-//!   [`progress`](Sending::progress) of each receiver, [`cancel`](Sending::cancel).
-//! - [`Options`]: the mode ([`Mode::Credit`] for any network, [`Mode::Paper`] for switches that trim), a pre-shared
-//!   key, and limits of the memory that peers may use.
+//!   - [`send_share`](Endpoint::send_share): several senders of the same object, one receiver.
+//!     The senders agree on a session ([`new_session`]). The receiver needs no preparation.
+//!   - [`send_to_all`](Endpoint::send_to_all): one sender, several receivers, with datagrams to each receiver.
+//!   - [`send_to_group`](Endpoint::send_to_group) and [`join`](Endpoint::join): one sender, an IP multicast group.
+//!     All receivers are members of the group.
+//!   - [`receive`](Endpoint::receive) and [`arrival`](Endpoint::arrival): the next object that arrives.
+//!     The sender may have used any of the calls above.
+//! - [`Sending`]: an object that is being sent.
+//!   Calls: [`wait`](Sending::wait) or `.await`, [`progress`](Sending::progress) and [`cancel`](Sending::cancel).
+//! - [`Options`]: the mode, a pre-shared key, and limits of the memory that peers may use.
+//!   The modes are [`Mode::Credit`] for any network and [`Mode::Paper`] for switches that trim.
 //! - [`Detached`]: the same protocol engine without a socket and a clock.
 //!
-//! Each endpoint has one thread. No call in this thread blocks, except the wait for the next event. The thread receives
-//! a batch of datagrams and passes them to the transport. Then it runs the timers that are due, and sends the
-//! transport's datagrams as another batch. Outgoing bytes are sent directly from the application's buffer. Incoming
-//! bytes are copied once, to their offset in the object. Other threads decode blocks.
+//! Each endpoint has one thread. No call in this thread blocks, except the wait for the next event.
+//! The thread receives a batch of datagrams and passes them to the transport.
+//! Then it runs the timers that are due, and sends the transport's datagrams as another batch.
+//! Outgoing bytes are sent directly from the application's buffer.
+//! Incoming bytes are copied once, to their offset in the object. Other threads decode blocks.
 //!
-//! The clock and the socket of the loop are traits ([`Clock`], [`Datagrams`](crate::udp::Datagrams)). So tests can run
-//! the loop with a simulated clock and with datagrams in memory.
+//! The clock and the socket of the loop are traits ([`Clock`], [`Datagrams`](crate::udp::Datagrams)).
+//! So tests can run the loop with a simulated clock and with datagrams in memory.
 
 mod answers;
 mod buffer_budget;

@@ -33,16 +33,16 @@ impl Engine {
         u32::from(least).saturating_sub(around).clamp(1, most)
     }
 
-    /// Updates the search for the datagram size of a path when the receiver sends a pull. The pull shows that the
-    /// receiver is reachable, but large symbols may still get lost.
+    /// Updates the search for the datagram size of a path when the receiver sends a pull.
+    /// The pull shows that the receiver is reachable, but large symbols may still get lost.
     pub(super) fn watch(&mut self, now: Time, (flow, id): (FlowId, HostId), pull: &CreditHeader) {
         let around = self.around_symbol();
         let Some(outbound) = self.outgoing.get_mut(&flow) else {
             return;
         };
         let size = u16::try_from(outbound.symbol() + around).unwrap_or(u16::MAX);
-        // All symbols before `next` have arrived or are lost. Both numbers come from the peer. If they are wrong,
-        // `lost` may be larger than `next`.
+        // All symbols before `next` have arrived or are lost. Both numbers come from the peer.
+        // If they are wrong, `lost` may be larger than `next`.
         let arrived = pull.next.saturating_sub(pull.lost);
         let search = outbound.searches.entry(id).or_default();
         let step = search.on_pull(size, pull.probe, (arrived, pull.lost));
@@ -76,8 +76,9 @@ impl Engine {
     }
 
     /// Starts the transfer again with smaller symbols, because the path to a receiver carries only smaller datagrams.
-    /// All symbols of an object have the same size. The size cannot change if other senders take part, or if another
-    /// receiver already has the object. Then the transfer to this receiver fails.
+    /// All symbols of an object have the same size.
+    /// The size cannot change if other senders take part, or if another receiver already has the object.
+    /// In these cases, the transfer to this receiver fails.
     fn shrink(&mut self, now: Time, (flow, id): (FlowId, HostId), size: u16) {
         let Some(connection) = self.connections.get(id) else {
             return;
@@ -103,7 +104,7 @@ impl Engine {
             self.lose_receiver(now, (flow, id), Reason::TooWide);
             return;
         }
-        // Symbols of the new size do not fit the symbols that the receivers have. So the old sessions end.
+        // Symbols of the new size cannot be combined with the symbols that the receivers have. So the old sessions end.
         for id in outbound.connections.clone() {
             self.close(id, Reason::Cancelled);
         }

@@ -7,8 +7,8 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use tailcut_transport::FlowStats;
 
-/// Object that has arrived. Its memory counts towards the endpoint's limit until this value is dropped or converted to
-/// bytes.
+/// Object that has arrived.
+/// The object's memory counts towards the endpoint's limit until this value is dropped or converted to bytes.
 #[derive(Debug)]
 pub struct Received {
     /// Address of the object's sender.
@@ -43,12 +43,12 @@ pub struct Sent {
     pub bytes: u64,
     /// Number of repair symbols that were sent.
     pub repair: u32,
-    /// Number of bytes of these repair symbols.
+    /// Number of bytes of all repair symbols that were sent.
     pub repair_bytes: u64,
     /// Number of timeouts. A timeout occurs if no packet of the receiver arrives for too long.
     pub timeouts: u32,
-    /// Number of receivers without the object. If there are several receivers, one of them may be left out or may
-    /// refuse the object.
+    /// Number of receivers without the object.
+    /// If there are several receivers, one of them may be left out or may refuse the object.
     pub missed: usize,
 }
 
@@ -57,8 +57,8 @@ impl Sent {
     pub(super) fn new(stats: &FlowStats, missed: usize, symbol: u32) -> Self {
         Self {
             bytes: stats.payload_sent,
-            // SCDP sends no symbol twice, so the transport counts repair symbols in this field. All of them have the
-            // full size.
+            // SCDP sends no symbol twice, so the transport counts repair symbols in this field.
+            // All repair symbols have the full size.
             repair: stats.retransmissions,
             repair_bytes: u64::from(stats.retransmissions) * u64::from(symbol),
             timeouts: stats.timeouts,
@@ -91,8 +91,8 @@ pub enum Failure {
     /// The receiver refused the object.
     #[error("the receiver refused the object")]
     Refused,
-    /// The path to the receiver carries only smaller datagrams, but the symbol size cannot change. The reason is that
-    /// other senders send shares of the object, or that another receiver already has the object.
+    /// The path to the receiver carries only smaller datagrams, but the symbol size cannot change.
+    /// The reason is that other senders send shares of the object, or that another receiver already has the object.
     #[error(
         "the path to the receiver carries only smaller datagrams, and other hosts use larger \
          ones for the object"

@@ -13,9 +13,9 @@ use tailcut_transport::scdp::Object;
 use tailcut_transport::{Share, Stragglers};
 use tailcut_units::{FiveTuple, HostId, Time};
 
-/// Largest number of encoders that are kept for one object. There is one encoder for each block, and it may contain a
-/// copy of the block. With fewer encoders, receivers at different blocks would cause the same encoder to be prepared
-/// several times.
+/// Largest number of encoders that are kept for one object.
+/// There is one encoder for each block, and it may contain a copy of the block.
+/// With fewer encoders, receivers at different blocks would cause the same encoder to be prepared several times.
 const MOST_ENCODERS: usize = 8;
 
 /// Bytes of an object, in any container. They must not change while the object is sent.
@@ -137,8 +137,8 @@ impl Outbound {
         self.searches.clear();
     }
 
-    /// Returns the addresses that segments from the receiver `connection` must have. Returns `None` before the first
-    /// segment is sent.
+    /// Returns the addresses that segments from the receiver `connection` must have.
+    /// Returns `None` before the first segment is sent.
     pub(super) fn answers_from(&self, connection: HostId) -> Option<FiveTuple> {
         let tuple = self.tuple?.reversed();
         Some(FiveTuple {
@@ -153,8 +153,8 @@ impl Outbound {
         self.set(connection, Some(bytes), Stage::Receiving);
     }
 
-    /// Stores two numbers of the receiver on `connection`: `settled`, the symbols reported as arrived or lost, and
-    /// `lost`, the symbols reported as lost.
+    /// Stores two numbers of symbols for the receiver on `connection`.
+    /// `settled` symbols were reported as arrived or lost. `lost` symbols were reported as lost.
     pub(super) fn count(&self, connection: HostId, settled: u32, lost: u32) {
         if let Some(at) = self
             .connections
@@ -210,8 +210,8 @@ impl Outbound {
     ) -> Result<(), CodecError> {
         let symbol = self.layout.symbol() as usize;
         if !self.encoders.contains_key(&block) {
-            // The encoder of the lowest block is dropped. Receivers rarely need repair symbols of an earlier block
-            // again.
+            // The encoder of the lowest block is dropped.
+            // Receivers rarely need repair symbols of an earlier block again.
             if self.encoders.len() >= MOST_ENCODERS {
                 self.encoders.pop_first();
             }

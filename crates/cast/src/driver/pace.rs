@@ -2,9 +2,10 @@
 
 use tailcut_units::{Duration, Time, TokenBucket};
 
-/// Size of the bucket, as a time at the full rate. After a pause, the bytes of this time may be sent at once. With a
-/// smaller bucket, a thread that wakes up late loses a part of the rate. With a larger bucket, longer bursts fill the
-/// queues of the path.
+/// Size of the bucket, as the time to send its bytes at the full rate.
+/// After a pause, these bytes may be sent without a delay.
+/// With a smaller bucket, a thread that wakes up late loses a part of the rate.
+/// With a larger bucket, longer bursts fill the queues of the path.
 const BURST: Duration = Duration::from_ms(10);
 
 /// Rate limit of sent bytes. The limit is optional.
@@ -12,9 +13,9 @@ const BURST: Duration = Duration::from_ms(10);
 pub(super) struct Pace {
     /// Bytes per second. `None`: no limit.
     rate: Option<f64>,
-    /// Number of bytes that each datagram counts as: the size of the largest datagram.
+    /// Number of bytes that are counted for each datagram: the size of the largest datagram.
     datagram: f64,
-    /// Size of the bucket: the number of bytes that may be sent at once after a pause.
+    /// Size of the bucket: the number of bytes that may be sent together after a pause.
     burst: f64,
     bytes: TokenBucket,
 }
@@ -39,8 +40,8 @@ impl Pace {
     pub(super) fn allowed(&mut self, now: Time, most: usize) -> usize {
         let Some(rate) = self.rate else { return most };
         self.bytes.fill(now, rate, self.burst);
-        // The number of tokens may be negative. One segment may go to several receivers, so more datagrams than allowed
-        // may be sent.
+        // The number of tokens may be negative.
+        // One segment may go to several receivers, so more datagrams than allowed may be sent.
         ((self.bytes.tokens() / self.datagram).max(0.0) as usize).min(most)
     }
 
@@ -56,7 +57,7 @@ impl Pace {
     pub(super) fn opens_at(&self) -> Option<Time> {
         let rate = self.rate.filter(|_| self.bytes.tokens() < self.datagram)?;
         let opens_at = self.bytes.holds_at(self.datagram, rate);
-        // The added microsecond covers rounding errors. At this time, the datagram may really be sent.
+        // The added microsecond covers rounding errors. So the datagram may be sent at the returned time.
         Some(opens_at.saturating_add(Duration::from_us(1)))
     }
 }

@@ -1,5 +1,5 @@
-//! Paper mode: version 1 of the header, for networks that trim and hosts that trust each other. The sender's address
-//! and flow number identify a session. Addresses are not validated.
+//! Paper mode: version 1 of the header, for networks that trim and hosts that trust each other.
+//! The sender's address and flow number identify a session. Addresses are not validated.
 
 use super::connections::Connection;
 use super::engine::Engine;
@@ -14,13 +14,13 @@ use tailcut_units::{FiveTuple, FlowId, HostId, Time};
 use tailcut_wire::scdp::paper::{SYMBOL_BYTES, SYN_BYTES};
 use tailcut_wire::{decode, encode};
 
-/// Smallest number of stored sessions at which the engine searches for sessions that the transport has dropped. A
-/// smaller number causes more searches.
+/// Smallest number of stored sessions at which the engine searches for sessions that the transport has dropped.
+/// A smaller number causes more searches.
 const REMEMBERED: usize = 1_024;
 
-/// Rewrites the header of a trimmed symbol that opens a session. A switch trims to the shortest symbol header, so the
-/// options of an opening symbol are lost. The result is the header of a symbol that does not open a session. Returns
-/// `None` for all other packets.
+/// Rewrites the header of a trimmed symbol that opens a session.
+/// A switch trims to the shortest symbol header, so the options of an opening symbol are lost.
+/// The result is the header of a symbol that does not open a session. Returns `None` for all other packets.
 fn without_options(bytes: &[u8]) -> Option<[u8; SYMBOL_BYTES]> {
     let mut left: [u8; SYMBOL_BYTES] = bytes.try_into().ok()?;
     // The header of a trimmed symbol with options still has the longer header length, kind 0 and the flag SYN.
@@ -146,8 +146,8 @@ impl Engine {
         };
         // Sessions that the transport has dropped must not count towards the limit.
         self.forget_paper();
-        // The transport limits the number of all sessions. It does not use addresses, so the limit for one address is
-        // checked here.
+        // The transport limits the number of all sessions.
+        // The transport does not use addresses, so the limit for one address is checked here.
         let is_full = self.incoming_sessions.of(from.ip()) >= self.config.limits.sessions_of_peer;
         // Paper mode does not validate addresses. So the memory for the whole object is allocated now.
         let inbound =
@@ -233,8 +233,8 @@ impl Engine {
                 return;
             };
             outbound.tuple = Some(segment.tuple);
-            // The transport always treats several receivers as one group. Without a multicast address, each receiver
-            // gets its own copy.
+            // The transport always treats several receivers as one group.
+            // Without a multicast address, each receiver gets its own copy.
             match (to.is_group(), outbound.group) {
                 (true, Some(group)) => receivers = vec![group],
                 (true, None) => receivers.clone_from(&outbound.connections),

@@ -1,6 +1,6 @@
-//! Search for the datagram size of a path (RFC 8899). Each object starts with the configured size of the endpoint, or
-//! with a smaller size if the path to its receiver is known to need it. If a receiver answers but no symbol arrives at
-//! the receiver, probes find the sizes that arrive.
+//! Search for the datagram size of a path (RFC 8899).
+//! Each object starts with the configured size of the endpoint, or with a smaller size that its path is known to need.
+//! If a receiver answers but no symbol arrives at the receiver, probes find the sizes that arrive.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -8,17 +8,17 @@ use tailcut_units::{Duration, Time};
 
 /// Size in bytes of a datagram that every path carries (RFC 8899, section 5.1.2: BASE_PLPMTU).
 pub(super) const BASE: u16 = 1_200;
-/// Sizes of probes in bytes. They are the UDP payloads of common MTUs: jumbo frames of 9,000 and 4,000 bytes, Ethernet
-/// (over IPv4 and IPv6), common tunnels, and the smallest MTU of IPv6.
+/// Sizes of probes in bytes: the UDP payloads of common MTUs.
+/// The MTUs are jumbo frames (9,000 and 4,000 bytes), Ethernet (IPv4 and IPv6), tunnels, and the smallest MTU of IPv6.
 const SIZES: [u16; 8] = [8_952, 3_952, 1_472, 1_452, 1_432, 1_392, 1_352, BASE];
 /// Time after which a larger size is tried again on a path (RFC 8899, section 5.1.1: PMTU_RAISE_TIMER).
 const MEMORY: Duration = Duration::from_ms(600_000);
 /// Largest number of addresses whose datagram size is stored. Without a limit, the table would grow with each receiver.
 const REMEMBERED: usize = 4_096;
-/// Number of consecutive fruitless pulls after which all sizes are probed. A pull is fruitless if no symbol has arrived
-/// since the previous pull, and the pull asks for missing symbols or reports losses. At the next fruitless pull, the
-/// sender uses the largest size whose probe has arrived. RFC 8899, section 5.1.2, allows the same number of lost probes
-/// (MAX_PROBES).
+/// Number of consecutive fruitless pulls after which all sizes are probed.
+/// A pull is fruitless if it asks for missing symbols or reports losses, and no symbol has arrived since the last pull.
+/// At the next fruitless pull, the sender uses the largest size whose probe has arrived.
+/// RFC 8899, section 5.1.2, allows the same number of lost probes (MAX_PROBES).
 const QUESTIONS: u32 = 3;
 
 /// Datagram sizes of the paths that carry less than the endpoint's configured size, by address.
@@ -71,8 +71,8 @@ pub(super) struct Search {
 }
 
 impl Search {
-    /// Handles a pull of the receiver. `asks` is true if the pull only asks for missing symbols. `arrived` and `lost`
-    /// are the numbers of symbols so far. The datagram of a symbol has `size` bytes.
+    /// Handles a pull of the receiver. `asks` is true if the pull only asks for missing symbols.
+    /// `arrived` and `lost` are the numbers of symbols so far. The datagram of a symbol has `size` bytes.
     pub(super) fn on_pull(&mut self, size: u16, asks: bool, (arrived, lost): (u32, u32)) -> Step {
         // Symbols of this size arrive, or there is no smaller size to try.
         if arrived > self.arrived || size <= BASE {
@@ -96,19 +96,20 @@ impl Search {
                 let smaller = SIZES.iter().copied().filter(|other| *other < size);
                 Step::Probe([size].into_iter().chain(smaller).collect())
             }
-            // The peer reports the acknowledged size. It may be wrong, but every path carries datagrams of `BASE`
-            // bytes.
+            // The peer reports the acknowledged size.
+            // This size may be wrong, but every path carries datagrams of `BASE` bytes.
             _ if self.acked > 0 => Step::Shrink(self.acked.max(BASE)),
-            // All probes may be lost, but every path carries datagrams of `BASE` bytes. With a smaller limit here,
-            // probes that are lost by chance would shrink the symbols. With a larger limit, the object waits longer.
+            // All probes may be lost, but every path carries datagrams of `BASE` bytes.
+            // With a smaller limit here, probes that are lost by chance would shrink the symbols.
+            // With a larger limit, the object waits longer.
             _ if self.questions > 3 * QUESTIONS => Step::Shrink(BASE),
-            // The larger probes are lost or late. An acknowledged probe of the smallest size is enough to end the
-            // search.
+            // The larger probes are lost or late.
+            // An acknowledged probe of the smallest size is enough to end the search.
             _ => Step::Probe(vec![BASE]),
         }
     }
 
-    /// Handles the acknowledgement of a probe of `probed` bytes.
+    /// Handles the acknowledgement of a probe of `probed` bytes. The datagram of a symbol has `size` bytes.
     pub(super) fn on_ack(&mut self, size: u16, probed: u16) {
         match probed >= size {
             // Datagrams of the full size arrive. So the losses have another cause.

@@ -18,9 +18,10 @@ use tailcut_wire::scdp::credit::{self, Envelope, LEAST_OFFER, Message, Offer, Sy
 /// Flow number of all received segments. It can be constant, because the connection already identifies the session.
 const NAMELESS: FlowId = FlowId(0);
 
-/// Symbol whose bytes are not stored yet, although the transport has processed it. A message from the socket contains
-/// many symbols. A copy to memory outside the processor's caches can delay the next instructions. So all symbols of a
-/// message are copied one after another, and the copies delay only each other.
+/// Symbol whose bytes are not stored yet, although the transport has processed it.
+/// A message from the socket contains many symbols.
+/// A copy to memory outside the processor's caches can delay the next instructions.
+/// So all symbols of a message are copied one after another, and the copies delay only each other.
 pub(super) struct Unplaced<'a> {
     flow: FlowId,
     block: u32,
@@ -43,8 +44,8 @@ impl Engine {
                 self.on_symbol(now, incoming, &envelope, &symbol, payload, Some(unplaced));
             }
             Ok((envelope, message, length)) => {
-                // The transport has already processed the earlier symbols. Their bytes must be stored before the next
-                // packet completes or ends the object.
+                // The transport has already processed the earlier symbols.
+                // The bytes of these symbols must be stored before the next packet completes or ends the object.
                 self.place(now, unplaced);
                 let payload = bytes.get(length..).unwrap_or_default();
                 let packet = Packet {
@@ -111,8 +112,8 @@ impl Engine {
         }
     }
 
-    /// Returns the local flow number and the connection of a sender. Returns `None` if the packet did not come from the
-    /// sender's known address.
+    /// Returns the local flow number and the connection of a sender.
+    /// Returns `None` if the packet did not come from the sender's known address.
     pub(super) fn guest(&self, envelope: &Envelope, from: SocketAddr) -> Option<(FlowId, HostId)> {
         let session = self.incoming_sessions.sessions.get(&envelope.session)?;
         let id = session.connection(envelope.share)?;
@@ -125,9 +126,10 @@ impl Engine {
         self.config.limits.half_open < u32::MAX
     }
 
-    /// Returns the flow, the connection and the port for a packet of a known session. Returns `None` if the packet must
-    /// be dropped. If the packet comes from a new address, `newer` decides whether the connection moves to this
-    /// address: the packet must be later than all earlier packets of the connection.
+    /// Returns the flow, the connection and the port for a packet of a known session.
+    /// Returns `None` if the packet must be dropped.
+    /// If the packet comes from a new address, `newer` decides whether the connection moves to this address.
+    /// `newer` must return whether the packet is later than all earlier packets of the connection.
     fn line_of(
         &mut self,
         incoming: &Incoming<'_>,
@@ -161,8 +163,9 @@ impl Engine {
         Some((flow, id, port))
     }
 
-    /// Handles a symbol. If the list `unplaced` is given, the symbol is added to it, and [`Self::place`] stores its
-    /// bytes later. Otherwise the bytes are stored at once.
+    /// Handles a symbol.
+    /// If the list `unplaced` is given, the symbol is added to it, and [`Self::place`] stores its bytes later.
+    /// Otherwise the bytes are stored immediately.
     pub(super) fn on_symbol<'a>(
         &mut self,
         now: Time,
@@ -175,7 +178,8 @@ impl Engine {
         let bytes = credit::SYMBOL_BYTES + payload.len();
         let newer = |connection: &Connection| symbol.number > connection.highest;
         let Some((flow, id, port)) = self.line_of(incoming, envelope, newer, bytes) else {
-            // A symbol gets no answer. If the sender gets no pulls, it sends a status, which gets an answer.
+            // A symbol of an unknown session gets no answer.
+            // A sender without pulls sends a status, and the status gets an answer.
             self.counts.unknown += 1;
             return;
         };
@@ -188,13 +192,13 @@ impl Engine {
             .is_some_and(|seal| !seal.is_proved())
             && port != self.config.port
         {
-            // The object has several senders, and this sender has not proved that it has the key. Its symbols must not
-            // become part of the object.
+            // The object has several senders, and this sender has not proved that it has the key.
+            // Symbols of this sender must not become part of the object.
             return;
         }
         let mut condition = Condition::Whole;
-        // A delivered object has no entry here. The transport still gets late symbols, and sends the final message
-        // again.
+        // A delivered object has no entry here.
+        // The transport still gets late symbols, and sends the final message again.
         if let Some(inbound) = self.incoming.get_mut(&flow) {
             let expected = inbound.payload(symbol.block, symbol.esi);
             let Some(expected) = expected.filter(|expected| payload.len() <= *expected) else {
@@ -239,8 +243,8 @@ impl Engine {
         }
     }
 
-    /// Handles a status message, which contains the number of credits that a sender has used. If `asks` is true, the
-    /// sender waits for an answer.
+    /// Handles a status message, which contains the number of credits that a sender has used.
+    /// If `asks` is true, the sender waits for an answer.
     fn on_status(
         &mut self,
         now: Time,
@@ -285,8 +289,8 @@ impl Engine {
         self.answer(now, incoming, envelope, &answer);
     }
 
-    /// Answers a packet that belongs to no session, unless the rate limit is reached. Returns whether an answer was
-    /// sent.
+    /// Answers a packet that belongs to no session, unless the rate limit is reached.
+    /// Returns whether an answer was sent.
     fn answer(
         &mut self,
         now: Time,
@@ -386,8 +390,8 @@ impl Engine {
         }
     }
 
-    /// Handles the offer of a new sender. `is_vouched` shows whether the sender's address is validated. `joins` shows
-    /// whether the session already has other senders.
+    /// Handles the offer of a new sender. `is_vouched` shows whether the sender's address is validated.
+    /// `joins` shows whether the session already has other senders.
     fn on_new_sender(
         &mut self,
         now: Time,
@@ -414,8 +418,8 @@ impl Engine {
             self.counts.malformed += 1;
             return;
         };
-        // The check of the size comes first, because its reason is final. With `Busy`, the sender would offer the
-        // object again without effect.
+        // The check of the size comes first, because its reason is final.
+        // With `Busy`, the sender would offer the object again without effect.
         if self.incoming_sessions.budget.is_too_large(layout.length()) {
             self.turn_away(now, incoming, envelope, Reason::TooLarge);
             return;
@@ -430,7 +434,7 @@ impl Engine {
             return;
         }
         if !is_vouched && self.incoming_sessions.half_open() >= limits.half_open {
-            // `answer` checks the rate limit later. So this token may not be sent.
+            // `answer` checks the rate limit later. If the limit is reached, this token is not sent.
             let token = self
                 .incoming_sessions
                 .tokens
@@ -549,17 +553,17 @@ impl Engine {
         self.end_incoming(flow);
     }
 
-    /// Handles a complete object. With a key, the object waits until its sender has proved that it has the key. Without
-    /// this proof, an attacker could replay the packets of an old session.
+    /// Handles a complete object. With a key, the object waits until its sender has proved that it has the key.
+    /// Without this proof, an attacker could replay the packets of an old session.
     pub(super) fn on_completed(&mut self, now: Time, flow: FlowId) {
         let session = self.incoming_sessions.session_of.get(&flow).copied();
         let known = session.and_then(|id| self.incoming_sessions.sessions.get(&id));
         let connection = known.and_then(|known| known.connections.first());
         let connection = connection.and_then(|(_, connection)| self.connections.get(*connection));
         let seal = connection.and_then(|connection| connection.seal.as_ref());
-        // If there are several senders, only senders with a proof have contributed, because `on_symbol` drops the
-        // symbols of all others. An object from several senders has a separate port (`collect`). So the usual port
-        // means one sender.
+        // If there are several senders, only senders with a proof have contributed.
+        // `on_symbol` drops the symbols of all other senders.
+        // An object from several senders has a separate port (`collect`). So the usual port means one sender.
         let is_one = known.is_some_and(|known| known.port == self.config.port);
         match (
             session,
@@ -589,8 +593,8 @@ impl Engine {
             }
             None => self.leave_paper(flow).map(Route::from),
         };
-        // The address of the sender may not be validated yet. Then `prove` allocates the memory of the whole object
-        // now.
+        // The address of the sender may not be validated yet.
+        // If it is not validated, `prove` allocates the memory of the whole object now.
         if let (Some(route), true) = (route, inbound.prove()) {
             let (bytes, reservation) = inbound.into_bytes();
             self.news.push_back(News::Received {
@@ -622,8 +626,8 @@ impl Engine {
             return;
         }
         let is_known = |session: &Session| {
-            // All connections of a session are removed together with the session. So the first one represents all of
-            // them.
+            // All connections of a session are removed together with the session.
+            // So the first connection represents all connections of the session.
             let connection = session.connections.first();
             let tuple = connection.map(|(_, id)| self.incoming_sessions.tuple(*id, session.port));
             let known = tuple.and_then(|tuple| self.host.receiving(&tuple));

@@ -20,11 +20,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use tailcut_units::{Duration, FlowId, Time};
 
-/// Largest number of timers that run before the loop receives again. Without a limit, many timers could delay the loop
-/// until the socket's buffer overflows.
+/// Largest number of timers that run before the loop receives again.
+/// Without a limit, many timers could delay the loop until the socket's buffer overflows.
 const TIMERS: usize = 1_024;
-/// Number of segments that are sent before the loop receives again. With fewer segments, each message to the kernel has
-/// fewer datagrams. With more segments, datagrams that have arrived wait longer.
+/// Number of segments that are sent before the loop receives again.
+/// With fewer segments, each message to the kernel has fewer datagrams.
+/// With more segments, datagrams that have arrived wait longer.
 const AT_ONCE: usize = 512;
 
 /// Engine with its socket and clock.
@@ -37,8 +38,8 @@ pub(super) struct Driver<N, C> {
 }
 
 impl<N: Datagrams, C: Clock> Driver<N, C> {
-    /// Receives datagrams, runs timers, and sends datagrams, once each. Returns whether the caller should call this
-    /// function again immediately.
+    /// Receives datagrams, runs timers, and sends datagrams, once each.
+    /// Returns whether the caller should call this function again immediately.
     pub(super) fn turn(&mut self) -> io::Result<bool> {
         let (engine, clock) = (&mut self.engine, &mut self.clock);
         // Pulls wait until the whole batch is processed. So one pull grants credits for all symbols of the batch.
@@ -65,8 +66,8 @@ impl<N: Datagrams, C: Clock> Driver<N, C> {
                 break;
             }
             self.engine.on_timeout(due);
-            // A timer that is set now may be due at the same time. The time advances by one picosecond, so that this
-            // timer runs too.
+            // A timer that is set now may be due at the same time.
+            // The time advances by one picosecond, so that this timer runs too.
             due = due.saturating_add(Duration::from_ps(1));
         }
         let before = self.engine.counts().sent;
@@ -74,8 +75,8 @@ impl<N: Datagrams, C: Clock> Driver<N, C> {
         let left = self.engine.transmit(now, &mut self.net, allowed);
         self.pace.spend(self.engine.counts().sent - before);
         let is_open = self.pace.opens_at().is_none();
-        // If the socket is blocked or the rate is used up, the sleep ends when that changes. So the thread need not run
-        // again at once.
+        // If the socket is blocked or the rate is used up, the sleep ends when that changes.
+        // So the thread need not run again immediately.
         let more = self.engine.has_transmit() && !self.engine.is_blocked() && is_open;
         Ok(arrived > 0 || left || more)
     }

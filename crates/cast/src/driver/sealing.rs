@@ -1,9 +1,10 @@
 //! Encryption of packets under a pre-shared key (version 2 of the header).
 //!
-//! The header of a symbol is not encrypted, so that a switch can trim the symbol. The symbol's encrypted bytes follow
-//! the header. Other packets begin with a prefix that is not encrypted. The sender's salt and the other bytes in
-//! encrypted form follow the prefix. All packets end with the lower 32 bits of the packet number, and the tag. The tag
-//! protects the whole packet, except the flag of trimmed symbols.
+//! The header of a symbol is not encrypted, so that a switch can trim the symbol.
+//! The symbol's encrypted bytes follow the header. Other packets begin with a prefix that is not encrypted.
+//! The sender's salt and the other bytes in encrypted form follow the prefix.
+//! All packets end with the lower 32 bits of the packet number, and the tag.
+//! The tag protects the whole packet, except the flag of trimmed symbols.
 
 use crate::seal::{
     Direction, Key, NoRandomness, Opener, Origin, Refusal, Salt, Sealer, TAG, expand, is_of,
@@ -12,7 +13,7 @@ use std::ops::Range;
 use tailcut_units::HostId;
 use tailcut_wire::scdp::credit::{PREFIX_BYTES, SEALED, SYMBOL_BYTES};
 
-/// Flag in packets of a receiver. It confirms that the sender has proved that it has the key.
+/// Flag in packets of a receiver: the receiver has verified the sender's proof of the key.
 const PROVED: u8 = 0x40;
 /// Flag of a symbol that a switch has trimmed.
 const TRIMMED: u8 = 0x01;
@@ -34,13 +35,13 @@ fn is_symbol(bytes: &[u8]) -> bool {
     bytes.first().is_some_and(|first| first & 0x0f == 0)
 }
 
-/// Returns the header of an encrypted symbol that a switch has trimmed. Returns `None` for other packets. The header
-/// has no valid tag, so any host may have forged it.
+/// Returns the header of an encrypted symbol that a switch has trimmed. Returns `None` for other packets.
+/// The header has no valid tag, so any host may have forged it.
 pub(super) fn trimmed(bytes: &[u8]) -> Option<[u8; SYMBOL_BYTES]> {
     let mut header: [u8; SYMBOL_BYTES] = *bytes.first_chunk()?;
     let is_cut = header[1] & TRIMMED != 0 || bytes.len() < SYMBOL_BYTES + TRAILER;
-    // The result has the format of a packet without a key. A switch that does not know the format cuts a packet without
-    // setting the flag. So the flag is set here.
+    // The result has the format of a packet without a key.
+    // A switch that does not know the format cuts a packet without setting the flag. So the flag is set here.
     header[1] &= !SEALED;
     header[1] |= TRIMMED;
     (is_symbol(bytes) && is_cut).then_some(header)
@@ -104,13 +105,13 @@ pub(super) struct Seal {
     next: u64,
     /// Origin of the remote end, and the state that decrypts its packets. `None` until its first packet arrives.
     peer: Option<(Origin, Opener)>,
-    /// Whether the sender has proved, in this session, that it has the key. At a sender, this value is `true` after the
-    /// receiver has confirmed the proof.
+    /// Whether the sender has proved, in this session, that it has the key.
+    /// At a sender, this value is `true` after the receiver has confirmed the proof.
     proved: bool,
     /// Number of credits that this end has granted. Only used at a receiver.
     pub(super) granted: u32,
-    /// Connection of a multicast group that numbers the packets of this connection too. `None`: this connection numbers
-    /// its packets itself.
+    /// Connection of a multicast group that assigns the packet numbers of this connection.
+    /// `None`: this connection assigns its own packet numbers.
     pub(super) group: Option<HostId>,
 }
 
@@ -122,8 +123,8 @@ impl std::fmt::Debug for Seal {
 }
 
 impl Seal {
-    /// Creates the state of one end of a session. At a receiver, `peer` comes from the first packet of the sender. At a
-    /// sender, `peer` is `None`.
+    /// Creates the state of one end of a session. At a receiver, `peer` comes from the first packet of the sender.
+    /// At a sender, `peer` is `None`.
     pub(super) fn new(
         key: &Key,
         session: u64,
@@ -147,9 +148,9 @@ impl Seal {
         })
     }
 
-    /// Creates the state for one receiver of a multicast group. Packets to the group and packets to this receiver have
-    /// the same key and salt, so they must not have the same numbers. The connection `group` therefore numbers all of
-    /// them.
+    /// Creates the state for one receiver of a multicast group.
+    /// Packets to the group and packets to this receiver have the same key and salt.
+    /// So all these packets need different numbers. The connection `group` assigns them.
     pub(super) fn twin(&self, group: HostId) -> Self {
         Self {
             key: self.key.clone(),
@@ -168,8 +169,8 @@ impl Seal {
         self.proved
     }
 
-    /// Appends an encrypted packet to `arena`. The packet has the header `plain` and the bytes `payload`. Returns the
-    /// packet's range in the arena.
+    /// Appends an encrypted packet to `arena`. The packet has the header `plain` and the bytes `payload`.
+    /// Returns the packet's range in the arena.
     pub(super) fn seal(
         &mut self,
         plain: &[u8],
@@ -205,8 +206,8 @@ impl Seal {
         Some(from..arena.len())
     }
 
-    /// Decrypts a packet of the other end. Returns `None` if the packet is not valid. Returns `Some(true)` if this end
-    /// is a sender that must still prove that it has the key.
+    /// Decrypts a packet of the other end. Returns `None` if the packet is not valid.
+    /// Returns `Some(true)` if this end is a sender that must still prove that it has the key.
     pub(super) fn open(&mut self, bytes: &[u8], plain: &mut Vec<u8>) -> Option<bool> {
         let parts = Parts::of(bytes)?;
         match &mut self.peer {
@@ -271,8 +272,8 @@ pub(super) fn open_first(
     plain.clear();
     plain.extend_from_slice(parts.body);
     let number = expand(None, parts.number);
-    // `is_of` allocates no memory, so a forged packet costs little. It destroys the text. So a valid packet
-    // is decrypted again below.
+    // `is_of` allocates no memory, so a forged packet costs little.
+    // `is_of` overwrites `plain`, so a valid packet is decrypted again below.
     if !is_of(key, &origin, number, parts.head, plain, &parts.tag) {
         return None;
     }

@@ -14,11 +14,12 @@ use tailcut_transport::{Header, Segment, Transport};
 use tailcut_units::{Duration, FlowId, HostId, Time};
 use tailcut_wire::scdp::credit::{Envelope, LEAST_OFFER, Message, Offer};
 
-/// Time after which a receiver sends another token to a sender that has not answered. With a shorter time, it would
-/// send tokens while the first answer is still on the path. With a longer time, a lost token delays the object more.
+/// Time after which a receiver sends another token to a sender that has not answered.
+/// With a shorter time, the receiver would send tokens while the first answer is still on the path.
+/// With a longer time, a lost token delays the object more.
 const TOKEN_PAUSE: Duration = Duration::from_ms(20);
-/// Largest number of tokens that a sender answers for each receiver. A receiver sends at most one token in 20 ms. So
-/// this number is enough for round trips of more than a second.
+/// Largest number of tokens that a sender answers for each receiver. A receiver sends at most one token in 20 ms.
+/// So this number is enough for round trips of more than a second.
 const MOST_TOKENS: u32 = 64;
 
 impl Engine {
@@ -30,8 +31,8 @@ impl Engine {
         let class = TrafficClass::default().with_ecn(segment.ecn);
         let to = segment.tuple.dst;
         let Header::Scdp(header) = &segment.header else {
-            // This segment grants credits. The token must be sent first. If the symbols for these credits arrive long
-            // before the answer to the token, the receiver drops them.
+            // This segment grants credits. The token must be sent first.
+            // If the symbols for these credits arrive long before the answer to the token, the receiver drops them.
             self.ask_for_proof(now, to);
             self.put(to, class, &message, PayloadSource::Nowhere);
             return;
@@ -55,8 +56,8 @@ impl Engine {
         let Some(payload) = payload else {
             return;
         };
-        // The transport always treats several receivers as one group. Without a multicast address, each receiver gets
-        // its own copy.
+        // The transport always treats several receivers as one group.
+        // Without a multicast address, each receiver gets its own copy.
         match (to.is_group(), group) {
             (false, _) => self.put_word(now, to, class, &message, payload),
             (true, Some(group)) => self.put_word(now, group, class, &message, payload),
@@ -156,8 +157,8 @@ impl Engine {
         self.say(id, &Message::Close { reason });
     }
 
-    /// Sends a packet on a connection. An address that is not validated must not get more bytes than it has sent. The
-    /// packet is dropped if it would exceed this limit.
+    /// Sends a packet on a connection. An address that is not validated must not get more bytes than it has sent.
+    /// The packet is dropped if it would exceed this limit.
     fn put(&mut self, id: HostId, class: TrafficClass, message: &Message, payload: PayloadSource) {
         let Some(connection) = self.connections.get_mut(id) else {
             return;
@@ -197,8 +198,8 @@ impl Engine {
         self.staging.push(staged);
     }
 
-    /// Subtracts `bytes` from the budget of an address that is not validated. Returns `false` if the budget is too
-    /// small.
+    /// Subtracts `bytes` from the budget of an address that is not validated.
+    /// Returns `false` if the budget is too small.
     fn may_send(&mut self, id: HostId, bytes: usize) -> bool {
         let unvalidated = self
             .connections
@@ -246,8 +247,8 @@ impl Engine {
         };
         match message {
             Message::Retry(token) => self.on_token(now, flow, id, *token),
-            // If the receiver still waits for the proof of the key, this message is ignored. The receiver repeats the
-            // message after it has checked the proof.
+            // If the receiver still waits for the proof of the key, this message is ignored.
+            // The receiver repeats the message after it has checked the proof.
             Message::Done { .. } if self.is_believed(id) => {
                 self.on_done(now, flow, id, Stage::Done);
             }
@@ -273,8 +274,8 @@ impl Engine {
         }
     }
 
-    /// Returns the flow number and the connection of a receiver. Returns `None` if the packet did not come from its
-    /// address.
+    /// Returns the flow number and the connection of a receiver.
+    /// Returns `None` if the packet did not come from its address.
     pub(super) fn receiver(
         &self,
         envelope: &Envelope,
@@ -344,8 +345,8 @@ impl Engine {
         if let Some(connection) = self.connections.get_mut(id) {
             connection.is_over = true;
         }
-        // After a failure, too, the transport must stop sending to this receiver. The failure is stored in `progress`,
-        // and `on_closed` reads it there.
+        // After a failure, too, the transport must stop sending to this receiver.
+        // The failure is stored in `progress`, and `on_closed` reads it there.
         let header = Header::Scdp(ScdpHeader {
             kind: ScdpKind::Done,
             ..ScdpHeader::default()
@@ -372,8 +373,8 @@ impl Engine {
         }
     }
 
-    /// Handles a sender that has stopped. If there are other senders, the transfer continues. If all of several senders
-    /// stop, the timeouts of the transport end the session.
+    /// Handles a sender that has stopped. If there are other senders, the transfer continues.
+    /// If all of several senders stop, the timeouts of the transport end the session.
     fn lose_sender(&mut self, now: Time, (flow, _): (FlowId, HostId), envelope: &Envelope) {
         let senders = self.incoming_sessions.sessions.get(&envelope.session);
         let is_only = senders.is_some_and(|session| session.connections.len() == 1);

@@ -33,7 +33,7 @@ impl Stage {
 pub struct Progress {
     /// Address of the receiver.
     pub to: SocketAddr,
-    /// Number of bytes from the start of the object that have arrived without a gap, in the receiver's last report.
+    /// Number of bytes before the first gap in the object, as the receiver has last reported.
     pub bytes: u64,
     /// State of the transfer to the receiver.
     pub stage: Stage,
@@ -76,8 +76,8 @@ impl SharedProgress {
         self.lock().clone()
     }
 
-    /// Sets the state of the receiver with index `at`, and its number of bytes if `bytes` is given. A final state never
-    /// changes. A straggling receiver keeps this state until its number of bytes grows.
+    /// Sets the state of the receiver with index `at`, and its number of bytes if `bytes` is given.
+    /// A final state never changes. A straggling receiver keeps this state until its number of bytes grows.
     pub(super) fn set(&self, at: usize, bytes: Option<u64>, stage: Stage) {
         let mut all = self.lock();
         let Some(one) = all.get_mut(at).filter(|one| !one.stage.is_over()) else {
@@ -91,8 +91,9 @@ impl SharedProgress {
         one.bytes = bytes.unwrap_or(one.bytes);
     }
 
-    /// Stores two numbers of the receiver with index `at`: `settled`, the symbols reported as arrived or lost, and
-    /// `lost`, the symbols reported as lost. Reports may arrive out of order, so smaller numbers are ignored.
+    /// Stores two numbers of symbols for the receiver with index `at`.
+    /// `settled` symbols were reported as arrived or lost. `lost` symbols were reported as lost.
+    /// Reports may arrive out of order, so smaller numbers are ignored.
     pub(super) fn count(&self, at: usize, settled: u32, lost: u32) {
         if let Some(one) = self.lock().get_mut(at) {
             one.settled = settled.max(one.settled);

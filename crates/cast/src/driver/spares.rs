@@ -1,11 +1,11 @@
-//! Spare buffers of large objects. The application returns buffers, and later objects use them again. This saves time:
-//! to get new memory from the kernel is slower than to copy data into the memory.
+//! Spare buffers of large objects. The application returns buffers, and later objects use them again.
+//! The reuse saves time: the kernel provides new memory more slowly than a thread copies data into memory.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Largest number of spare buffers. A transfer of files has at most two slabs of 16 MiB at the same time, so two
-/// buffers are enough. The memory limit of the endpoint does not include spare buffers, so more of them could exceed
-/// it.
+/// Largest number of spare buffers.
+/// A transfer of files has at most two slabs of 16 MiB at the same time, so two buffers are enough.
+/// The memory limit of the endpoint does not include spare buffers, so more of them could exceed it.
 const MOST: usize = 2;
 /// Size of the smallest spare buffer in bytes. A smaller buffer would save too little time.
 const LEAST_BYTES: usize = 1 << 18;
@@ -29,8 +29,8 @@ impl Spares {
     pub(super) fn take(&self, length: usize) -> Vec<u8> {
         if length >= LEAST_BYTES {
             let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            // The unused bytes of a buffer do not count towards the memory limit. So the buffer may be at most twice as
-            // large as needed.
+            // The unused bytes of a buffer do not count towards the memory limit.
+            // So the buffer may be at most twice as large as needed.
             let fits = |bytes: &Vec<u8>| (length..=2 * length).contains(&bytes.capacity());
             if let Some(at) = kept.iter().position(fits) {
                 let mut bytes = kept.swap_remove(at);

@@ -1,5 +1,5 @@
-//! Segments that wait for the socket. Datagrams of the same size to one address are sent as one message. The kernel
-//! splits such a message again (segmentation offload).
+//! Segments that wait for the socket. Datagrams of the same size to one address are sent as one message.
+//! The kernel splits such a message again (segmentation offload).
 
 use super::sealing::Seal;
 use crate::udp::{Datagrams, MOST_BYTES, Outgoing, TrafficClass};
@@ -16,8 +16,8 @@ use tailcut_wire::scdp::credit::{
 const LONGEST: usize = OFFER_BYTES + TOKEN_BYTES;
 /// Zeros for the padding of packets. The longest padded packet has the largest MTU, 9,000 bytes.
 pub(super) static ZEROS: [u8; 9_216] = [0; 9_216];
-/// Largest number of waiting segments. Above this number, datagrams that belong to no session are dropped. Otherwise
-/// unknown hosts could fill the memory while the socket is blocked.
+/// Largest number of waiting segments. Above this number, datagrams that belong to no session are dropped.
+/// Otherwise unknown hosts could fill the memory while the socket is blocked.
 const MOST_ANSWERS: usize = 4_096;
 
 /// Source of a segment's payload.
@@ -96,7 +96,8 @@ impl Staged {
         };
         Self::of(ends, class, payload, |header| {
             let length = credit::encode(envelope, &message, header)?;
-            // The header was encoded with its size without padding. The packet must contain the size with the padding.
+            // The header was encoded with the probe's size without padding.
+            // The packet must contain the size with the padding.
             if let (Message::Probe { .. }, Some(size)) = (message, header.get_mut(PREFIX_BYTES..)) {
                 let whole = (length + padding) as u16;
                 if let Some(size) = size.first_chunk_mut() {
@@ -134,7 +135,7 @@ pub(super) struct Staging {
     pub(super) arena: Vec<u8>,
     /// Number of datagrams sent.
     pub(super) datagrams: u64,
-    /// Number of messages that contained these datagrams.
+    /// Number of messages that contained the sent datagrams.
     pub(super) messages: u64,
     /// Number of messages that the system refused.
     pub(super) refused: u64,
@@ -228,16 +229,16 @@ impl Staging {
         count
     }
 
-    /// Removes the waiting segments whose payload is in an object. Segments with bytes in the arena remain, because
-    /// they do not need the object.
+    /// Removes the waiting segments whose payload is in an object.
+    /// Segments with bytes in the arena remain, because they do not need the object.
     pub(super) fn forget(&mut self, flow: FlowId) {
         let is_of = |staged: &Staged| matches!(&staged.payload, PayloadSource::Object(of, _) if *of == flow);
         self.segments.retain(|staged| !is_of(staged));
     }
 
-    /// Groups the segments by address, and keeps the order of the segments to each address. A symbol for several
-    /// receivers creates consecutive segments to different addresses. Without this step, each message would have few
-    /// datagrams.
+    /// Groups the segments by address, and keeps the order of the segments to each address.
+    /// A symbol for several receivers creates consecutive segments to different addresses.
+    /// Without this step, each message would have few datagrams.
     fn gather(&mut self) {
         let segments = &self.segments;
         let is_gathered = segments.windows(2).all(|pair| pair[0].to <= pair[1].to);
@@ -250,8 +251,8 @@ impl Staging {
         self.segments = order.iter().map(|&at| segments[at].clone()).collect();
     }
 
-    /// Sends segments to the socket. `object` returns the bytes of an object. Returns `true` if the socket's buffer is
-    /// full and segments remain.
+    /// Sends segments to the socket. `object` returns the bytes of an object.
+    /// Returns `true` if the socket's buffer is full and segments remain.
     pub(super) fn flush<'a>(
         &'a mut self,
         net: &mut impl Datagrams,

@@ -32,8 +32,8 @@ impl Engine {
             return;
         }
         if !is_sealed(bytes) {
-            // A host that stores nothing about the session sends tokens and close messages without encryption. These
-            // may be forged, so they count only as hints.
+            // A host that stores nothing about the session sends tokens and close messages without encryption.
+            // Such packets may be forged, so they count only as hints.
             match credit::decode(bytes) {
                 Ok((envelope, Message::Retry(_) | Message::Close { .. }, _))
                     if self
@@ -99,8 +99,8 @@ impl Engine {
             group_checker.codec.open(envelope.session, bytes, plain)?;
             return Some((envelope, None));
         }
-        // The kinds 0, 2, 4, 7 and 9 (symbol, offer, status, probe, proof) come from a sender. Kind 6 (close) comes
-        // from either end. All other kinds come from a receiver.
+        // The kinds 0, 2, 4, 7 and 9 (symbol, offer, status, probe, proof) come from a sender.
+        // Kind 6 (close) comes from either end. All other kinds come from a receiver.
         let candidates = match kind {
             // A check belongs to no session. So it is always the first packet of its origin.
             CHECK => [None; 2],
@@ -136,8 +136,8 @@ impl Engine {
         }
     }
 
-    /// Handles the header of a trimmed symbol. Any host that sees the packets of the session can forge this header. So
-    /// its effect must not be worse than the loss of the symbol.
+    /// Handles the header of a trimmed symbol. Any host that sees the packets of the session can forge this header.
+    /// So the effect of the header must not be worse than the loss of the symbol.
     fn on_hint(
         &mut self,
         now: Time,

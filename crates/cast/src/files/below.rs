@@ -1,5 +1,5 @@
-//! Access to the entries below a directory. No path can lead out of the directory: `..` is refused, and symbolic links
-//! are not followed.
+//! Access to the entries below a directory.
+//! No path can lead out of the directory: `..` is refused, and symbolic links are not followed.
 
 use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
@@ -11,8 +11,8 @@ pub struct Below {
     root: OwnedFd,
     /// Directory that was used last: its path and its open descriptor.
     last: Option<(Vec<u8>, OwnedFd)>,
-    /// Whether the kernel can resolve paths inside a directory (`openat2`, Linux 5.6). If not, this module opens the
-    /// components of a path one by one. This is as safe, but slower.
+    /// Whether the kernel can resolve paths inside a directory (`openat2`, Linux 5.6).
+    /// If not, this module opens the components of a path one by one. This is as safe, but slower.
     openat2: bool,
 }
 
@@ -34,7 +34,7 @@ impl Below {
         }
     }
 
-    /// Creates access as on a kernel without `openat2`. For tests.
+    /// Creates access that does not use `openat2`, for tests.
     #[cfg(test)]
     pub fn without_openat2(root: OwnedFd) -> Self {
         Self {
@@ -83,8 +83,8 @@ impl Below {
                 ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
             match rustix::fs::openat2(&self.root, path, flags, Mode::empty(), within) {
                 Err(Errno::NOSYS) => self.openat2 = false,
-                // The call may be blocked by a sandbox, or an entry was renamed during the call. In both cases, the
-                // components are opened one by one.
+                // The call may be blocked by a sandbox, or an entry was renamed during the call.
+                // In both cases, the components are opened one by one.
                 Err(Errno::PERM | Errno::AGAIN) => {}
                 result => return result,
             }

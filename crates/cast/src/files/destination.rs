@@ -123,8 +123,8 @@ impl Destination {
         Ok(whole.then(|| hasher.finish()))
     }
 
-    /// Creates the entries without contents and checks that all files exist. Then sets all modes and times, and syncs
-    /// everything to the disk.
+    /// Creates the entries without contents and checks that all files exist.
+    /// Then sets all modes and times, and syncs everything to the disk.
     pub fn finish(&mut self, spool: &Spool) -> Result<(), Error> {
         self.last = None;
         let (keep, path) = (self.keep, self.path.clone());
@@ -140,8 +140,8 @@ impl Destination {
             }
             Target::Tree(tree) => {
                 spool.all(|item| complete(tree, spool, item, keep, &path))?;
-                // The modes and times of directories come last. New entries would change the times of a directory, and
-                // the mode of a directory may forbid new entries.
+                // The modes and times of directories come last.
+                // New entries would change the times of a directory. The mode of a directory may forbid new entries.
                 spool.directories_from_within(|below, metadata| {
                     let flags = OFlags::RDONLY | OFlags::DIRECTORY;
                     let opened = tree.open(below, flags, Mode::empty());

@@ -1,4 +1,5 @@
-//! Paths as text for a terminal. A name may contain any byte except `/` and 0, so also characters that control a terminal.
+//! Paths as text for a terminal.
+//! A name may contain any byte except `/` and 0, so also characters that control a terminal.
 
 use std::fmt::{self, Write};
 use std::path::Path;

@@ -6,10 +6,10 @@ use std::os::unix::ffi::OsStrExt;
 
 /// Patterns of entries that are excluded. If a directory is excluded, its contents are excluded too.
 ///
-/// A pattern without `/` applies to the names of all entries: `*.o`, `target`. A pattern with `/`
-/// applies to the path below the root of the transfer: `/build`, `docs/*.pdf`, `**/cache/tmp`. A
-/// pattern that ends in `/` applies to directories only. `*` and `?` do not match `/`. `**` matches
-/// any number of directories.
+/// A pattern without `/` applies to the names of all entries: `*.o`, `target`.
+/// A pattern with `/` applies to the path below the root of the transfer: `/build`, `docs/*.pdf`, `**/cache/tmp`.
+/// A pattern that ends in `/` applies to directories only. `*` and `?` do not match `/`.
+/// `**` matches any number of directories.
 #[derive(Clone, Default, Debug)]
 pub struct Exclude {
     /// Patterns for the names of all entries.

@@ -1,11 +1,11 @@
 //! Hashes of slabs, and the root hash that is computed from them. The hash function is BLAKE3.
 //!
 //! BLAKE3 hashes data as a tree of chunks. The number of chunks in a slab is a power of two, so a slab is a subtree.
-//! The hash of a slab is the chaining value of this subtree, which depends on the position of the slab. Together, these
-//! values give the BLAKE3 hash of all bytes, as `b3sum` prints it.
+//! The hash of a slab is the chaining value of this subtree, which depends on the position of the slab.
+//! Together, these values give the BLAKE3 hash of all bytes, as `b3sum` prints it.
 //!
-//! BLAKE3 computes the hash of the whole tree differently from the hash of a subtree. A slab at position 0 may be the
-//! whole data. So such a slab has a second hash: the root if there is no other slab.
+//! BLAKE3 computes the hash of the whole tree differently from the hash of a subtree.
+//! A slab at position 0 may be the whole data. So such a slab has a second hash: the root if there is no other slab.
 
 use blake3::Hasher;
 use blake3::hazmat::{HasherExt, Mode, merge_subtrees_non_root, merge_subtrees_root};
@@ -60,8 +60,8 @@ pub struct SlabHashes {
     pub parts: Vec<Hash>,
 }
 
-/// Hashes a slab that begins at a multiple of the slab length. Only the whole data can be an empty slab, whose hash is
-/// the hash of no bytes.
+/// Hashes a slab that begins at a multiple of the slab length. A slab can be empty only if it is the whole data.
+/// The hash of an empty slab is the hash of zero bytes.
 pub fn slab(begins: u64, bytes: &[u8]) -> SlabHash {
     let mut hasher = SlabHasher::new(begins);
     hasher.update(bytes);
@@ -102,8 +102,8 @@ impl SlabHasher {
     }
 }
 
-/// Root hash of a sequence of slabs. Slabs are added one by one, in order. The memory is one hash for each level of the
-/// tree.
+/// Root hash of a sequence of slabs. Slabs are added one by one, in order.
+/// The root needs memory for one hash per level of the tree.
 #[derive(Clone, Default, Debug)]
 pub struct Root {
     slabs: u64,
@@ -165,8 +165,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Size of a slab in these tests, in bytes. It is small, so that a test can have many slabs. The rules are the same
-    /// for each power of two of BLAKE3's chunks.
+    /// Size of a slab in these tests, in bytes. It is small, so that a test can have many slabs.
+    /// The rules are the same for each power of two of BLAKE3's chunks.
     const SLAB: usize = 2048;
 
     fn root(bytes: &[u8]) -> Hash {

@@ -1,8 +1,9 @@
 //! Files, trees and streams as sequences of slabs with hashes.
 //!
-//! A transfer is a sequence of **slabs**, numbered from 0. A slab has at most [`LARGEST_SLAB`] bytes. The first slabs
-//! contain the [`manifest`]: names, sizes, modes and times. The other slabs contain the contents of all files, one
-//! after another. In each part, all slabs have the same size, except the last one, which may be shorter.
+//! A transfer is a sequence of **slabs**, numbered from 0. A slab has at most [`LARGEST_SLAB`] bytes.
+//! The first slabs contain the [`manifest`]: names, sizes, modes and times.
+//! The other slabs contain the contents of all files, one after another.
+//! In each part, all slabs have the same size, except the last one, which may be shorter.
 //!
 //! This module does not use the network. A driver reads slabs from a [`Source`] and passes them to a [`Sink`]:
 //!
@@ -38,14 +39,13 @@
 //! ```
 //!
 //! Guarantees:
-//! - A slab is accepted only if its hash matches ([`hash`]). The root verifies the whole transfer. The
-//!   root of a file or a stream is the hash that `b3sum` prints.
-//! - No manifest can cause a write outside of the given directory. Data gets its final name only after all
-//!   of it is verified. Until then it is in the folder `.tailcut` of the directory. No file of another program is
-//!   changed or removed.
+//! - A slab is accepted only if its hash matches ([`hash`]). The root verifies the whole transfer.
+//!   The root of a file or a stream is the hash that `b3sum` prints.
+//! - No manifest can cause a write outside of the given directory.
+//!   Data gets its final name only after all of it is verified.
+//!   Until then it is in the folder `.tailcut` of the directory. No file of another program is changed or removed.
 //! - Verified slabs survive `kill -9` and a full disk, and the next transfer continues with them.
-//! - Memory does not grow with the number of files, because the manifest is on disk and is read page by
-//!   page.
+//! - Memory does not grow with the number of files, because the manifest is on disk and is read page by page.
 
 mod attributes;
 mod below;

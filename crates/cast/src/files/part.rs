@@ -1,9 +1,9 @@
-//! Files of an unfinished transfer. They are in the folder `.tailcut` of the target directory, so that no name of a sender
-//! can be the name of such a file:
+//! Files of an unfinished transfer.
+//! The files are in the folder `.tailcut` of the target directory. So the names of a sender never collide with them:
 //!
-//! - `KEY.slabs` has the random number of the transfer and a record for each verified slab. KEY consists of the hashes of
-//!   the final name and of the manifest's header. So only a transfer of the same data can continue with these files. The
-//!   receiving process locks this file.
+//! - `KEY.slabs` has the random number of the transfer and a record for each verified slab.
+//!   KEY consists of the hashes of the final name and of the manifest's header.
+//!   So only a transfer of the same data can continue with these files. The receiving process locks this file.
 //! - `ID.manifest` has the manifest. ID is the random number.
 //! - `ID.data` has the contents, and gets its final name when all slabs are verified.
 //!
@@ -31,7 +31,7 @@ const ID: usize = 16;
 const ID_BEGINS: usize = MAGIC.len() + Header::LENGTH;
 /// Number of bytes that the checksum covers.
 const CHECKED: usize = ID_BEGINS + ID;
-/// Number of times that the folder is created, if another process removes the empty folder at the same time.
+/// Largest number of attempts to create the folder. An attempt fails if another process removes the empty folder.
 const ATTEMPTS: usize = 100;
 
 /// One of the files of a transfer.
@@ -70,8 +70,9 @@ pub struct Part {
 }
 
 impl Part {
-    /// Locks the files of a transfer in a directory. If `resume` is set, the files of a transfer of the same data under
-    /// the same name are used. A refused transfer leaves no files.
+    /// Locks the files of a transfer in a directory.
+    /// If `resume` is set, the files of a transfer of the same data under the same name are used.
+    /// A refused transfer leaves no files.
     pub fn open(
         directory: OwnedFd,
         path: PathBuf,
@@ -110,7 +111,7 @@ impl Part {
         front.map_err(|error| self.error("read", Of::Slabs, error))?;
         if !found.is_empty() {
             let known = id_of(&found).filter(|(of, _)| *of == header.encode());
-            // Without a valid front, the file does not belong to a transfer. So it must not be changed.
+            // If the bytes before the records are not valid, no transfer has made this file. So it must not be changed.
             let (_, id) = known.ok_or_else(|| Error::NotAPart(self.path(Of::Slabs)))?;
             self.id = id;
             let there = self.stat(Of::Data)?.is_some();
@@ -191,8 +192,8 @@ impl Part {
             (true, Content::Tree) => rename(RenameFlags::EXCHANGE),
             (true, _) => rename(RenameFlags::empty()),
             (false, _) => match rename(RenameFlags::NOREPLACE) {
-                // The file system does not support the flag. The name was free when it was checked above. So a plain
-                // rename is nearly as safe.
+                // The file system does not support the flag. The name was free when it was checked above.
+                // So a rename without the flag is nearly as safe.
                 Err(Errno::INVAL | Errno::NOSYS) if !there => rename(RenameFlags::empty()),
                 result => result,
             },
@@ -205,7 +206,7 @@ impl Part {
         let synced = rustix::fs::fsync(&self.directory);
         synced.map_err(|error| Error::system("sync", &self.shown, error))?;
         if there && self.overwrite && self.content == Content::Tree {
-            // After the exchange, the data is the old directory.
+            // After the exchange, `Of::Data` names the old directory.
             self.remove_all(Of::Data)?;
         }
         self.remove_earlier()?;
@@ -231,8 +232,8 @@ impl Part {
         Ok(())
     }
 
-    /// Removes the files of unfinished transfers of other data under the same name. Nobody can finish them any more,
-    /// because the name is taken.
+    /// Removes the files of unfinished transfers of other data under the same name.
+    /// No transfer can finish them any more, because the name is taken.
     fn remove_earlier(&self) -> Result<(), Error> {
         let error = |error: Errno| Error::system("list", &self.shown.join(STATE_FOLDER), error);
         let begin = short(&self.name);
@@ -398,8 +399,8 @@ impl Target<'_> {
                 Err(Errno::WOULDBLOCK) => return Err(Error::Busy(path)),
                 result => result.map_err(|errno| error("lock", errno))?,
             }
-            // Before the lock, another process may have removed the file. Then the open file has no name any more, and
-            // the loop creates a new one.
+            // Before the lock, another process may have removed the file.
+            // Then the open file has no name any more, and the loop creates a new one.
             let stat = rustix::fs::fstat(&file).map_err(|errno| error("look at", errno))?;
             if stat.st_nlink > 0 {
                 return Ok((folder, File::from(file)));

@@ -22,8 +22,9 @@ struct State {
     free: Vec<Vec<u8>>,
 }
 
-/// Buffer of a pool. It returns to the pool when it is dropped. It still contains the bytes of its last use, so a slab
-/// of the same length needs no initialization. The user must set the length first.
+/// Buffer of a pool. It returns to the pool when it is dropped.
+/// A buffer still contains the bytes of its last use, so a slab of the same length needs no initialization.
+/// The user must set the length first.
 #[derive(Debug)]
 pub struct Buffer {
     bytes: Vec<u8>,
@@ -31,8 +32,8 @@ pub struct Buffer {
 }
 
 impl Pool {
-    /// Creates a pool of `buffers` buffers, at least one. A buffer has no memory before its first use. Later it keeps
-    /// enough memory for its largest slab.
+    /// Creates a pool of `buffers` buffers, at least one. A buffer has no memory before its first use.
+    /// Later it keeps enough memory for its largest slab.
     pub fn new(buffers: usize) -> Self {
         let state = State {
             unmade: buffers.max(1),

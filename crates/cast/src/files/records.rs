@@ -1,5 +1,5 @@
-//! Records of verified slabs on disk. A record contains the hashes of one slab. It has a fixed position and a checksum,
-//! so a record that was only partly written is detected and ignored.
+//! Records of verified slabs on disk. A record contains the hashes of one slab.
+//! A record has a fixed position and a checksum, so a record that was only partly written is detected and ignored.
 
 use super::hash::{Hash, Root, SlabHash};
 use std::fs::File;
@@ -81,8 +81,8 @@ impl Records {
         self.file.set_len(self.begin)
     }
 
-    /// Returns the root of the first `slabs` slabs. If a slab has no record, the inner error is the index of the first
-    /// such slab.
+    /// Returns the root of the first `slabs` slabs.
+    /// If a slab has no record, the inner error is the index of the first such slab.
     pub fn root(&self, slabs: u32) -> io::Result<Result<Hash, u32>> {
         let mut root = Root::default();
         for index in 0..slabs {

@@ -24,12 +24,12 @@ const NAMES_OF_ONE: usize = 4 << 20;
 /// Memory for the names of all directories that are open during the walk, in bytes.
 const NAMES_OF_ALL: usize = 16 << 20;
 
-/// Largest number of files with several names that the walk remembers, because it has visited one name but not all.
-/// They need about 12 MB.
+/// Largest number of files with several names that the walk remembers.
+/// The walk remembers a file until it has visited all names of the file. 200,000 files need about 12 MB.
 const MOST_LINKED: usize = 200_000;
 
-/// Largest size of the extended attributes of one file in bytes. An entry with them, the longest name and the longest
-/// target is still smaller than the limit of 32 KiB for entries.
+/// Largest size of the extended attributes of one file in bytes.
+/// An entry with these attributes, the longest name and the longest target fits into the limit of 32 KiB.
 const MOST_XATTRS: usize = 16 << 10;
 
 /// Options of a walk.
@@ -80,8 +80,8 @@ impl Inodes {
     }
 }
 
-/// Walks over a file or a directory. A symbolic link is followed only if `path` itself is a link. `note` receives each
-/// entry that is skipped or sent with a change.
+/// Walks over a file or a directory. A symbolic link is followed only if `path` itself is a link.
+/// `note` receives each entry that is skipped or sent with a change.
 pub fn scan(
     path: &Path,
     options: &ScanOptions,
@@ -180,8 +180,8 @@ struct Scan<'a> {
     below: Below,
     writer: Writer<BufWriter<File>>,
     inodes: BufWriter<File>,
-    /// Files with several names, by device and inode. The values are the number of the first entry, and the number of
-    /// names that were not visited yet.
+    /// Files with several names, by device and inode.
+    /// The values are the number of the first entry, and the number of names that were not visited yet.
     linked: HashMap<(u64, u64), (u64, u64)>,
     /// Number of entries that are skipped, although a receiver should have them.
     missing: u64,
@@ -415,8 +415,8 @@ impl Scan<'_> {
 /// Names and values of extended attributes.
 type Attributes = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// Returns the `user.` attributes of a file, sorted by name. The flag is `false` if some attributes are left out
-/// because they are too large.
+/// Returns the `user.` attributes of a file, sorted by name.
+/// The flag is `false` if some attributes are left out because they are too large.
 fn read_xattrs(file: std::os::fd::BorrowedFd<'_>) -> rustix::io::Result<(Attributes, bool)> {
     let mut buffer = vec![0; 1 << 16];
     let length = match rustix::fs::flistxattr(file, &mut buffer[..]) {

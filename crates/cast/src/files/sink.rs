@@ -27,8 +27,8 @@ pub struct SinkOptions {
     pub name: Option<Vec<u8>>,
     /// Whether the files of an earlier, unfinished transfer are used again.
     pub resume: bool,
-    /// Whether an existing entry with this name is replaced. A file can replace a file, and a directory can replace a
-    /// whole directory.
+    /// Whether an existing entry with this name is replaced.
+    /// A file can replace a file, and a directory can replace a whole directory.
     pub overwrite: bool,
     /// Largest total size of manifest and contents that is accepted, in bytes.
     pub max_size: u64,
@@ -70,7 +70,7 @@ enum State {
     Manifest(Box<Open>),
     /// The manifest is complete, and the contents are being received.
     Contents(Box<Open>),
-    /// The data may be there already. It is compared with the root at the end.
+    /// The data may exist already under its final name. It is compared with the root at the end.
     There(Box<There>),
     Finished,
 }
@@ -136,8 +136,8 @@ impl FileSink {
         })
     }
 
-    /// Returns the final path of the data, or `None` before the first slab has arrived. The data gets this path after
-    /// all of it is verified.
+    /// Returns the final path of the data, or `None` before the first slab has arrived.
+    /// The data gets this path after all of it is verified.
     pub fn destination(&self) -> Option<PathBuf> {
         match &self.state {
             State::Manifest(open) | State::Contents(open) => Some(open.part.path(Of::Final)),
@@ -146,8 +146,8 @@ impl FileSink {
         }
     }
 
-    /// Returns the existing entry with the final name, if it may have the same data. `bytes` is the first slab. Returns
-    /// `None` if the name is free or the entry may be replaced.
+    /// Returns the existing entry with the final name, if it may have the same data. `bytes` is the first slab.
+    /// Returns `None` if the name is free or the entry may be replaced.
     fn find(&self, bytes: &[u8]) -> Result<Option<There>, Error> {
         let header = Header::decode(bytes)?;
         check_length(0, bytes.len(), &header.layout())?;
@@ -185,8 +185,8 @@ impl FileSink {
         self.amount.total = layout.bytes();
         self.amount.verified = bytes.len() as u64;
         if open.missing == 0 {
-            // The manifest is complete. The other slabs of the manifest were kept from an earlier transfer, or
-            // there are none.
+            // The manifest is complete.
+            // The other slabs of the manifest were kept from an earlier transfer, or there are none.
             let rest = open.spool.header().length - bytes.len() as u64;
             self.amount.verified += rest;
             self.amount.kept += rest;
@@ -198,8 +198,8 @@ impl FileSink {
         }
     }
 
-    /// Opens the files of the transfer. `bytes` is the first slab. It contains the name and the header, which show
-    /// whether an earlier transfer can be continued.
+    /// Opens the files of the transfer. `bytes` is the first slab.
+    /// The first slab contains the name and the header, which show whether an earlier transfer can be continued.
     fn open(&self, bytes: &[u8]) -> Result<Open, Error> {
         let header = Header::decode(bytes)?;
         // The first slab is checked completely before a file is created.
@@ -309,7 +309,8 @@ impl Open {
         Ok(())
     }
 
-    /// Checks the whole manifest. Call it after all slabs of the manifest have arrived. A refused manifest leaves no files.
+    /// Checks the whole manifest. Call it after all slabs of the manifest have arrived.
+    /// A refused manifest leaves no files.
     fn check_manifest(&self) -> Result<(), Error> {
         let checked = self.verify_manifest();
         if matches!(checked, Err(Error::Manifest(_))) {
@@ -345,8 +346,8 @@ impl Open {
         Error::system("write", &self.part.path(Of::Slabs), error)
     }
 
-    /// Returns the length of a content slab that was kept from an earlier transfer. Returns `None` if the slab has no
-    /// record, or if its data on the disk does not match the record.
+    /// Returns the length of a content slab that was kept from an earlier transfer.
+    /// Returns `None` if the slab has no record, or if its data on the disk does not match the record.
     fn keeps(&mut self, index: u32, slab: u32) -> Result<Option<u32>, Error> {
         let record = self.records.read(index);
         let record = record.map_err(|error| self.records_error(error))?;
@@ -504,8 +505,8 @@ impl Sink for FileSink {
                         return Err(error);
                     }
                     if label.last {
-                        // The last slab of a stream may be empty. It then only reports the end of the stream, and has
-                        // no record.
+                        // The last slab of a stream may be empty.
+                        // An empty slab only reports the end of the stream, and has no record.
                         open.data_slabs = Some(index + u32::from(length > 0));
                         self.amount.total = Some(open.spool.header().length + begins + length);
                     }

@@ -17,12 +17,12 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Number of bytes that one step reads and hashes. They fit into the processor's cache, so the hash does not read them
-/// from memory again.
+/// Number of bytes that one step reads and hashes.
+/// These bytes fit into the processor's cache, so the hash does not read them from memory again.
 const STEP: usize = 1 << 18;
 
-/// Source for one file, or for a directory with its contents. A slab cannot be read if one of its files has changed
-/// since the source was opened.
+/// Source for one file, or for a directory with its contents.
+/// A slab cannot be read if one of its files has changed since the source was opened.
 #[derive(Debug)]
 pub struct FileSource {
     spool: Spool,
@@ -81,8 +81,8 @@ impl FileSource {
         })
     }
 
-    /// Returns the number of entries that are skipped, although a receiver should have them. This process may not read
-    /// them, or their paths are too long.
+    /// Returns the number of entries that are skipped, although a receiver should have them.
+    /// This process may not read them, or their paths are too long.
     pub const fn missing(&self) -> u64 {
         self.missing
     }
@@ -112,8 +112,8 @@ impl FileSource {
         let mut hashed = 0;
         self.spool.pieces(range, |piece| {
             files.read(piece, buffer, |buffer, filled| {
-                // Bytes are hashed while they are in the processor's cache. Small pieces are collected first, because
-                // the hash can then use vector instructions.
+                // Bytes are hashed while they are in the processor's cache.
+                // Small pieces are collected first, because the hash can then use vector instructions.
                 if filled - hashed >= STEP {
                     hasher.update(&buffer[hashed..filled]);
                     hashed = filled;
@@ -213,8 +213,9 @@ impl Source for FileSource {
 }
 
 impl Files {
-    /// Reads a part of a file to its position in a slab. Checks before and after the read that the file has not
-    /// changed. Calls `note` with the slab and the number of its bytes that are read so far.
+    /// Reads a part of a file to its position in a slab.
+    /// Checks before and after the read that the file has not changed.
+    /// Calls `note` with the slab and the number of its bytes that are read so far.
     fn read(
         &mut self,
         piece: &Piece<'_>,

@@ -104,8 +104,8 @@ impl Spool {
         self.read(begins, buffer)
     }
 
-    /// Returns the last page whose header satisfies `is_below`. The values in the headers increase, so a binary search
-    /// is possible.
+    /// Returns the last page whose header satisfies `is_below`.
+    /// The values in the headers increase, so a binary search is possible.
     fn last_page(&self, is_below: impl Fn((u64, u64)) -> bool) -> Result<u64, Error> {
         let (mut first, mut end) = (0, self.header.pages());
         while first + 1 < end {
@@ -215,8 +215,8 @@ impl Spool {
         })
     }
 
-    /// Returns the path of a regular file below the root. Returns `None` if the entry with this number is not a regular
-    /// file.
+    /// Returns the path of a regular file below the root.
+    /// Returns `None` if the entry with this number is not a regular file.
     pub fn file(&self, number: u64) -> Result<Option<Vec<u8>>, Error> {
         let page = self.last_page(|(first, _)| first <= number)?;
         let mut found = None;

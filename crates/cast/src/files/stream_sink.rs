@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io::Write;
 use std::path::Path;
 
-/// Sink that writes a file or a stream to a pipe. A slab that arrives too early is kept until all slabs before it have
-/// arrived.
+/// Sink that writes a file or a stream to a pipe.
+/// A slab that arrives too early is kept until all slabs before it have arrived.
 pub struct StreamSink<W> {
     output: W,
     /// Largest number of slabs that are requested or kept at the same time.
@@ -32,8 +32,8 @@ pub struct StreamSink<W> {
 }
 
 impl<W: Write + Send> StreamSink<W> {
-    /// Creates a sink. At most `ahead` slabs are requested or kept at the same time. At most `max_size` bytes are
-    /// accepted.
+    /// Creates a sink. At most `ahead` slabs are requested or kept at the same time.
+    /// At most `max_size` bytes are accepted.
     pub fn new(output: W, ahead: u32, max_size: u64) -> Self {
         Self {
             output,
@@ -68,7 +68,7 @@ impl<W: Write + Send> StreamSink<W> {
             });
         }
         let wrong = |why: &str| ManifestError::new(Location::Header, why);
-        // The manifest of a file or a stream needs only one slab. A pipe could not store more of them.
+        // The manifest of a file or a stream needs only one slab. So a longer manifest is wrong.
         if bytes.len() as u64 != header.length {
             return Err(wrong("its length differs from the length of its slab").into());
         }

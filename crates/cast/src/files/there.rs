@@ -1,5 +1,6 @@
-//! Existing entry with the final name of a transfer. It may have the same data, for example because the sender has not
-//! learned that an earlier transfer has finished. Then the transfer succeeds without any contents.
+//! Existing entry with the final name of a transfer.
+//! The entry may have the same data, for example because the sender did not get the result of an earlier transfer.
+//! If the data is the same, the transfer succeeds without any contents.
 
 use super::error::Error;
 use super::hash::Hash;
@@ -22,8 +23,8 @@ pub struct There {
 }
 
 impl There {
-    /// Returns the entry `name` of a directory, if it may have the data of a transfer with this header. Returns `None` if
-    /// the comparison is not possible, or if there is no such entry.
+    /// Returns the entry `name` of a directory, if it may have the data of a transfer with this header.
+    /// Returns `None` if the comparison is not possible, or if there is no such entry.
     ///
     /// # Errors
     /// The entry has other data, or it cannot be read.

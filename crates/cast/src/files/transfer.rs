@@ -37,15 +37,17 @@ pub trait Source: Send {
     /// Returns the size of all slabs in bytes, or `None` if it is not known yet.
     fn total(&self) -> Option<u64>;
 
-    /// Reads a slab into a buffer and sets the buffer's length. Slabs of files may be read in any order and several
-    /// times. Slabs of a stream must be read in order, and only once.
+    /// Reads a slab into a buffer and sets the buffer's length.
+    /// Slabs of files may be read in any order and several times.
+    /// Slabs of a stream must be read in order, and only once.
     ///
     /// # Errors
     /// The disk reports an error, a file has changed, or the slab does not exist.
     fn read(&mut self, slab: u32, buffer: &mut Vec<u8>) -> Result<Label, Error>;
 
-    /// Hashes one slab that no receiver has requested. Returns `false` if there is no such slab. The root needs the
-    /// hashes of all slabs. An idle sender calls this function, so that [`Source::root`] needs less time later.
+    /// Hashes one slab that no receiver has requested. Returns `false` if there is no such slab.
+    /// The root needs the hashes of all slabs.
+    /// An idle sender calls this function, so that [`Source::root`] needs less time later.
     ///
     /// # Errors
     /// Same as [`Source::read`].
@@ -91,11 +93,12 @@ pub enum Delivered {
     Mismatch,
 }
 
-/// Sink of slabs, into which a receiver writes. All calls may block on a disk. After an error other than
-/// [`Error::Slab`], no further slab can be delivered. Verified slabs are kept for the next transfer.
+/// Sink of slabs, into which a receiver writes. All calls may block on a disk.
+/// After an error other than [`Error::Slab`], no further slab can be delivered.
+/// Verified slabs are kept for the next transfer.
 pub trait Sink: Send {
-    /// Returns the next step. Slabs are requested in ascending order. Each call verifies at most one slab of an earlier
-    /// transfer.
+    /// Returns the next step. Slabs are requested in ascending order.
+    /// Each call verifies at most one slab of an earlier transfer.
     ///
     /// # Errors
     /// The disk reports an error.

@@ -15,11 +15,11 @@ pub type Salt = [u8; 16];
 /// Cipher of packets. Both ciphers have tags of 16 bytes.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum Cipher {
-    /// AES with 128 bits in Galois/Counter Mode (NIST SP 800-38D). It is faster on processors with
-    /// AES instructions, which nearly all servers have.
+    /// AES with 128 bits in Galois/Counter Mode (NIST SP 800-38D).
+    /// This cipher is faster on processors with AES instructions, which nearly all servers have.
     #[default]
     Aes128Gcm,
-    /// ChaCha20 and Poly1305 (RFC 8439). It is faster on other processors.
+    /// ChaCha20 and Poly1305 (RFC 8439). This cipher is faster on processors without AES instructions.
     ChaCha20Poly1305,
 }
 
@@ -57,8 +57,8 @@ pub enum Direction {
 pub struct Origin {
     /// Identifier of the origin's session.
     pub session: u64,
-    /// Index of a sender in the session (its share of the symbols). For a receiver, the index of the sender that it
-    /// answers.
+    /// Index of a sender in the session (its share of the symbols).
+    /// For a receiver, the index of the sender that it answers.
     pub share: u16,
     /// Direction of the packets: an origin sends either symbols or requests.
     pub direction: Direction,
@@ -67,8 +67,8 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Creates the origin of this end with a new random salt. Create a new origin for each session and after each
-    /// restart.
+    /// Creates the origin of this end with a new random salt.
+    /// Create a new origin for each session and after each restart.
     ///
     /// # Errors
     /// The operating system returned no random bytes.
@@ -133,9 +133,10 @@ impl Key {
         self.cipher
     }
 
-    /// Returns the key as a line of text without an end of line, in the format that [`Key::from_str`] reads. The line
-    /// has four words: a name with a version, the cipher, the 32 bytes, and a check value. The check value is the first
-    /// 4 bytes of a SHA-256 hash. Bytes are in hexadecimal. The line is as secret as the key.
+    /// Returns the key as a line of text without an end of line, in the format that [`Key::from_str`] reads.
+    /// The line has four words: a name with a version, the cipher, the 32 bytes, and a check value.
+    /// The check value is the first 4 bytes of a SHA-256 hash. Bytes are in hexadecimal.
+    /// The line is as secret as the key.
     pub fn to_line(&self) -> String {
         let mut line = format!("{NAME} {} ", self.cipher.name());
         push_hex(&mut line, &self.secret);
@@ -161,8 +162,8 @@ impl Key {
         Opener::new(self.clone(), *peer)
     }
 
-    /// Returns the answer to a random `challenge` of the other end. The answer proves that this end has the key now,
-    /// and that this end is the origin `own`.
+    /// Returns the answer to a random `challenge` of the other end.
+    /// The answer proves that this end has the key now, and that this end is the origin `own`.
     pub fn proof(&self, own: &Origin, challenge: &Salt) -> [u8; 32] {
         let tag = hmac::sign(&self.prover(own), challenge);
         let mut proof = [0; 32];
@@ -170,8 +171,8 @@ impl Key {
         proof
     }
 
-    /// Returns whether `proof` is the right answer of `peer` to `challenge`. The time of this call does not depend on
-    /// the content of `proof`, so that the time reveals nothing about the right answer.
+    /// Returns whether `proof` is the right answer of `peer` to `challenge`.
+    /// The time of this call does not depend on `proof`, so that the time reveals nothing about the right answer.
     pub fn proves(&self, peer: &Origin, challenge: &Salt, proof: &[u8]) -> bool {
         hmac::verify(&self.prover(peer), challenge, proof).is_ok()
     }
@@ -181,8 +182,7 @@ impl Key {
         hmac::Key::new(hmac::HMAC_SHA256, &key)
     }
 
-    /// Returns the key of an origin's packets. A generation covers
-    /// [`GENERATION`](super::GENERATION) packet numbers.
+    /// Returns the key of an origin's packets. A generation covers [`GENERATION`](super::GENERATION) packet numbers.
     pub(super) fn packet_key(&self, origin: &Origin, generation: u64) -> aead::LessSafeKey {
         let algorithm = self.cipher.algorithm();
         let mut bytes = [0; 32];
@@ -202,8 +202,7 @@ impl Key {
     }
 
     /// Fills `bytes` with HKDF-Expand of the cipher's name followed by `info`. Two uses must never have the same input.
-    /// So the first part of `info` has a different length or content for each use, and the other parts have fixed
-    /// lengths.
+    /// So the first part of `info` is different for each use (length or content). The other parts have fixed lengths.
     fn fill(&self, info: &[&[u8]], bytes: &mut [u8]) {
         let mut all: [&[u8]; 5] = [self.cipher.name().as_bytes(), b" ", b"", b"", b""];
         all[2..2 + info.len()].copy_from_slice(info);

@@ -8,13 +8,13 @@ use ring::aead::{Aad, LessSafeKey, Nonce, Tag};
 /// Bytes that encryption adds to a packet.
 pub const TAG: usize = 16;
 
-/// Number of packets that are encrypted with one key. The next packet has a new key. With packets of up to 9,000 bytes,
-/// an attacker distinguishes AES-128-GCM from noise with a probability below 2^-57 for each key (RFC 9001, appendix
-/// B.1.1: 2^35 blocks of 16 bytes in all).
+/// Number of packets that are encrypted with one key. The next packet has a new key.
+/// With packets of up to 9,000 bytes, one key encrypts at most 2^35 blocks of 16 bytes.
+/// An attacker distinguishes AES-128-GCM from noise with a probability below 2^-57 (RFC 9001, appendix B.1.1).
 pub const GENERATION: u64 = 1 << 25;
 
-/// Number of forged packets after which an opener accepts no more packets. This is the limit of RFC
-/// 9001, section 6.6, for ChaCha20-Poly1305. For AES-128-GCM, 2^52 would be allowed.
+/// Number of forged packets after which an opener accepts no more packets.
+/// RFC 9001, section 6.6, has this limit for ChaCha20-Poly1305. For AES-128-GCM, 2^52 would be allowed.
 const MAX_FORGED: u64 = 1 << 36;
 
 /// Reason why a packet is refused.
@@ -23,8 +23,7 @@ pub enum Refusal {
     /// The packet's number was accepted before, or is too old for the window of numbers.
     #[error("a packet with this number was received before")]
     Replayed,
-    /// The number is more than one [`GENERATION`] ahead of the largest accepted number, or so old
-    /// that its key is deleted.
+    /// The number is more than one [`GENERATION`] ahead of the largest accepted number, or its key is already deleted.
     #[error("the packet's number is too far ahead, or its key is deleted")]
     Ahead,
     /// The packet does not come from this origin, or was changed on the path.
@@ -54,12 +53,12 @@ impl Sealer {
         }
     }
 
-    /// Encrypts `payload` in place. Returns the tag, which also protects `header`. Each call needs a larger number than
-    /// the calls before.
+    /// Encrypts `payload` in place. Returns the tag, which also protects `header`.
+    /// Each call needs a larger number than the calls before.
     ///
     /// # Errors
-    /// `number` was used or skipped before. The error is the smallest allowed number. Two packets with the same number
-    /// would reveal their contents.
+    /// `number` was used or skipped before. The error is the smallest allowed number.
+    /// Two packets with the same number would reveal their contents.
     pub fn seal(
         &mut self,
         number: u64,
@@ -87,8 +86,8 @@ impl Sealer {
     }
 }
 
-/// Returns whether a packet of `peer` is valid, for a peer without stored state. The function stores nothing and
-/// allocates no memory. The content of `payload` is undefined afterwards.
+/// Returns whether a packet of `peer` is valid, for a peer without stored state.
+/// The function stores nothing and allocates no memory. The content of `payload` is undefined afterwards.
 pub(crate) fn is_of(
     key: &Key,
     peer: &Origin,
@@ -115,8 +114,8 @@ pub struct Opener {
     current: Generation,
     /// Key of the previous generation, for late packets.
     previous: Option<Generation>,
-    /// Key of the next generation. It is created for the first packet that claims to belong to this generation. Such a
-    /// packet may be forged.
+    /// Key of the next generation. It is created for the first packet that claims to belong to this generation.
+    /// Such a packet may be forged.
     next: Option<Generation>,
     /// Numbers of accepted packets.
     seen: ReplayWindow,
@@ -137,8 +136,8 @@ impl Opener {
         }
     }
 
-    /// Decrypts `payload` in place if `tag` is valid for `payload` and `header`. If the packet is refused, only the
-    /// count of forged packets changes, and the content of `payload` is undefined.
+    /// Decrypts `payload` in place if `tag` is valid for `payload` and `header`.
+    /// If the packet is refused, only the count of forged packets changes, and the content of `payload` is undefined.
     ///
     /// # Errors
     /// The reason why the packet is refused.
@@ -203,8 +202,8 @@ impl Opener {
     }
 }
 
-/// Returns the full packet number that has these lower 32 bits and is closest to `largest` plus one (RFC 9000, appendix
-/// A.3).
+/// Returns the full packet number with these lower 32 bits that is closest to `largest` plus one.
+/// Source: RFC 9000, appendix A.3.
 pub fn expand(largest: Option<u64>, truncated: u32) -> u64 {
     const WINDOW: u64 = 1 << 32;
     let expected = largest.map_or(0, |largest| largest.saturating_add(1));
@@ -218,7 +217,7 @@ pub fn expand(largest: Option<u64>, truncated: u32) -> u64 {
     }
 }
 
-/// Key of one generation of packets. Generation `number` begins at packet `number` times [`GENERATION`].
+/// Key of one generation of packets. Generation 0 begins at packet 0. Each generation has [`GENERATION`] packets.
 struct Generation {
     number: u64,
     key: LessSafeKey,

@@ -1,15 +1,15 @@
 //! Window of the packet numbers that have arrived.
 
-/// Size of the window in packet numbers. The window ends at the largest number that has arrived. It is larger than the
-/// largest number of granted credits.
+/// Size of the window in packet numbers. The window ends at the largest number that has arrived.
+/// The window is larger than the largest number of granted credits.
 const SPAN: u64 = 8_192;
 
-/// Number of 64-bit words in the window. There is one bit for each packet number. One more word is needed because the
-/// window moves by whole words (RFC 6479).
+/// Number of 64-bit words in the window. There is one bit for each packet number.
+/// One more word is needed because the window moves by whole words (RFC 6479).
 const WORDS: usize = SPAN as usize / 64 + 1;
 
-/// Window of received packet numbers. It covers the 8,192 numbers up to the largest one. Older numbers count as
-/// received. The window needs about 1 KB of memory.
+/// Window of received packet numbers. It covers the 8,192 numbers up to the largest one.
+/// Older numbers count as received. The window needs about 1 KB of memory.
 #[derive(Clone, Debug)]
 pub struct ReplayWindow {
     largest: Option<u64>,
@@ -48,8 +48,8 @@ impl ReplayWindow {
         }
         let from = self.largest.map_or(number / 64, |largest| largest / 64);
         if self.largest.is_none_or(|largest| number > largest) {
-            // The words between the old and the new largest number still have bits of older numbers. A jump over the
-            // whole window clears each word only once.
+            // The words between the old and the new largest number still have bits of older numbers.
+            // A jump over the whole window clears each word only once.
             let passed = (number / 64 - from).min(WORDS as u64);
             for later in 0..passed {
                 self.words[word(number - 64 * later)] = 0;
@@ -83,8 +83,7 @@ mod tests {
     }
 
     proptest! {
-        /// The window must give the same answers as a set of all numbers, if numbers that are too old count as
-        /// received.
+        /// The window must give the same answers as a set of all numbers. Numbers that are too old count as received.
         #[test]
         fn a_number_is_taken_once(
             start in prop_oneof![0_u64..3, 0..1_u64 << 33],

@@ -1,5 +1,5 @@
-//! Address validation with tokens. A host sends a token to the address of a sender. If the sender returns the token, it
-//! can read packets that are sent to this address.
+//! Address validation with tokens. A host sends a token to the address of a sender.
+//! If the sender returns the token, it can read packets that are sent to this address.
 
 use super::random::{NoRandomness, random};
 use core::net::SocketAddr;
@@ -9,13 +9,14 @@ use tailcut_units::{Duration, Time};
 /// Length of a token in bytes.
 pub const TOKEN: usize = 32;
 
-/// Length of an epoch. A token is valid in the epoch of its creation and in the next one. With a shorter epoch, a
-/// sender on a slow path could not answer in time. With a longer epoch, an attacker could use a recorded token for
-/// longer.
+/// Length of an epoch. A token is valid in the epoch of its creation and in the next one.
+/// With a shorter epoch, a sender on a slow path could not answer in time.
+/// With a longer epoch, an attacker could use a recorded token for longer.
 const EPOCH: Duration = Duration::from_ms(15_000);
 
-/// Creates and verifies tokens without storing them. A token is an HMAC-SHA-256 of the epoch, the address, the port and
-/// the session. Its key is drawn when the program starts. A token is valid for 15 to 30 seconds.
+/// Creates and verifies tokens without storing them.
+/// A token is an HMAC-SHA-256 of the epoch, the address, the port and the session.
+/// The key of the HMAC is drawn when the program starts. A token is valid for 15 to 30 seconds.
 #[derive(Debug)]
 pub struct Tokens(hmac::Key);
 
@@ -41,8 +42,8 @@ impl Tokens {
         token
     }
 
-    /// Returns whether `token` is valid for a session of the sender at the address `from`. The call takes the same time
-    /// for all wrong tokens.
+    /// Returns whether `token` is valid for a session of the sender at the address `from`.
+    /// The call takes the same time for all wrong tokens.
     pub fn check(&self, now: Time, from: SocketAddr, session: u64, token: &[u8]) -> bool {
         let epoch = epoch(now);
         let is_of = |epoch| hmac::verify(&self.0, &claim(epoch, from, session), token).is_ok();

@@ -1,5 +1,5 @@
-//! Events for the thread of a transfer: objects that arrive, sent objects that have ended, results of other threads,
-//! interruptions by the user, and time limits. After each event, the thread wakes up and checks all of them.
+//! Events for the thread of a transfer. After each event, the thread wakes up and checks for all kinds of events.
+//! Events are arrived objects, finished sends, results of other threads, interruptions by the user, and time limits.
 
 use super::error::Error;
 use super::message::{Footer, Message};
@@ -13,18 +13,19 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-/// Time without a message from the other end, after which this end sends a ping. With a shorter time, idle ends send
-/// more pings. With a longer time, an end detects the crash of the other end later.
+/// Time without a message from the other end, after which this end sends a ping.
+/// With a shorter time, idle ends send more pings. With a longer time, an end detects the crash of the other end later.
 const SILENCE: Duration = Duration::from_secs(2);
-/// Time limit for the delivery of the last messages. After this time, an end exits without their delivery. With a
-/// longer time, an end that has crashed would delay the exit of the other end.
+/// Time limit for the delivery of the last messages. After this time, an end exits without their delivery.
+/// With a longer time, an end that has crashed would delay the exit of the other end.
 pub(super) const FAREWELL: Duration = Duration::from_secs(2);
 /// Interval at which a thread tests whether the user has set `stop`. No event reports this.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Largest number of messages that are being sent, up to which this end answers messages of unknown sessions. Any host
-/// can send such messages, also with a forged address. So the memory and the bytes for the answers have a limit. A message
-/// that is not confirmed ends after some 10 seconds.
+/// Number of unfinished outgoing messages at which this end stops answering messages of unknown sessions.
+/// Any host can send such messages, also with a forged address.
+/// So the memory and the bytes for the answers have a limit.
+/// A message that is not confirmed ends after about 10 seconds.
 const MOST_ANSWERS: usize = 64;
 
 /// Message that has arrived.
@@ -95,15 +96,15 @@ impl<'a> Channel<'a> {
         self.messages.push((to.to, sending));
     }
 
-    /// Sends the first message to an end that has not answered yet. If an ICMP message says that the end cannot be
-    /// reached, the message fails at once.
+    /// Sends the first message to an end that has not answered yet.
+    /// If an ICMP message reports that the end cannot be reached, the message fails immediately.
     pub(super) fn greet(&mut self, to: SocketAddr, message: &Message) {
         let sending = self.endpoint.greet(to, message.encode(self.footer(0)));
         self.messages.push((to, sending));
     }
 
-    /// Answers a message whose session this end does not know. The other end then need not wait: the process of this
-    /// end has restarted, or the transfer has ended here.
+    /// Answers a message whose session this end does not know. So the other end need not wait.
+    /// Either the process of this end has restarted, or the transfer has ended here.
     pub(super) fn deny(&mut self, post: &Post) {
         // An answer to an answer could go on forever. With the number 0, the message belongs to no session.
         if post.to == 0 || matches!(post.message, Message::Unknown(_)) {
@@ -115,8 +116,8 @@ impl<'a> Channel<'a> {
         }
     }
 
-    /// Returns whether a message to this end is being sent. The result of the message will show whether the end can be
-    /// reached.
+    /// Returns whether a message to this end is being sent.
+    /// The result of the message will show whether the end can be reached.
     pub(super) fn is_sending_to(&self, peer: SocketAddr) -> bool {
         self.messages.iter().any(|(to, _)| *to == peer)
     }
@@ -139,8 +140,8 @@ impl<'a> Channel<'a> {
         lost
     }
 
-    /// Returns the next message that has arrived, or `None` if there is none. Objects that are not messages are
-    /// dropped.
+    /// Returns the next message that has arrived, or `None` if there is none.
+    /// Objects that are not messages are dropped.
     pub(super) fn next(&self) -> Result<Option<Post>, Error> {
         loop {
             let arrival = pin!(self.endpoint.arrival());

@@ -61,8 +61,8 @@ pub enum Error {
         /// Rule of the protocol that the other end has violated.
         why: &'static str,
     },
-    /// No replica is left. Each replica lacks the data, does not answer, or has failed. The list contains the error of
-    /// each replica.
+    /// No replica is left. Each replica lacks the data, does not answer, or has failed.
+    /// The list contains the error of each replica.
     #[error("no replica is left: {}", reasons(.0))]
     NoReplica(Vec<Error>),
     /// The user has interrupted the transfer.
@@ -105,8 +105,8 @@ impl Error {
         }
     }
 
-    /// Returns the error for the answer of an end that does not know the session. `known` is the number of the process
-    /// that knew it, and `now` the number of the process that answers.
+    /// Returns the error for the answer of an end that does not know the session.
+    /// `known` is the number of the process that knew the session. `now` is the number of the process that answers.
     pub(super) fn unknown(peer: SocketAddr, known: Option<u64>, now: u64) -> Self {
         match known == Some(now) {
             true => Self::Forgotten(peer),
@@ -114,8 +114,9 @@ impl Error {
         }
     }
 
-    /// Returns the exit code of a process that ends with this error: 2 if the system has failed or an end does not
-    /// answer, 3 if hashes do not match, 4 if an end has refused, 130 if the user has interrupted this end.
+    /// Returns the exit code of a process that ends with this error.
+    /// 2: the system has failed, or an end does not answer. 3: hashes do not match.
+    /// 4: an end has refused. 130: the user has interrupted this end.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Interrupted => 130,

@@ -1,8 +1,9 @@
 //! Download of slabs into a sink, from one sender or from several replicas.
 //!
-//! The receiver requests a few slabs ahead from each holder (a sender or replica). It requests fewer from a slow
-//! holder. A holder without open requests gets a request for the oldest slab that another holder has not sent yet. So a
-//! slow holder delays the transfer by at most the time that another holder needs for this slab.
+//! The receiver requests a few slabs ahead from each holder (a sender or replica).
+//! It requests fewer slabs from a slow holder.
+//! A holder without open requests gets a request for the oldest slab that another holder has not sent yet.
+//! So a slow holder delays the transfer by at most the time that another holder needs for this slab.
 
 use super::channel::{Channel, FAREWELL, LastHeard, Post};
 use super::error::Error;
@@ -15,18 +16,18 @@ use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-/// Number of bytes that are requested ahead from all holders together. It is half of the default memory limit of an
-/// endpoint.
+/// Number of bytes that are requested ahead from all holders together.
+/// The number is half of the default memory limit of an endpoint.
 const AHEAD: u64 = 32 << 20;
-/// Largest number of slabs that are requested ahead from one holder. With more requests, a holder that becomes slow or
-/// leaves would delay more slabs.
+/// Largest number of slabs that are requested ahead from one holder.
+/// With more requests, a holder that becomes slow or leaves would delay more slabs.
 const MOST: u64 = 16;
-/// Largest number of slabs with a wrong hash. After one more, the holder of this slab is given up. A wrong slab is
-/// requested again. Without a limit, a faulty holder could keep the transfer running forever.
+/// Largest number of slabs with a wrong hash. If one more arrives, its holder is given up.
+/// A wrong slab is requested again. Without a limit, a faulty holder could keep the transfer running forever.
 const MOST_MISMATCHES: u32 = 16;
 
-/// Time limit for the delivery of the last message to a replica that has been silent for a while. The transfer has
-/// already ended, and the replica also detects the end without the message. So the time is short.
+/// Time limit for the delivery of the last message to a replica that has been silent for a while.
+/// The transfer has already ended, and the replica also detects the end without the message. So the time is short.
 const FAREWELL_TO_THE_QUIET: Duration = Duration::from_millis(50);
 
 /// Result of a transfer that is complete.
@@ -38,8 +39,8 @@ pub struct Taken {
     pub progress: Progress,
 }
 
-/// Largest number of times that a replica does not know the transfer any more without sending a slab in between. Without
-/// a limit, a faulty replica could keep the transfer running forever.
+/// Largest number of times that a replica may forget the transfer before it sends its next slab.
+/// Without a limit, a faulty replica could keep the transfer running forever.
 const MOST_RESTARTS: u32 = 10;
 
 /// Replica that got the request for the data and has not answered yet.
@@ -57,8 +58,8 @@ impl Unheard {
         Self { address, asked }
     }
 
-    /// Sends the request again if the replica is silent. A process that got it may have restarted before its answer. A
-    /// replica that knows the request ignores it.
+    /// Sends the request again if the replica is silent. A process that got it may have restarted before its answer.
+    /// A replica that knows the request ignores it.
     pub(super) fn ask_again(&mut self, channel: &mut Channel<'_>, mine: u64, root: Hash) {
         if self.asked.is_silent() && !channel.is_sending_to(self.address) {
             channel.send(self.address, 0, &Message::Get(mine, root));
@@ -87,7 +88,7 @@ pub(super) struct Fetch<'f, 'l> {
     left: Vec<SocketAddr>,
     /// Root that the data must have. `None`: there is only one sender, and it sends the root at the end.
     root: Option<Hash>,
-    /// Hashes of the slabs, which prove them against the root. `None`: there is only one sender.
+    /// Hashes of the slabs. With the root, they prove that the slabs are right. `None`: there is only one sender.
     proof: Option<Proof>,
     /// Largest number of slabs that may be requested ahead from one holder.
     ahead: usize,
@@ -112,8 +113,9 @@ pub(super) struct Fetch<'f, 'l> {
 }
 
 impl<'f, 'l> Fetch<'f, 'l> {
-    /// Creates a transfer. `holders` have answered the request of this end. The replicas in `unheard` got the request
-    /// too, but have not answered yet. `root` is the expected root, if it is known.
+    /// Creates a transfer. `holders` have answered the request of this end.
+    /// The replicas in `unheard` got the request too, but have not answered yet.
+    /// `root` is the expected root, if it is known.
     pub(super) fn new(
         channel: &'f mut Channel<'l>,
         sink: &'f mut dyn Sink,
@@ -135,7 +137,7 @@ impl<'f, 'l> Fetch<'f, 'l> {
             left: Vec::new(),
             root,
             proof: root.map(Proof::new),
-            // All replicas may still answer. So the bytes are divided by the number of all of them.
+            // All replicas may still answer. So the limit in bytes is divided by the number of all replicas.
             ahead: ((AHEAD >> slab_log2) / most.max(1)).clamp(FEWEST as u64, MOST) as usize,
             again: VecDeque::new(),
             below: 0,
@@ -143,8 +145,8 @@ impl<'f, 'l> Fetch<'f, 'l> {
             is_ended: false,
             is_closing: false,
             mismatches: 0,
-            // This thread needs only one buffer at a time. The other buffers contain slabs that a slow pipe has not
-            // accepted yet.
+            // This thread needs only one buffer at a time.
+            // The other buffers contain slabs that a slow pipe has not accepted yet.
             pool: Pool::new(1_024),
             is_news: true,
             reported: None,
@@ -156,8 +158,8 @@ impl<'f, 'l> Fetch<'f, 'l> {
     pub(super) fn run(&mut self, mine: u64, other: &mut Elsewhere<'_, 'l>) -> Result<Taken, Error> {
         let mut result = self.work(mine, other);
         if result.is_err() {
-            // If the user has interrupted the transfer, a waiting sink may have returned another error. The
-            // interruption is the true cause.
+            // If the user has interrupted the transfer, a waiting sink may have returned another error.
+            // The interruption is the true cause.
             result = self.channel.check().and(result);
         }
         match &result {
@@ -196,8 +198,7 @@ impl<'f, 'l> Fetch<'f, 'l> {
                     Some(at) if matches!(post.message, Message::Unknown(_)) => {
                         self.on_unknown(at, &post, mine)?;
                     }
-                    // Slabs have a different session number than other messages, because all receivers get the same
-                    // slabs.
+                    // All receivers get the same slabs. So slabs have another session number than other messages.
                     Some(at) if post.to == mine || post.to == self.holders[at].offer.slabs => {
                         if let Some(taken) = self.on_message(at, post.to == mine, post.message)? {
                             return Ok(taken);
@@ -251,8 +252,8 @@ impl<'f, 'l> Fetch<'f, 'l> {
         self.holders.iter().position(|one| one.address() == address)
     }
 
-    /// Handles the answer of a holder that does not know a session number. A replica gets the request again. A sender
-    /// must offer its data again, so its transfer ends here.
+    /// Handles the answer of a holder that does not know a session number. A replica gets the request again.
+    /// A sender must offer its data again, so its transfer ends here.
     fn on_unknown(&mut self, at: usize, post: &Post, mine: u64) -> Result<(), Error> {
         let holder = &self.holders[at];
         let peer = holder.address();
@@ -363,8 +364,8 @@ impl<'f, 'l> Fetch<'f, 'l> {
         let mut buffer = self.pool.take();
         *buffer = bytes;
         let delivered = self.sink.deliver(label, buffer)?;
-        // A slow pipe may still need the buffer. Only a buffer that the sink has released can be given back to the
-        // endpoint.
+        // A slow pipe may still need the buffer.
+        // Only a buffer that the sink has released can be given back to the endpoint.
         if let Some(mut buffer) = self.pool.try_take() {
             self.channel
                 .endpoint()
@@ -376,7 +377,7 @@ impl<'f, 'l> Fetch<'f, 'l> {
                 self.mismatches += 1;
                 // The sink will request this slab again.
                 self.is_ended = false;
-                // Its label is proven, so the bytes are wrong. Another replica can send the slab.
+                // The label of the slab is proven, so the bytes are wrong. Another replica can send the slab.
                 if self.proof.is_some() && self.holders.len() > 1 {
                     let peer = self.holders[at].address();
                     self.is_waiting = false;
@@ -410,8 +411,8 @@ impl<'f, 'l> Fetch<'f, 'l> {
         Ok(())
     }
 
-    /// Adds requests to holders that have few open requests. Returns whether the caller should call this function again
-    /// soon.
+    /// Adds requests to holders that have few open requests.
+    /// Returns whether the caller should call this function again soon.
     fn hand_out(&mut self) -> Result<bool, Error> {
         if let Some(proof) = &mut self.proof {
             proof.ask(self.channel, &self.holders);
@@ -424,8 +425,8 @@ impl<'f, 'l> Fetch<'f, 'l> {
             let free = self.holders.iter().enumerate();
             let is_only = self.holders.len() == 1;
             let free = free.filter(|(_, one)| match self.root {
-                // If there is only one holder, it always gets at least two requests, even if it is slow. No other
-                // holder needs the bandwidth.
+                // If there is only one holder, it always gets at least two requests, even if it is slow.
+                // No other holder needs the bandwidth.
                 Some(_) if is_only => one.requests.len() < FEWEST || one.has_room(self.ahead),
                 Some(_) => one.has_room(self.ahead),
                 // If no root is known, the only sender gets all requests.
@@ -454,8 +455,8 @@ impl<'f, 'l> Fetch<'f, 'l> {
                 Next::Kept { slab, .. } => {
                     self.below = self.below.max(slab + 1);
                     self.is_news = true;
-                    // To verify a kept slab takes time, and messages must wait during this time. So each call verifies
-                    // only one slab.
+                    // To verify a kept slab takes time, and messages must wait during this time.
+                    // So each call verifies only one slab.
                     return Ok(true);
                 }
                 Next::Wait => self.is_waiting = true,
@@ -472,8 +473,8 @@ impl<'f, 'l> Fetch<'f, 'l> {
         self.holders[at].request(slab);
     }
 
-    /// Returns a nearly idle holder, and the slab that it should take over. This is the oldest slab that was requested
-    /// from exactly one other holder and has not arrived.
+    /// Returns a nearly idle holder, and the slab that it should take over.
+    /// The slab is the oldest one that was requested from exactly one other holder and has not arrived.
     fn overtaken(&self) -> Option<(usize, u32)> {
         let has_requested = |slab: u32| {
             self.holders
@@ -499,7 +500,7 @@ impl<'f, 'l> Fetch<'f, 'l> {
         let progress = self.progress();
         let is_due =
             self.reported_at.elapsed() >= REPORT_INTERVAL && self.reported != Some(progress);
-        // The end of the requests is reported at once, because the holders may wait for it.
+        // The end of the requests is reported immediately, because the holders may wait for it.
         let reports_to_all = self.is_news && (is_due || self.is_ended);
         for holder in &mut self.holders {
             if holder.unsent.is_empty() && !reports_to_all {

@@ -1,5 +1,5 @@
-//! Slabs that are being sent to receivers. Members of a multicast group get datagrams to the group. Each other receiver
-//! gets separate datagrams.
+//! Slabs that are being sent to receivers. Members of a multicast group get datagrams to the group.
+//! Each other receiver gets separate datagrams.
 
 use super::channel::Channel;
 use super::group::{Group, Recheck};
@@ -9,9 +9,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Time without progress, after which a member of a multicast group gets another check. With a shorter time, members
-/// get checks while lost packets are being repaired. With a longer time, a member that gets no packets delays the
-/// others more.
+/// Time without progress, after which a member of a multicast group gets another check.
+/// With a shorter time, members get checks while lost packets are being repaired.
+/// With a longer time, a member that gets no packets delays the others more.
 const DOUBT: Duration = Duration::from_secs(1);
 
 /// Bytes of a slab, with label and footer. Several flights can share them.
@@ -107,15 +107,15 @@ impl Flights {
         slabs.len()
     }
 
-    /// Returns two numbers of symbols, over all slabs that are being sent: symbols that receivers have reported as
-    /// arrived or lost, and symbols that they have reported as lost.
+    /// Returns two numbers of symbols, over all slabs that are being sent.
+    /// The first number: symbols that receivers have reported as arrived or lost. The second: only the lost symbols.
     pub(super) fn losses(&self) -> (u64, u64) {
         let boards = self.flights.iter().map(|flight| flight.sending.progress());
         losses(boards.flatten())
     }
 
-    /// Returns whether the members of the multicast group are known, because all checks have ended. Always `true`
-    /// without a group.
+    /// Returns whether the members of the multicast group are known, because all checks have ended.
+    /// Always `true` without a group.
     pub(super) fn settle(&mut self, channel: &Channel<'_>, peers: &[SocketAddr]) -> bool {
         let group = self.group.as_mut();
         group.is_none_or(|group| group.settle(channel, peers))
@@ -178,8 +178,8 @@ impl Flights {
         });
     }
 
-    /// Stops sending a slab to a receiver that does not need it any more. If other receivers need the slab, it is still
-    /// sent.
+    /// Stops sending a slab to a receiver that does not need it any more.
+    /// If other receivers need the slab, it is still sent.
     pub(super) fn skip(&self, slab: u32, at: usize) {
         let is_only =
             |flight: &&Flight| flight.slab == slab && flight.to.len() == 1 && flight.to[0].at == at;
@@ -220,8 +220,8 @@ impl Flights {
         over
     }
 
-    /// Sends checks to members without progress. If such a member does not receive from the multicast group any more,
-    /// the slab is sent again, with separate datagrams to this member.
+    /// Sends checks to members without progress.
+    /// If such a member does not receive from the multicast group any more, it gets the slab in separate datagrams.
     fn watch(&mut self, channel: &Channel<'_>, flight: &mut Flight) {
         let (Some(group), Some((_, all)), false) =
             (&mut self.group, &mut flight.group, flight.begins_anew)

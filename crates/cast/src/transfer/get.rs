@@ -11,8 +11,8 @@ use crate::files::{Hash, Sink};
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-/// Downloads slabs from several replicas in parallel. Each slab comes from one replica. If a replica becomes slow,
-/// stops answering or leaves, the transfer takes longer by about the time of one slab.
+/// Downloads slabs from several replicas in parallel. Each slab comes from one replica.
+/// If a replica becomes slow, stops answering or leaves, the transfer takes longer by about the time of one slab.
 ///
 /// # Errors
 /// No replica is left, the sink has failed, the root does not match, or the user has set `stop`.
@@ -70,8 +70,8 @@ pub fn get(
     })
 }
 
-/// Waits for the first replica that offers the data. Returns this replica, and the replicas that failed before it
-/// answered.
+/// Waits for the first replica that offers the data.
+/// Returns this replica, and the replicas that failed before it answered.
 fn first(
     channel: &mut Channel<'_>,
     (mine, root): (u64, Hash),

@@ -1,5 +1,6 @@
-//! Members of a multicast group. Before the first slab, checks are sent to the group. A receiver that answers receives
-//! from the group, so it is a member. Later, a member without progress gets more checks.
+//! Members of a multicast group. Before the first slab, checks are sent to the group.
+//! A receiver that answers receives from the group, so it is a member.
+//! Later, a member without progress gets more checks.
 
 use super::channel::Channel;
 use crate::driver::GroupListeners;
@@ -9,8 +10,8 @@ use std::time::{Duration, Instant};
 
 /// Largest number of checks to a receiver that has not answered.
 const ASKS: u32 = 4;
-/// Time to wait for the answer to a check. With a shorter time or fewer checks, a few lost packets would exclude a
-/// member.
+/// Time to wait for the answer to a check.
+/// With a shorter time or fewer checks, a few lost packets would exclude a member.
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// Number of checks that were sent, and the time of the last one.

@@ -6,11 +6,11 @@ use crate::driver::Route;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-/// Time limit for one slab. After a slab that needed more time, the number of requests ahead is reduced. After a faster
-/// slab, it is increased.
+/// Time limit for one slab. After a slower slab, fewer slabs are requested ahead from the holder.
+/// After a faster slab, more slabs are requested ahead.
 const LONG: Duration = Duration::from_secs(1);
-/// Number of slabs that are requested from a new holder at the same time. With one slab, the network would be idle
-/// between the end of the slab and the next request.
+/// Number of slabs that are requested from a new holder at the same time.
+/// With one slab, the network would be idle between the end of the slab and the next request.
 pub(super) const FEWEST: usize = 2;
 
 /// Request for a slab from a holder.
@@ -33,8 +33,8 @@ pub(super) struct Holder {
     pub(super) unsent: Vec<u32>,
     /// Number of slabs that may be requested from this holder at the same time.
     ahead: usize,
-    /// Time that the last slab needed. It starts with the request of the slab, or with the arrival of the previous
-    /// slab, whichever is later.
+    /// Time that the last slab needed.
+    /// The time starts with the request of the slab, or with the arrival of the previous slab, whichever is later.
     took: Option<Duration>,
     delivered_at: Option<Instant>,
     pub(super) last_heard: LastHeard,
@@ -80,8 +80,8 @@ impl Holder {
     }
 
     /// Handles the arrival of a requested slab. After a fast slab, one more slab may be requested ahead, up to `most`.
-    /// After a slow slab, the number is halved. So a slow holder has only a few requests when it leaves or when the
-    /// transfer ends.
+    /// After a slow slab, the number is halved.
+    /// So a slow holder has only a few requests when it leaves or when the transfer ends.
     pub(super) fn on_slab(&mut self, slab: u32, most: usize) {
         let Some(request) = self.requests.iter().find(|request| request.slab == slab) else {
             return;
@@ -104,9 +104,9 @@ impl Holder {
         self.requests.len() < self.ahead.min(most)
     }
 
-    /// Returns whether this holder may take over a request of another holder. `since` is the time of that request. This
-    /// holder must be nearly idle, and fast enough: it would have sent three slabs since then. With a smaller factor,
-    /// holders of nearly the same speed would send the same slabs.
+    /// Returns whether this holder may take over a request of another holder. `since` is the time of that request.
+    /// This holder must be idle. Or it has one open request, and could have sent three slabs since that request.
+    /// With fewer slabs than three, holders of nearly the same speed would send the same slabs.
     pub(super) fn can_overtake(&self, since: Instant) -> bool {
         match self.requests.len() {
             0 => true,

@@ -1,7 +1,7 @@
 //! Messages between the ends of a transfer. Each message is one object. docs/wire/transfer.md describes the format.
 //!
-//! A message consists of a body and a footer of 20 bytes. The footer is at the end. So the bytes of a slab are at the
-//! start of the object and need not be moved.
+//! A message consists of a body and a footer of 20 bytes. The footer is at the end.
+//! So the bytes of a slab are at the start of the object and need not be moved.
 
 use crate::files::{Hash, LARGEST_SLAB, Label};
 
@@ -13,8 +13,8 @@ pub const FOOTER: usize = 20;
 const MAGIC: [u8; 2] = *b"tc";
 /// Size of an encoded label in bytes.
 const LABEL: usize = 41;
-/// Largest number of slabs in one request. It is also the limit for the queue of requests that a sender keeps for each
-/// receiver.
+/// Largest number of slabs in one request.
+/// The same limit applies to the queue of requests that a sender keeps for each receiver.
 pub const MOST_WANTED: usize = 256;
 /// Largest number of hashes in one message. With more hashes, the first slab waits longer for them.
 pub const MOST_HASHES: usize = 8_192;
@@ -73,12 +73,12 @@ pub struct ReceivedBytes {
 pub struct Footer {
     /// Session number of the other end. 0: it has none yet.
     pub to: u64,
-    /// Number of the process that sends the message. Each process draws it at random when it starts. A new number shows
-    /// that the process has restarted.
+    /// Number of the process that sends the message. Each process draws it at random when it starts.
+    /// A new number shows that the process has restarted.
     pub process: u64,
 }
 
-/// Hashes of slabs of contents. All of them together give the root.
+/// Hashes of slabs of contents. All hashes together give the root.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Hashes {
     /// Number of the slab of contents that the first hash belongs to.
@@ -152,8 +152,8 @@ pub enum Message {
     Prove(u32),
     /// From a sender: hashes of slabs.
     Hashes(Hashes),
-    /// From a receiver: requests the data with this root. The number is the session number that messages to this
-    /// receiver must have.
+    /// From a receiver: requests the data with this root.
+    /// The number is the session number that messages to this receiver must have.
     Get(u64, Hash),
 }
 

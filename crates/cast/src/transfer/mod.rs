@@ -4,11 +4,13 @@
 //! - [`Listener`]: accepts offers of senders into a [`Sink`](crate::files::Sink).
 //! - [`serve`] and [`get`]: download of data by its root, from one or several replicas.
 //!
-//! The process of an end may restart during a transfer. Its new process does not know the session numbers of the old
-//! one and says so. A sender of files then offers them again, and [`get`] requests the rest again.
+//! The process of an end may restart during a transfer.
+//! The new process does not know the session numbers of the old process and reports this.
+//! A sender of files then offers the files again. [`get`] requests the missing slabs again.
 //!
-//! A receiver requests the slabs that it needs. It always requests several slabs ahead, so that the network is never
-//! idle. Each message is one object. docs/wire/transfer.md describes the messages.
+//! A receiver requests the slabs that it needs.
+//! A receiver always requests several slabs ahead, so that the network is never idle.
+//! Each message is one object. docs/wire/transfer.md describes the messages.
 //!
 //! ```
 //! use std::sync::atomic::AtomicBool;

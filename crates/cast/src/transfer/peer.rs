@@ -7,8 +7,8 @@ use crate::driver::Route;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
-/// Largest number of restarts of a receiver's process without more verified bytes. This transfer may be the cause of
-/// the restarts. So it must end at some time.
+/// Largest number of restarts of a receiver's process without more verified bytes.
+/// The transfer itself may cause the restarts, so it must end at some time.
 const MOST_RESTARTS: u32 = 10;
 
 /// Stage of the transfer to one receiver.
@@ -65,8 +65,9 @@ impl Peer {
         }
     }
 
-    /// Prepares the peer for a new offer, because the process of the receiver has restarted. `number` is the new session
-    /// number. Returns `false` if the process has restarted too often without verifying more bytes.
+    /// Prepares the peer for a new offer, because the process of the receiver has restarted.
+    /// `number` is the new session number.
+    /// Returns `false` if the process has restarted too often without verifying more bytes.
     pub(super) fn restart(&mut self, number: u64) -> bool {
         if self.received.verified > self.furthest {
             self.furthest = self.received.verified;

@@ -7,8 +7,8 @@ use std::time::Duration;
 /// Shortest time between two progress events.
 pub(super) const REPORT_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Progress of a transfer at one moment. If there are several receivers, `received` is the progress of the slowest
-/// receiver that has not finished.
+/// Progress of a transfer at one moment.
+/// If there are several receivers, `received` is the progress of the slowest receiver that has not finished.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Progress {
     /// Size of all slabs in bytes, for manifest and contents. `None` if it is not known.

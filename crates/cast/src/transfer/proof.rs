@@ -1,5 +1,6 @@
-//! Proof of slabs against the root of the data. A replica sends the hashes of all slabs. Together, they give the root, so
-//! no replica can forge them. Then each slab is compared with its hash, which shows the replica that sent a wrong slab.
+//! Proof of slabs against the root of the data. A replica sends the hashes of all slabs.
+//! Together, the hashes give the root, so no replica can forge them.
+//! Each slab is compared with its hash. The comparison finds the replica that sent a wrong slab.
 
 use super::channel::Channel;
 use super::holder::Holder;
@@ -9,7 +10,7 @@ use crate::files::manifest::{Header, MOST_SLABS};
 use crate::files::{Hash, LARGEST_SLAB, Label, SlabHashes};
 use std::net::SocketAddr;
 
-/// Result of a message with hashes.
+/// Result of the check of a message with hashes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Step {
     /// The message was not requested.
@@ -67,7 +68,7 @@ impl Proof {
         self.asked = self.asked.filter(|asked| *asked != peer);
     }
 
-    /// Adds hashes that a replica has sent. Requests the next ones if some are missing.
+    /// Adds hashes that a replica has sent. Requests the next hashes if some are missing.
     pub(super) fn add(&mut self, channel: &mut Channel<'_>, from: &Holder, page: Hashes) -> Step {
         let have = self.hashes.parts.len() as u32;
         if self.is_known || self.asked != Some(from.address()) || page.first != have {
@@ -98,14 +99,14 @@ impl Proof {
     pub(super) fn proves(&self, label: &Label, bytes: &[u8], manifest: u64) -> bool {
         let first = manifest.div_ceil(u64::from(LARGEST_SLAB));
         let Some(index) = u64::from(label.slab).checked_sub(first) else {
-            // The first slab has the header, and the header has the hash of the whole manifest. Only the root of a tree
-            // depends on the manifest.
+            // The first slab has the header, and the header has the hash of the whole manifest.
+            // Only the root of a tree depends on the manifest.
             let is_header = self.is_tree && label.slab == 0;
             let manifest = self.hashes.manifest;
             return !is_header || Header::decode(bytes).is_ok_and(|header| header.hash == manifest);
         };
         match &self.hashes.parts[..] {
-            // The root does not depend on the hash of a single slab as a part.
+            // If there is only one slab of contents, the root depends only on its hash as the whole data.
             [_] => index == 0 && hash::slab(0, bytes).alone == Some(self.hashes.alone),
             parts => {
                 let index = usize::try_from(index).ok();
@@ -126,7 +127,7 @@ fn root_of(hashes: &SlabHashes) -> Hash {
     root.finish()
 }
 
-/// Returns the message with the hashes from the slab of contents `first` on.
+/// Returns the message with the hashes of the slabs of contents, beginning with slab `first`.
 pub(super) fn page(hashes: &SlabHashes, first: u32) -> Message {
     let rest = hashes.parts.get(first as usize..).unwrap_or_default();
     Message::Hashes(Hashes {

@@ -1,5 +1,5 @@
-//! Thread that reads the slabs of a source in the order of the requests. A slow pipe or disk blocks only this thread,
-//! and not the thread that runs the transfer.
+//! Thread that reads the slabs of a source in the order of the requests.
+//! A slow pipe or disk blocks only this thread, and not the thread that runs the transfer.
 
 use super::message::{Footer, seal_slab};
 use crate::files::{Buffer, Error, Hash, Label, Pool, Source};
@@ -7,8 +7,8 @@ use std::io;
 use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 use std::thread::{self, Thread};
 
-/// Slab with its label and footer, as an object that can be sent. Its buffer returns to the pool after the transfer of
-/// the object.
+/// Slab with its label and footer, as an object that can be sent.
+/// The buffer of the object returns to the pool after the transfer of the object.
 #[derive(Debug)]
 pub(super) struct SlabObject(Buffer);
 
@@ -42,8 +42,8 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// Starts the thread. It wakes the calling thread after each read. At most `buffers` slabs are in memory at the
-    /// same time.
+    /// Starts the thread. It wakes the calling thread after each read.
+    /// At most `buffers` slabs are in memory at the same time.
     pub(super) fn start(source: Box<dyn Source>, buffers: usize) -> io::Result<Self> {
         let (requests, queue) = mpsc::channel();
         let (out, results) = mpsc::channel();
@@ -56,8 +56,8 @@ impl Reader {
         Ok(Self { requests, results })
     }
 
-    // In the next three functions, the result of `send` can be ignored. If the thread ends early, it reports a failure
-    // first.
+    // In the next three functions, the result of `send` can be ignored.
+    // If the thread ends early, it reports a failure first.
     pub(super) fn slab(&self, slab: u32, footer: Footer) {
         let _ = self.requests.send(ReadRequest::Slab(slab, footer));
     }

@@ -12,8 +12,8 @@ use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::AtomicBool;
 
-/// Largest number of offers that wait. Further offers are refused. Any host can send offers, so the memory for them has
-/// a limit.
+/// Largest number of offers that wait. Further offers are refused.
+/// Any host can send offers, so the memory for them has a limit.
 const MOST_WAITING: usize = 16;
 /// Number of ended transfers whose results are kept. A sender that has not got the result asks for it.
 const MOST_ENDED: usize = 64;
@@ -39,7 +39,7 @@ impl Offered {
         }
     }
 
-    /// Returns whether this is the offer with a session number from an address.
+    /// Returns whether this offer comes from the address `from` and has the session number `number`.
     fn is(&self, from: SocketAddr, number: u64) -> bool {
         self.from == from && self.offer.from == number
     }
@@ -76,8 +76,8 @@ impl Queue {
         });
     }
 
-    /// Handles a message that does not belong to the running transfer. An offer is queued, or refused if the queue is
-    /// full.
+    /// Handles a message that does not belong to the running transfer.
+    /// An offer is queued, or refused if the queue is full.
     fn on_message(&mut self, channel: &mut Channel<'_>, post: &Post) {
         let from = post.from.to;
         // The sender has not got the result of a transfer, or has sent this message before it got the result.
@@ -128,8 +128,8 @@ pub struct Listener<'a> {
 }
 
 impl<'a> Listener<'a> {
-    /// Creates a listener at an endpoint. It works until `stop` is set. All further calls must come from the calling
-    /// thread.
+    /// Creates a listener at an endpoint. It works until `stop` is set.
+    /// All further calls must come from the calling thread.
     pub fn new(endpoint: &'a Endpoint, stop: &'a AtomicBool) -> Self {
         Self {
             channel: Channel::new(endpoint, stop),

@@ -1,8 +1,9 @@
 //! Sender of a transfer. It offers the data of a source to receivers, and sends the slabs that they request.
 //!
-//! The sender reads each slab once. It sends the slab to all receivers that need it at the same time, and processes
-//! slabs in ascending order. Before each slab, it waits for all receivers. Each receiver must either request the slab
-//! or show that it does not need it.
+//! The sender reads each slab once.
+//! It sends the slab to all receivers that need it at the same time, and processes slabs in ascending order.
+//! Before each slab, it waits for all receivers.
+//! Each receiver must either request the slab or show that it does not need it.
 
 use super::channel::{Channel, LastHeard, Post};
 use super::error::Error;
@@ -19,18 +20,19 @@ use std::time::Instant;
 
 mod restarts;
 
-/// Largest number of slabs in memory. While some slabs are being sent, a thread reads the next slab. Each further slab
-/// would need up to 16 MiB.
+/// Largest number of slabs in memory. While some slabs are being sent, a thread reads the next slab.
+/// Each further slab would need up to 16 MiB.
 const BUFFERS: usize = 3;
 
 /// Options for sending.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct SendOptions {
-    /// Time for which other receivers wait for a slow receiver. After this time, the slow receiver is dropped. `None`:
-    /// they wait as long as the slow receiver answers.
+    /// Time for which other receivers wait for a slow receiver. After this time, the slow receiver is dropped.
+    /// `None`: the others wait as long as the slow receiver answers.
     pub drop_after: Option<std::time::Duration>,
-    /// Multicast group, at the port of the receivers. The data is sent once for all members of the group, and
-    /// separately to each receiver that is not a member. `None`: the data is sent separately to each receiver.
+    /// Multicast group, at the port of the receivers.
+    /// The data is sent once for all members of the group, and separately to each receiver that is not a member.
+    /// `None`: the data is sent separately to each receiver.
     pub group: Option<IpAddr>,
 }
 
@@ -48,8 +50,8 @@ pub struct Summary {
 /// Sends a source to one or several receivers. Returns when the transfer to each receiver has ended.
 ///
 /// # Errors
-/// The source cannot be read, the user has set `stop`, or the socket has failed. If the transfer to one receiver fails,
-/// the summary contains its error.
+/// The source cannot be read, the user has set `stop`, or the socket has failed.
+/// If the transfer to one receiver fails, the summary contains its error.
 pub fn send(
     endpoint: &Endpoint,
     source: Box<dyn Source>,
@@ -449,8 +451,8 @@ impl<'a> Sender<'a> {
         self.cancel_needless();
     }
 
-    /// Returns the progress of the slowest receiver that has not finished. If all have finished, returns the progress
-    /// of the receiver with the most verified bytes.
+    /// Returns the progress of the slowest receiver that has not finished.
+    /// If all have finished, returns the progress of the receiver with the most verified bytes.
     fn progress(&self) -> Progress {
         let active = self.peers.iter().filter(|peer| !peer.is_over());
         // The transfer ends when the slowest receiver has all data. So its progress is reported.

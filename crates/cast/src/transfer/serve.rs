@@ -1,5 +1,5 @@
-//! Replica: a sender that serves one source. It sends slabs to all receivers that request the root of the source. Each
-//! receiver sets its own pace.
+//! Replica: a sender that serves one source. It sends slabs to all receivers that request the root of the source.
+//! Each receiver sets its own pace.
 
 use super::channel::{Channel, LastHeard, Post};
 use super::error::Error;
@@ -12,14 +12,14 @@ use crate::driver::{Endpoint, Route, Sending, new_session};
 use crate::files::{Hash, SlabHashes, Source};
 use std::sync::atomic::AtomicBool;
 
-/// Limit for the slabs in memory, in bytes. It is the size of three of the largest slabs. Three slabs are always
-/// allowed.
+/// Limit for the slabs in memory, in bytes. It is the size of three of the largest slabs.
+/// Three slabs are always allowed.
 const MEMORY: u64 = 48 << 20;
-/// Largest number of receivers at the same time. Further receivers are refused. All receivers share the buffers. So
-/// with more receivers, each of them would wait longer.
+/// Largest number of receivers at the same time. Further receivers are refused. All receivers share the buffers.
+/// So with more receivers, each of them would wait longer.
 const MOST_RECEIVERS: usize = 64;
-/// Largest number of slabs that are read or sent for one receiver at the same time. With a larger number, one receiver
-/// could use most of the buffers.
+/// Largest number of slabs that are read or sent for one receiver at the same time.
+/// With a larger number, one receiver could use most of the buffers.
 const MOST_FLIGHTS: usize = 8;
 
 /// Slab that is being read or sent for one receiver.
@@ -34,8 +34,8 @@ struct Flight {
 /// Serves a source that has this root, until `stop` is set.
 ///
 /// # Errors
-/// [`Error::Interrupted`] is the normal end. Any other error means that the source cannot be read, or that the socket
-/// has failed.
+/// [`Error::Interrupted`] is the normal end.
+/// Any other error means that the source cannot be read, or that the socket has failed.
 pub fn serve(
     endpoint: &Endpoint,
     mut source: Box<dyn Source>,
@@ -214,8 +214,8 @@ impl Server<'_> {
         }
     }
 
-    /// Starts to read slabs. Always chooses the receiver with the fewest flights, so that all receivers get slabs in
-    /// turn.
+    /// Starts to read slabs.
+    /// Always chooses the receiver with the fewest flights, so that all receivers get slabs in turn.
     fn schedule(&mut self) {
         while self.flights.len() < self.buffers {
             let flights_of = |peer: &Peer| {
@@ -248,8 +248,8 @@ impl Server<'_> {
             Read::Root(_) => return Ok(()),
             Read::Slab(label, object) => (label, object),
         };
-        // Several receivers may have requested this slab. The reader keeps the order of the requests. So the slab
-        // belongs to the first flight that matches.
+        // Several receivers may have requested this slab. The reader keeps the order of the requests.
+        // So the slab belongs to the first flight that matches.
         let reads = |flight: &Flight| flight.slab == label.slab && flight.sending.is_none();
         let Some(at) = self.flights.iter().position(reads) else {
             return Ok(());
@@ -275,8 +275,8 @@ impl Server<'_> {
                 .sending
                 .as_mut()
                 .and_then(|sending| channel.result_of(sending));
-            // A flight is cancelled if the receiver does not need the slab any more. This is not a failure of the
-            // receiver.
+            // A flight is cancelled if the receiver does not need the slab any more.
+            // A cancelled flight is not a failure of the receiver.
             if let Some(Err(failure)) = fate
                 && failure != crate::driver::Failure::Cancelled
             {

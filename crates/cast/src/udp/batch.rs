@@ -9,8 +9,8 @@ use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::Ordering;
 
-/// Largest number of messages in one system call. The buffers of a call are on the stack, so a larger number needs more
-/// stack. A smaller number needs more calls.
+/// Largest number of messages in one system call.
+/// The buffers of a call are on the stack, so a larger number needs more stack. A smaller number needs more calls.
 const MOST_SENT: usize = 16;
 /// Largest number of slices in one message (UIO_MAXIOV of the kernel).
 const MOST_PARTS: usize = 1_024;
@@ -31,11 +31,11 @@ impl Socket {
         }
     }
 
-    /// Returns whether an error means that the interface cannot split messages. In this case, later messages are not
-    /// split either.
+    /// Returns whether an error means that the interface cannot split messages.
+    /// After such an error, later messages are not split either.
     fn refuses_segments(&self, error: &io::Error, messages: &[Outgoing<'_>]) -> bool {
-        // Linux returns EIO if the interface cannot compute checksums. It returns EINVAL if the interface refuses the
-        // segment size.
+        // Linux returns EIO if the interface cannot compute checksums.
+        // It returns EINVAL if the interface refuses the segment size.
         let says_so = matches!(error.raw_os_error(), Some(libc::EIO | libc::EINVAL));
         let refuses = says_so
             && messages
@@ -97,18 +97,18 @@ impl Socket {
             let header = &mut headers[at].msg_hdr;
             header.msg_name = (&raw mut names[at].0).cast();
             header.msg_namelen = names[at].1;
-            // `IoSlice` has the layout of `iovec`, as its documentation guarantees. The kernel only
-            // reads it.
+            // `IoSlice` has the layout of `iovec`, as its documentation guarantees. The kernel only reads it.
             header.msg_iov = message.parts.as_ptr().cast_mut().cast();
             header.msg_iovlen = message.parts.len() as _;
             let bytes = controls[at].bytes();
             header.msg_control = bytes.as_ptr().cast_mut().cast();
             header.msg_controllen = bytes.len() as _;
         }
-        // SAFETY: The first `count` headers point to names, control messages and slices, with their
-        // lengths. All of these live until the call returns. `names` and `controls` are not moved
-        // or written after the pointers were taken. The kernel reads from all of them, and writes
-        // only to `msg_len` of `headers`, which has at least `count` elements.
+        // SAFETY: The first `count` headers point to names, control messages and slices, with their lengths.
+        // All of these live until the call returns.
+        // `names` and `controls` are not moved or written after the pointers were taken.
+        // The kernel reads from all of them, and writes only to `msg_len` of `headers`.
+        // `headers` has at least `count` elements.
         let sent = unsafe {
             libc::sendmmsg(
                 self.as_fd().as_raw_fd(),

@@ -2,8 +2,8 @@
 
 use tailcut_units::Ecn;
 
-/// TOS or traffic-class byte. The upper six bits are the code point (DSCP, RFC 2474), and the lower two bits are the
-/// ECN field (RFC 3168).
+/// TOS or traffic-class byte.
+/// The upper six bits are the code point (DSCP, RFC 2474), and the lower two bits are the ECN field (RFC 3168).
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct TrafficClass(pub u8);
 

@@ -1,13 +1,13 @@
-//! Encoding and decoding of control messages of sockets (`cmsg(3)`). The code is safe Rust. It checks every length in a
-//! control message.
+//! Encoding and decoding of control messages of sockets (`cmsg(3)`). The code is safe Rust.
+//! The decoder checks every length in a control message.
 
 use super::class::TrafficClass;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Size of the kernel's `struct cmsghdr` in bytes: a length with the size of a pointer, a level and a type.
 const HEADER: usize = size_of::<usize>() + 8;
-/// Size of a buffer for all control messages that [`Socket`](super::Socket) requests, in bytes. They need
-/// at most 144 bytes on a machine with 64 bits.
+/// Size of a buffer for all control messages that [`Socket`](super::Socket) requests, in bytes.
+/// The messages need at most 144 bytes on a machine with 64 bits.
 pub(super) const RECEIVED: usize = 192;
 /// Size of a buffer for all control messages of an outgoing message, in bytes.
 pub(super) const SENT: usize = 96;
@@ -29,11 +29,11 @@ pub struct Ancillary {
     pub to: Option<IpAddr>,
     /// Index of the interface where the datagram arrived. 0: unknown.
     pub interface: u32,
-    /// Time at which the kernel received the datagram, in nanoseconds since 1970. If no other socket of the machine
-    /// uses time stamps, the first stamps are the times of delivery to the socket.
+    /// Time at which the kernel received the datagram, in nanoseconds since 1970.
+    /// If no other socket of the machine uses time stamps, the first stamps are the times of delivery to the socket.
     pub stamp: Option<u64>,
-    /// Number of datagrams that the kernel has dropped since the socket was opened, because the socket's buffer was
-    /// full. `None`: no datagram was dropped.
+    /// Number of datagrams that the kernel has dropped since the socket was opened. The socket's buffer was full.
+    /// `None`: no datagram was dropped.
     pub overflows: Option<u32>,
     /// Bytes of each merged datagram. The last datagram may be shorter. `None`: the kernel has not merged datagrams.
     pub segment: Option<u16>,
@@ -248,8 +248,8 @@ mod tests {
         let mut control = Control::EMPTY;
         control.put_from(from.into());
         control.put_class(true, TrafficClass(5));
-        // The kernel reads the source address of an outgoing message from one field. It writes the destination address
-        // of a received datagram to another field.
+        // The kernel reads the source address of an outgoing message from one field.
+        // The kernel writes the destination address of a received datagram to another field.
         let ancillary = parse(control.bytes());
         assert_eq!(ancillary.to, Some(Ipv4Addr::UNSPECIFIED.into()));
         assert_eq!(ancillary.class, TrafficClass(5));

@@ -9,8 +9,8 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::Ordering;
 
-/// Largest number of messages in one system call. With a smaller number, each call returns fewer datagrams. With a
-/// larger number, each endpoint needs more memory: 64 KiB for each message.
+/// Largest number of messages in one system call. With a smaller number, each call returns fewer datagrams.
+/// With a larger number, each endpoint needs more memory: 64 KiB for each message.
 const MOST_RECEIVED: usize = 32;
 /// Largest size of a message with merged datagrams, in bytes.
 const MERGED: usize = 65_536;
@@ -26,7 +26,7 @@ pub struct Inbox {
 }
 
 impl Inbox {
-    /// Creates memory for `messages` messages, 1 to 32, of `room` bytes each, at least 1.
+    /// Creates memory for 1 to 32 messages. Each message may have up to `room` bytes, at least 1.
     pub fn new(messages: usize, room: usize) -> Self {
         let (messages, room) = (messages.clamp(1, MOST_RECEIVED), room.max(1));
         Self {
@@ -44,8 +44,8 @@ impl Inbox {
 }
 
 impl Socket {
-    /// Receives messages with one system call, at most as many as `inbox` has memory for. Passes each message to
-    /// `take`. Returns the number of messages, which is 0 if no message has arrived.
+    /// Receives messages with one system call, at most as many as `inbox` has memory for.
+    /// Passes each message to `take`. Returns the number of messages, which is 0 if no message has arrived.
     ///
     /// # Errors
     /// The system reports an error.
@@ -55,8 +55,7 @@ impl Socket {
         take: &mut dyn FnMut(&Incoming<'_>),
     ) -> io::Result<usize> {
         let count = inbox.names.len().min(MOST_RECEIVED);
-        // SAFETY: both types consist of integers and raw pointers, for which all-zero bytes are
-        // valid.
+        // SAFETY: both types consist of integers and raw pointers, for which all-zero bytes are valid.
         let (mut headers, mut parts): (
             [libc::mmsghdr; MOST_RECEIVED],
             [libc::iovec; MOST_RECEIVED],
@@ -76,11 +75,11 @@ impl Socket {
             header.msg_control = control.as_mut_ptr().cast();
             header.msg_controllen = size_of_val(control) as _;
         }
-        // SAFETY: `inbox` has `count` names, control buffers and rooms. Each of the first `count`
-        // headers points to one of each, with its length. The pointers come from exclusive borrows
-        // that end before other code uses the memory. All of it, and `headers` and `parts`, live
-        // until the call returns. The kernel writes only within these lengths, and any bytes are
-        // valid there.
+        // SAFETY: `inbox` has `count` names, control buffers and rooms.
+        // Each of the first `count` headers points to one name, one control buffer and one room, each with its length.
+        // The pointers come from exclusive borrows that end before other code uses the memory.
+        // This memory, `headers` and `parts` live until the call returns.
+        // The kernel writes only within these lengths, and any bytes are valid there.
         let received = unsafe {
             libc::recvmmsg(
                 self.as_fd().as_raw_fd(),
@@ -103,7 +102,7 @@ impl Socket {
             let length = (header.msg_len as usize).min(room.len());
             let written_bytes = as_bytes(words);
             let written: usize = header.msg_hdr.msg_controllen as _;
-            // A socket for IPv4 or IPv6 receives only addresses of this kind.
+            // A socket is for IPv4 or for IPv6. It receives only addresses of its IP version.
             let Some(from) = name.address() else {
                 continue;
             };
@@ -124,8 +123,7 @@ impl Socket {
 
 /// Converts words to bytes without a copy.
 fn as_bytes(words: &[u64; control::RECEIVED / 8]) -> &[u8; control::RECEIVED] {
-    // SAFETY: both arrays have the same number of bytes. Integers have no padding, and bytes need
-    // no alignment.
+    // SAFETY: both arrays have the same number of bytes. Integers have no padding, and bytes need no alignment.
     unsafe { &*words.as_ptr().cast() }
 }
 
@@ -149,12 +147,12 @@ impl Port {
         }
     }
 
-    /// Makes [`Datagrams::refusal`] read the error queue. The caller has found by `poll(2)` that it has errors.
+    /// Makes [`Datagrams::refusal`] read the error queue. Call it after `poll(2)` has reported errors.
     pub fn expect_refusals(&mut self) {
         self.has_refusals = true;
     }
 
-    /// Passes on an error, unless it concerns an earlier datagram.
+    /// Returns an error, unless it may concern an earlier datagram.
     fn note(&mut self, error: io::Error) -> io::Result<()> {
         match is_refusal(&error) {
             true => {

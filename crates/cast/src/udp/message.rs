@@ -9,8 +9,8 @@ use std::net::{IpAddr, SocketAddr};
 /// Largest payload of a UDP datagram over IPv4, in bytes. It is also the limit for a message.
 pub const MOST_BYTES: usize = 65_507;
 
-/// Outgoing message to one address: one datagram, or several datagrams of the same size. The kernel splits the message
-/// into datagrams.
+/// Outgoing message to one address: one datagram, or several datagrams of the same size.
+/// The kernel splits the message into datagrams.
 #[derive(Clone, Copy, Debug)]
 pub struct Outgoing<'a> {
     /// Destination address.
@@ -19,8 +19,8 @@ pub struct Outgoing<'a> {
     pub from: Option<IpAddr>,
     /// TOS or traffic-class byte.
     pub class: TrafficClass,
-    /// Bytes of each datagram. The last datagram may be shorter. A message has at most [`Datagrams::segments`]
-    /// datagrams. `None`: the message is one datagram.
+    /// Bytes of each datagram. The last datagram may be shorter.
+    /// A message has at most [`Datagrams::segments`] datagrams. `None`: the message is one datagram.
     pub segment: Option<u16>,
     /// Slices whose bytes the kernel joins, at most 1,024 slices and 65,507 bytes.
     pub parts: &'a [IoSlice<'a>],
@@ -74,16 +74,16 @@ impl<'a> Incoming<'a> {
 
 /// Socket of a driver. [`Port`](super::Port) is a socket of the kernel. Tests use sockets in memory.
 pub trait Datagrams {
-    /// Sends messages in order. Returns how many messages were sent. The caller passes the others again when the
-    /// socket's buffer has space.
+    /// Sends messages in order. Returns how many messages were sent.
+    /// The caller passes the remaining messages again when the socket's buffer has space.
     ///
     /// # Errors
-    /// The first message cannot be sent. [`io::ErrorKind::WouldBlock`] means that the buffer is full. Any other error
-    /// concerns only this message.
+    /// The first message cannot be sent. [`io::ErrorKind::WouldBlock`] means that the buffer is full.
+    /// Any other error concerns only this message.
     fn send(&mut self, messages: &[Outgoing<'_>]) -> io::Result<usize>;
 
-    /// Receives messages and passes each to `take`. Returns the number of messages, which is 0 if no message has
-    /// arrived.
+    /// Receives messages and passes each to `take`.
+    /// Returns the number of messages, which is 0 if no message has arrived.
     ///
     /// # Errors
     /// The system reports an error.

@@ -1,5 +1,5 @@
-//! ICMP errors about datagrams that could not be delivered. They come from the error queue of a socket (`ip(7)`,
-//! IP_RECVERR).
+//! ICMP errors about datagrams that could not be delivered.
+//! The errors come from the error queue of a socket (`ip(7)`, IP_RECVERR).
 
 use super::control::Messages;
 use super::socket::{Socket, set};
@@ -9,11 +9,11 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// Size of a buffer for the control messages of one error, in bytes. An error with an address needs 64
-/// bytes, and the kernel may add the control messages of received datagrams.
+/// Size of a buffer for the control messages of one error, in bytes.
+/// An error with an address needs 64 bytes, and the kernel may add the control messages of received datagrams.
 const CONTROL: usize = 256;
-/// Size of the kernel's `struct sock_extended_err` in bytes. The address of the host that sent the ICMP message follows
-/// the structure.
+/// Size of the kernel's `struct sock_extended_err` in bytes.
+/// The address of the host that sent the ICMP message follows the structure.
 const ERROR: usize = 16;
 /// Value of `ee_origin` for an error of this machine.
 const LOCAL: u8 = 1;
@@ -49,8 +49,8 @@ impl fmt::Display for Cause {
     }
 }
 
-/// Returns whether an error of a socket may be an ICMP error about an earlier datagram. After
-/// [`Socket::keep_refusals`], any call of the socket may return such an error.
+/// Returns whether an error of a socket may be an ICMP error about an earlier datagram.
+/// After [`Socket::keep_refusals`], any call of the socket may return such an error.
 pub fn is_refusal(error: &io::Error) -> bool {
     matches!(
         error.raw_os_error(),
@@ -97,8 +97,8 @@ impl Socket {
     /// The system reports an error.
     pub fn refusal(&self) -> io::Result<Option<Refusal>> {
         loop {
-            // The kernel overwrites this address. Only its size matters, which is the size of the socket's address
-            // family.
+            // The kernel overwrites this address.
+            // Only the size of the address matters: the size of the socket's address family.
             let mut name = SockAddr::from(self.local());
             let mut bytes = [MaybeUninit::new(0u8); 64];
             let mut control = [MaybeUninit::new(0u8); CONTROL];

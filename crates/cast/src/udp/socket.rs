@@ -10,15 +10,15 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 /// Options of a socket.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SocketOptions {
-    /// Size of the kernel's receive buffer in bytes. The system has a limit (`net.core.rmem_max`), which a process with
-    /// the right to administer the network can exceed. Default 8 MiB.
+    /// Size of the kernel's receive buffer in bytes.
+    /// The limit is `net.core.rmem_max`, or none for a process with the capability CAP_NET_ADMIN. Default 8 MiB.
     pub receive_buffer: usize,
     /// Size of the kernel's send buffer in bytes. The limit is `net.core.wmem_max`. Default 2 MiB.
     pub send_buffer: usize,
     /// DSCP of datagrams that have no other DSCP, 0 to 63. Default 0.
     pub dscp: u8,
-    /// Whether other sockets of the same user may bind to the same address (SO_REUSEPORT). The kernel then distributes
-    /// the senders over these sockets. Default false.
+    /// Whether other sockets of the same user may bind to the same address (SO_REUSEPORT).
+    /// The kernel then distributes the senders over these sockets. Default false.
     pub shares_address: bool,
     /// Whether the kernel merges received datagrams (UDP_GRO). Default true.
     pub merges: bool,
@@ -58,8 +58,9 @@ impl Default for Multicast {
     }
 }
 
-/// Non-blocking UDP socket for either IPv4 or IPv6. Its datagrams have the "don't fragment" bit. The kernel refuses a
-/// datagram that is larger than the MTU of the interface. A datagram that is larger than the MTU of the path is lost.
+/// Non-blocking UDP socket for either IPv4 or IPv6. Its datagrams have the "don't fragment" bit.
+/// The kernel refuses a datagram that is larger than the MTU of the interface.
+/// A datagram that is larger than the MTU of the path is lost.
 #[derive(Debug)]
 pub struct Socket {
     inner: socket2::Socket,
@@ -109,8 +110,8 @@ impl Socket {
                 set(&inner, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, probe)?;
             }
             SocketAddr::V6(_) => {
-                // The control messages for sending depend on the IP version of the socket. So an IPv6 socket must not
-                // have IPv4 peers with mapped addresses.
+                // The control messages for sending depend on the IP version of the socket.
+                // So an IPv6 socket must not have IPv4 peers with mapped addresses.
                 inner.set_only_v6(true)?;
                 inner.set_recv_tclass_v6(true)?;
                 inner.set_multicast_all_v6(false)?;
@@ -142,20 +143,20 @@ impl Socket {
         self.local
     }
 
-    /// Returns the largest number of datagrams in one message. It is 1 if the kernel cannot split messages, or if an
-    /// interface has refused to split one.
+    /// Returns the largest number of datagrams in one message.
+    /// The number is 1 if the kernel cannot split messages, or if an interface has refused to split a message.
     pub fn segments(&self) -> usize {
         self.segments.load(Ordering::Relaxed)
     }
 
-    /// Returns the number of datagrams that the kernel has dropped because the socket's buffer was full. Each received
-    /// datagram updates the value.
+    /// Returns the number of datagrams that the kernel has dropped because the socket's buffer was full.
+    /// Each received datagram updates the value.
     pub fn overflows(&self) -> u32 {
         self.overflows.load(Ordering::Relaxed)
     }
 
-    /// Returns the size of the kernel's receive buffer in bytes. Linux returns twice the requested size, because the
-    /// size includes the kernel's data structures.
+    /// Returns the size of the kernel's receive buffer in bytes.
+    /// Linux returns twice the requested size, because the size includes the kernel's data structures.
     ///
     /// # Errors
     /// The system reports an error.
@@ -163,12 +164,12 @@ impl Socket {
         self.inner.recv_buffer_size()
     }
 
-    /// Joins a multicast group at the interface with the index `interface`. With 0, the routing table selects the
-    /// interface.
+    /// Joins a multicast group at the interface with the index `interface`.
+    /// With 0, the routing table selects the interface.
     ///
     /// # Errors
-    /// The system refuses the request, the address is not a multicast address, or the address and the
-    /// socket have different IP versions.
+    /// The system refuses the request, or the address is not a multicast address.
+    /// It is also an error if the address and the socket have different IP versions.
     pub fn join(&self, group: IpAddr, interface: u32) -> io::Result<()> {
         match self.group(group)? {
             IpAddr::V4(group) => {
@@ -261,8 +262,8 @@ fn set_value<const N: usize>(
     name: libc::c_int,
     value: [u8; N],
 ) -> io::Result<()> {
-    // SAFETY: the kernel reads `N` bytes of `value`, which lives until the call returns. The kernel
-    // copies the bytes, so they need no alignment.
+    // SAFETY: the kernel reads `N` bytes of `value`, which lives until the call returns.
+    // The kernel copies the bytes, so they need no alignment.
     let answer = unsafe {
         libc::setsockopt(
             socket.as_fd().as_raw_fd(),

@@ -61,8 +61,8 @@ fn copy(source: &mut dyn Source, sink: &mut dyn Sink) -> Result<u64, Error> {
 
 /// Runs the child process, and kills it after it has printed `lines` lines. Returns the last line that it printed.
 fn run(from: &Path, to: &Path, file_size: Option<usize>, lines: usize) -> Option<String> {
-    // A file above the limit causes a signal, which would end the child. If the signal is ignored, the write returns an
-    // error.
+    // A file above the limit causes a signal, which would end the child.
+    // If the signal is ignored, the write returns an error.
     let mut command = Command::new("sh");
     command
         .args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\""])

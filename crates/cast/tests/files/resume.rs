@@ -83,13 +83,13 @@ fn a_transfer_may_begin_anew() {
     assert_eq!(all(&mut source(&file), &mut sink).expect("moved").kept, 0);
 }
 
-/// A file with the name of a transfer's records, which no transfer has made.
+/// A file that has the name of a transfer's records, although no transfer has made it.
 #[test]
 fn what_no_transfer_has_left_is_not_touched() {
     let (_from, to, file) = half();
     let records = state(to.path(), "slabs");
     let front = fs::read(&records).expect("the records");
-    // Neither the magic bytes nor a front with one wrong bit show that a transfer has made the file.
+    // Neither these magic bytes nor a header with one wrong bit show that a transfer has made the file.
     let spoiled = {
         let mut spoiled = front.clone();
         spoiled[100] ^= 1;
@@ -128,7 +128,7 @@ fn a_stranger_with_the_same_name_does_not_wipe_an_unfinished_transfer() {
     let stranger = folder();
     let other = stranger.path().join("file");
     fs::write(&other, "!").expect("a file");
-    // The stranger leaves before the end.
+    // The transfer of the other file stops before its end.
     some(&mut source(&other), &mut sink(to.path()), 1).expect("moved");
     let moved = kept(to.path(), &file);
     assert_eq!((moved.kept, moved.fetched), (2 * SLAB as u64, 1 + 2));

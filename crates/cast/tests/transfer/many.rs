@@ -39,7 +39,7 @@ fn a_stream_goes_to_those_that_answer_and_the_others_are_listed() {
     let to = folder();
     let into = to.path().to_owned();
     let (at, receiver) = receiver(move || Box::new(sink(&into)));
-    // The endpoint is dropped at once, so no program listens at this address.
+    // The endpoint is dropped immediately, so no program listens at this address.
     let nobody = bind().local();
     let source = StreamSource::new(std::io::Cursor::new(contents.clone()), b"dump");
     let source = Box::new(source.expect("a source"));

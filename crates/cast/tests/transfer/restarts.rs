@@ -1,5 +1,5 @@
-//! Tests of ends whose processes restart, and of hosts with several addresses. The end that restarts is a child process
-//! of the test, so it can be killed without a last message.
+//! Tests of ends whose processes restart, and of hosts with several addresses.
+//! The end that restarts is a child process of the test, so it can be killed without a last message.
 
 use super::super::common::{SLAB, bytes, folder, sink, source};
 use super::{GOES_ON, bind, file_of};

@@ -42,9 +42,10 @@ pub(crate) const fn inverse(a: u8) -> u8 {
     INVERSE[a as usize]
 }
 
-/// Two tables for each factor. The first has the products with 0 to 15, and the second has the products with 0, 16, 32,
-/// up to 240. The product of the factor and a byte is the sum of two entries: the low half of the byte selects the
-/// first entry, and the high half selects the second.
+/// Two tables for each factor.
+/// The first table has the products with 0 to 15, and the second table has the products with 0, 16, 32, up to 240.
+/// The product of the factor and a byte is the sum of two entries.
+/// The low half of the byte selects the first entry, and the high half selects the second entry.
 pub(super) static HALVES: [[u8; 32]; 256] = {
     let mut table = [[0; 32]; 256];
     let mut factor = 0;
@@ -60,8 +61,9 @@ pub(super) static HALVES: [[u8; 32]; 256] = {
     table
 };
 
-/// Matrix over GF(2) for each factor, which multiplies a byte by this factor. Its format is the format of the
-/// instruction GF2P8AFFINEQB: bit i of a product is the parity of (byte 7 - i of the matrix) AND (the byte).
+/// Matrix over GF(2) for each factor, which multiplies a byte by this factor.
+/// The matrix has the format of the instruction GF2P8AFFINEQB.
+/// In this format, bit i of a product is the parity of (byte 7 - i of the matrix) AND (the byte).
 #[cfg(target_arch = "x86_64")]
 pub(super) static MATRICES: [u64; 256] = {
     let mut table = [0; 256];

@@ -16,8 +16,8 @@ pub(super) use field::inverse;
 
 /// Implementation of the arithmetic for one kind of instructions, which this processor has.
 ///
-/// A value of this type proves that the processor has the instructions. Only [`Kernel::available`] creates values,
-/// after a query of the processor.
+/// A value of this type proves that the processor has the instructions.
+/// Only [`Kernel::available`] creates values, after a query of the processor.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Kernel(Instructions);
 
@@ -77,9 +77,9 @@ impl Kernel {
         }
     }
 
-    /// Returns two times in picoseconds: for each byte of an input of a sum, and for each byte of a term that is added.
-    /// They were measured on one machine (`examples/codec.rs`, Zen 5). NEON was not measured and has the times of AVX2,
-    /// which uses the same method.
+    /// Returns two times in picoseconds per byte: for an input of a sum, and for a term that is added to a sum.
+    /// The times were measured on one machine (`examples/codec.rs`, Zen 5).
+    /// NEON was not measured and has the times of AVX2, which uses the same method.
     pub(super) fn speed(self) -> (u64, u64) {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
@@ -94,8 +94,9 @@ impl Kernel {
         }
     }
 
-    /// Sets each output to the sum of all inputs, each multiplied by a factor. `rows` contains one row for each output,
-    /// with one factor for each input. All inputs and outputs have the same length.
+    /// Sets each output to the sum of all inputs, each multiplied by a factor.
+    /// `rows` contains one row for each output, with one factor for each input.
+    /// All inputs and outputs have the same length.
     pub(super) fn product(self, rows: &[u8], inputs: &[&[u8]], outputs: &mut [&mut [u8]]) {
         let Some(length) = outputs.first().map(|output| output.len()) else {
             return;

@@ -1,5 +1,5 @@
-//! Kernel for AArch64 with the instruction TBL, for 16 bytes at once. Each half of a byte selects an entry of a table
-//! of 16 bytes.
+//! Kernel for AArch64 with the instruction TBL, which processes 16 bytes.
+//! Each half of a byte selects an entry of a table of 16 bytes.
 
 use super::field::HALVES;
 use core::arch::aarch64::{

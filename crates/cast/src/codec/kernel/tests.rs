@@ -12,8 +12,8 @@ fn bytes(seed: u64, length: usize) -> Vec<u8> {
     words.map(|word| word as u8).collect()
 }
 
-/// Compares a kernel's sums with the definition. There are `inputs` buffers of `length` bytes, each with another
-/// alignment.
+/// Compares a kernel's sums with the definition.
+/// There are `inputs` buffers of `length` bytes, each with another alignment.
 fn product_equals_the_definition(kernel: Kernel, outputs: usize, inputs: usize, length: usize) {
     let seed = (outputs << 32 | inputs << 20 | length) as u64;
     let rows = bytes(seed, outputs * inputs);
@@ -108,8 +108,8 @@ fn a_sum_of_nothing_is_zero() {
 
 #[test]
 fn a_wrong_length_is_no_access_outside_of_a_slice() {
-    // The loops check their indexes in release builds too. So a wrong length must cause a panic or touch only the
-    // slices.
+    // The loops check their indexes in release builds too.
+    // So a wrong length must cause a panic, or must change only bytes inside the slices.
     for kernel in Kernel::available() {
         let result = std::panic::catch_unwind(|| {
             let (short, mut output) = ([1; 100], [0; 640]);

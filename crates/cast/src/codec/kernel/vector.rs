@@ -1,16 +1,17 @@
 //! Loops of the vector kernels. A macro creates them for each kind of vector.
 
-/// Creates `product` and `add_scaled` from operations that differ between kernels. [`load`], [`store`], [`zero`] and
-/// [`xor`] work on a vector of `$width` bytes. `times` multiplies the bytes of a vector by a factor. A tile has
-/// `$single` vectors of one output, or `$several` vectors of each of four outputs. Both numbers are as large as the
-/// registers allow.
+/// Creates `product` and `add_scaled` from operations that differ between kernels.
+/// [`load`], [`store`], [`zero`] and [`xor`] work on a vector of `$width` bytes.
+/// `times` multiplies the bytes of a vector by a factor.
+/// A tile has `$single` vectors of one output, or `$several` vectors of each of four outputs.
+/// `$single` and `$several` are as large as the registers allow.
 ///
-/// Only `load` and `store` of the calling module contain unsafe code. The loops index slices with bounds checks, so a
-/// wrong length causes a panic.
+/// Only `load` and `store` of the calling module contain unsafe code.
+/// The loops index slices with bounds checks, so a wrong length causes a panic.
 macro_rules! loops {
     ($features:literal, $vector:ty, $width:literal, $single:literal, $several:literal) => {
-        /// Computes `V` vectors of the first `R` outputs, starting at byte `at`. Each input is read only once for all
-        /// `R` outputs.
+        /// Computes `V` vectors of the first `R` outputs, starting at byte `at`.
+        /// Each input is read only once for all `R` outputs.
         #[target_feature(enable = $features)]
         fn tile<const R: usize, const V: usize>(
             rows: &[u8],
@@ -39,8 +40,8 @@ macro_rules! loops {
             }
         }
 
-        /// Computes `V` vectors of all outputs, starting at byte `at`. First computes four outputs at a time, then the
-        /// remaining one to three.
+        /// Computes `V` vectors of all outputs, starting at byte `at`.
+        /// First computes four outputs at a time, then the remaining one to three.
         #[target_feature(enable = $features)]
         fn columns<const V: usize>(
             rows: &[u8],
@@ -61,8 +62,8 @@ macro_rules! loops {
             }
         }
 
-        /// Computes all outputs over their whole length, which is at least `V` vectors. The last vectors may overlap
-        /// with earlier ones, and compute the same bytes again.
+        /// Computes all outputs over their whole length, which is at least `V` vectors.
+        /// The last vectors may overlap with earlier vectors, and compute the same bytes again.
         #[target_feature(enable = $features)]
         fn sweep<const V: usize>(
             rows: &[u8],

@@ -1,6 +1,6 @@
 //! Kernels for x86-64.
 
-/// Kernel with the instruction GF2P8AFFINEQB, for 64 bytes at once.
+/// Kernel with the instruction GF2P8AFFINEQB, which processes 64 bytes.
 pub(super) mod gfni_avx512 {
     use crate::codec::kernel::field::MATRICES;
     use core::arch::x86_64::{
@@ -43,7 +43,7 @@ pub(super) mod gfni_avx512 {
     crate::codec::kernel::vector::loops!("avx512f,gfni", __m512i, 64, 8, 4);
 }
 
-/// Kernel with the instruction GF2P8AFFINEQB, for 32 bytes at once.
+/// Kernel with the instruction GF2P8AFFINEQB, which processes 32 bytes.
 pub(super) mod gfni_avx2 {
     use super::avx::{load, store, xor, zero};
     use crate::codec::kernel::field::MATRICES;
@@ -62,8 +62,8 @@ pub(super) mod gfni_avx2 {
     crate::codec::kernel::vector::loops!("avx2,gfni", __m256i, 32, 8, 2);
 }
 
-/// Kernel with the instruction PSHUFB, for 32 bytes at once. Each half of a byte selects an entry of a table of 16
-/// bytes.
+/// Kernel with the instruction PSHUFB, which processes 32 bytes.
+/// Each half of a byte selects an entry of a table of 16 bytes.
 pub(super) mod avx2 {
     use super::avx::{load, store, xor, zero};
     use crate::codec::kernel::field::HALVES;

@@ -1,5 +1,5 @@
-//! Tests of checks. A check shows whether an endpoint answers. A check to a multicast group shows which endpoints
-//! receive from the group.
+//! Tests of checks. A check shows whether an endpoint answers.
+//! A check to a multicast group shows which endpoints receive from the group.
 
 use super::{Datagram, Memory, address, credits, keyed};
 use crate::driver::check_codec::{CheckCodec, GroupListeners};

@@ -1,5 +1,5 @@
-//! Tests with one sender and several receivers on a network that loses datagrams. The sender sends separate datagrams
-//! to each receiver, or datagrams to a multicast group.
+//! Tests with one sender and several receivers on a network that loses datagrams.
+//! The sender sends separate datagrams to each receiver, or datagrams to a multicast group.
 
 use super::{Memory, address, credits, keyed, news, object};
 use crate::driver::engine::{Engine, News};
@@ -18,9 +18,9 @@ fn group() -> SocketAddr {
     SocketAddr::from(([239, 1, 2, 3], 7_000))
 }
 
-/// Lets engines exchange datagrams until no datagram is left. `path` returns the delay of a datagram from one engine to
-/// another, or `None` if the datagram is lost. Returns for each engine the objects that have arrived and the datagrams
-/// that it has sent.
+/// Lets engines exchange datagrams until no datagram is left.
+/// `path` returns the delay of a datagram from one engine to another, or `None` if the datagram is lost.
+/// Returns for each engine the objects that have arrived and the datagrams that it has sent.
 fn exchange(
     mut engines: Vec<Engine>,
     tasks: Vec<(usize, Task)>,
@@ -96,8 +96,8 @@ fn exchange(
     (received, sent)
 }
 
-/// Lets engine 0 send an object to all other engines. The network loses one datagram in twenty. Returns the objects
-/// that arrived at each engine, the final states of the receivers, and the number of datagrams that the sender sent.
+/// Lets engine 0 send an object to all other engines. The network loses one datagram in twenty.
+/// Returns the objects of each engine, the final states of the receivers, and the number of datagrams of the sender.
 fn run(engines: Vec<Engine>, kind: Kind, bytes: &[u8]) -> (Vec<Vec<u8>>, Vec<Stage>, usize) {
     let to: Vec<SocketAddr> = (1..=RECEIVERS).map(address).collect();
     let task = Task::new(to, kind, Payload::new(bytes.to_vec()));

@@ -86,7 +86,7 @@ fn openings_whose_sender_never_answers_fill_no_memory_and_get_less_than_they_sen
         }
     }
     assert_eq!(engine.counts().no_room, 0);
-    // A sender with an unforged address answers a token. So its large object still arrives.
+    // A sender with a true address answers a token. So its large object still arrives.
     world.now = now;
     let sent = object(19 << 20, 1);
     world.send(0, sent.clone());

@@ -1,5 +1,6 @@
-//! Compares two kinds of simulated hosts. The first kind exchanges segments, and the second runs the driver's engines
-//! over bytes. Both must give the same record: every packet is sent at the same time.
+//! Compares two kinds of simulated hosts.
+//! The first kind exchanges segments, and the second runs the driver's engines over bytes.
+//! Both kinds of hosts must give the same record: every packet is sent at the same time.
 
 use super::{Memory, address, engine, news, object};
 use crate::codec::Codes;
@@ -185,7 +186,7 @@ fn credited(tuple: FiveTuple, ecn: Ecn, bytes: &[u8]) -> Segment {
     }
 }
 
-/// Transport without a driver. All blocks are decoded successfully at once.
+/// Transport without a driver. All blocks are decoded successfully and immediately.
 struct OverSegments(Host<DriverCodec>);
 
 impl OverSegments {
@@ -264,8 +265,8 @@ fn run(design: &str) -> RunRecord {
     ))
 }
 
-/// Returns two records: of hosts that exchange segments, and of hosts that exchange bytes. If `trims` is true, the
-/// switches trim packets.
+/// Returns two records: of hosts that exchange segments, and of hosts that exchange bytes.
+/// If `trims` is true, the switches trim packets.
 fn records(name: &str, mode: Mode, trims: bool) -> [RunRecord; 2] {
     let names = ["segments", "bytes"].map(|over| format!("{over}-{name}"));
     let names: [&'static str; 2] = names.map(|name| &*name.leak());

@@ -72,8 +72,8 @@ pub struct Owner {
     pub group: u32,
 }
 
-/// Extended attributes in the encoding of a manifest. They are sorted by name, no name occurs twice, and all names
-/// begin with `user.`.
+/// Extended attributes in the encoding of a manifest.
+/// The attributes are sorted by name, no name occurs twice, and all names begin with `user.`.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Xattrs<'a>(&'a [u8]);
 
@@ -234,8 +234,8 @@ impl<'a> Entry<'a> {
         };
         let xattrs = if flags & XATTRS != 0 {
             let length = rest.u16().map_err(short)?;
-            // Each entry must have exactly one encoding, so that equal trees have equal roots. A set without attributes
-            // is encoded without the flag.
+            // Each entry must have exactly one encoding, so that equal trees have equal roots.
+            // A set without attributes is encoded without the flag.
             if length == 0 {
                 return Err("no attributes, although the flag of attributes is set".into());
             }

@@ -26,8 +26,8 @@ const XATTRS: u8 = 2;
 /// Encoded value of an unknown number of bytes.
 const UNKNOWN: u64 = u64::MAX;
 
-/// Size of the largest manifest in bytes. It is enough for about 10^8 names. The limit protects the receiver's disk, on
-/// which the manifest is stored.
+/// Size of the largest manifest in bytes. It is enough for about 10^8 names.
+/// The limit protects the receiver's disk, on which the manifest is stored.
 const LONGEST: u64 = 16 << 30;
 
 /// Size of the shortest entry in bytes: a hard link with a name of one byte.
@@ -256,7 +256,7 @@ impl Layout {
         u32::try_from(self.slabs_wide()).ok()
     }
 
-    /// Returns the number of slabs as 64 bits. The slabs of a stream are not included.
+    /// Returns the number of slabs as a 64-bit number. The slabs of a stream are not included.
     fn slabs_wide(&self) -> u64 {
         let data = self.data.unwrap_or(0).div_ceil(1 << self.slab_log2);
         let manifest = self.manifest.div_ceil(u64::from(LARGEST_SLAB));

@@ -1,10 +1,11 @@
-//! Manifest of a transfer. It contains the names, sizes, modes and times of all files. `docs/wire/manifest.md`
-//! describes the format.
+//! Manifest of a transfer. It contains the names, sizes, modes and times of all files.
+//! `docs/wire/manifest.md` describes the format.
 //!
-//! A manifest consists of a [`Header`] and pages of [`PAGE`] bytes. Each page can be decoded without the other pages. A
-//! directory comes before its contents, and the names in a directory are in byte order. So duplicates are impossible,
-//! and a check of the order needs memory for only one path ([`Order`]). An entry has one name and the number of
-//! directories above it, but no path. So an entry cannot contain `..` or an absolute path.
+//! A manifest consists of a [`Header`] and pages of [`PAGE`] bytes. Each page can be decoded without the other pages.
+//! A directory comes before its contents, and the names in a directory are in byte order.
+//! So duplicates are impossible, and a check of the order needs memory for only one path ([`Order`]).
+//! An entry has one name and the number of directories above it, but no path.
+//! So an entry cannot contain `..` or an absolute path.
 
 mod bytes;
 mod entry;

@@ -1,18 +1,18 @@
-//! Order of the entries in a manifest. A directory comes before its contents. The names in a directory are in byte
-//! order, and no name occurs twice.
+//! Order of the entries in a manifest. A directory comes before its contents.
+//! The names in a directory are in byte order, and no name occurs twice.
 
 /// Largest length of a name in bytes: the limit of Linux (NAME_MAX).
 pub const LONGEST_NAME: usize = 255;
 
-/// Largest length of a path with its separators, in bytes: the limit of Linux (PATH_MAX) without the zero byte at the
-/// end.
+/// Largest length of a path with its separators, in bytes.
+/// The value is the limit of Linux (PATH_MAX) without the zero byte at the end.
 pub const LONGEST_PATH: usize = 4095;
 
-/// Folder of a receiver's directory with the files of unfinished transfers. No entry may have this name.
+/// Name of the folder for the files of unfinished transfers, in a receiver's directory. No entry may have this name.
 pub const STATE_FOLDER: &str = ".tailcut";
 
-/// Returns whether a name may mean [`STATE_FOLDER`] on some file system. Some ignore the case of letters, some ignore
-/// invisible characters, and some ignore dots and spaces at the end.
+/// Returns whether a name may mean [`STATE_FOLDER`] on some file system.
+/// Some file systems ignore the case of letters. Some ignore invisible characters, or dots and spaces at the end.
 pub fn is_reserved(name: &[u8]) -> bool {
     let mut plain: Vec<u8> = name.iter().copied().filter(u8::is_ascii).collect();
     while plain.last().is_some_and(|last| b". ".contains(last)) {

@@ -76,8 +76,8 @@ impl<'a> Page<'a> {
         for _ in 0..depth {
             let name = rest.u8().map_err(short)?;
             rest.take(name.into()).map_err(short)?;
-            // A separator follows each name. The separator after the last name is not part of the path. So the limit is
-            // one byte higher.
+            // A separator follows each name. The separator after the last name is not part of the path.
+            // So the limit is one byte higher.
             length += usize::from(name) + 1;
             if length > LONGEST_PATH + 1 {
                 return Err(wrong(format!(

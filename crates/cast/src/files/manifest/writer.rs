@@ -7,8 +7,9 @@ use super::page::{FRONT, LARGEST_ENTRY, PAGE};
 use crate::files::hash::Hash;
 use std::io::{self, Write};
 
-/// Writer of the pages of a manifest. The header contains the hash of all pages, so the writer returns it only at the
-/// end. The caller leaves space for the header at the start of the output.
+/// Writer of the pages of a manifest.
+/// The header contains the hash of all pages, so the writer returns it only at the end.
+/// The caller leaves space for the header at the start of the output.
 #[derive(Debug)]
 pub struct Writer<W> {
     out: W,
@@ -24,8 +25,8 @@ pub struct Writer<W> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Creates a writer. `slab_log2` is the base-2 logarithm of the size of a slab of contents in bytes. `owners` and
-    /// `xattrs` select whether entries have owners and extended attributes.
+    /// Creates a writer. `slab_log2` is the base-2 logarithm of the size of a slab of contents in bytes.
+    /// `owners` and `xattrs` select whether entries have owners and extended attributes.
     pub fn new(out: W, content: Content, slab_log2: u8, owners: bool, xattrs: bool) -> Self {
         let header = Header {
             content,
@@ -51,8 +52,8 @@ impl<W: Write> Writer<W> {
     /// Adds an entry after the earlier entries.
     ///
     /// # Errors
-    /// An error of the output, or `InvalidInput` for an entry that is not allowed. An entry that is not allowed is not
-    /// added.
+    /// An error of the output, or `InvalidInput` for an entry that is not allowed.
+    /// An entry that is not allowed is not added.
     pub fn add(&mut self, entry: &Entry<'_>) -> io::Result<()> {
         let invalid = |why: String| io::Error::new(io::ErrorKind::InvalidInput, why);
         self.entry.clear();

@@ -1,5 +1,5 @@
-//! Receivers that are silent, and receivers whose processes have restarted. A new process of a receiver does not know the
-//! session numbers of the old one, and answers each message with such a number.
+//! Receivers that are silent, and receivers whose processes have restarted.
+//! A new process of a receiver does not know the session numbers of the old process. It reports each unknown number.
 
 use super::super::channel::LastHeard;
 use super::super::error::Error;
@@ -40,8 +40,8 @@ impl Sender<'_> {
         }
     }
 
-    /// Offers the data again to a receiver whose process has restarted. A stream cannot be read again, so its transfer
-    /// ends.
+    /// Offers the data again to a receiver whose process has restarted.
+    /// A stream cannot be read again, so its transfer ends.
     fn offer_again(&mut self, at: usize) -> Result<(), Error> {
         let number = new_session().map_err(Error::System)?;
         let peer = &mut self.peers[at];
@@ -63,8 +63,8 @@ impl Sender<'_> {
         Ok(())
     }
 
-    /// Handles a receiver that has forgotten a slab while it was sent. Its process has probably restarted. The answer to
-    /// a ping shows this. If it has not, the receiver needs the slab again.
+    /// Handles a receiver that has forgotten a slab while it was sent. Its process has probably restarted.
+    /// The answer to a ping shows whether it has restarted. If not, the receiver needs the slab again.
     pub(super) fn on_forgotten(&mut self, at: usize, slab: u32) {
         let peer = &mut self.peers[at];
         if peer.is_over() {
@@ -79,8 +79,8 @@ impl Sender<'_> {
         self.ping(at);
     }
 
-    /// Sends a ping to each receiver that is silent. It is also sent while a slab is in flight. Otherwise a restart of
-    /// the receiver's process would be found only after the whole slab.
+    /// Sends a ping to each receiver that is silent. The ping is also sent while a slab is in flight.
+    /// Otherwise a restart of the receiver's process would be found only after the whole slab.
     pub(super) fn ping_silent_peers(&mut self) {
         for at in 0..self.peers.len() {
             let peer = &self.peers[at];
@@ -97,8 +97,8 @@ impl Sender<'_> {
             return;
         }
         let message = match peer.stage {
-            // The process that has got the offer may have restarted, and a ping has no session yet. So the offer is
-            // sent again. A receiver that knows the offer ignores it.
+            // The process that has got the offer may have restarted, and a ping has no session yet.
+            // So the offer is sent again. A receiver that knows the offer ignores it.
             Stage::Offered => Message::Offer(Offer {
                 from: peer.number,
                 ..self.offer
