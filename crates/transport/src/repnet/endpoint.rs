@@ -429,7 +429,7 @@ impl Endpoint {
     /// Handles the clean end of a connection.
     /// If the other connection of a client is still pending, the state machine gets the event later.
     /// Otherwise the machine would drop the pending connection.
-    /// But the load of the second copy is a cost of replication.
+    /// The pending connection must stay, because the load of the second copy is a cost of replication.
     fn on_closed(&mut self, now: Time, id: SocketId, leg: Leg) {
         let Some(socket) = self.sockets.get_mut(id) else {
             return;
@@ -561,7 +561,7 @@ impl Endpoint {
             // `connect` and `on_accepted` execute these actions when they create the flow.
             Action::AttachLeg | Action::EnterWaitingList | Action::StartArchive => {}
             // These actions need no work. The error of a connection contains nothing to keep.
-            // There is no confirm timeout, so each connection ends in its own time.
+            // There is no confirm timeout, so each connection ends by itself.
             Action::HoldError | Action::AwaitOtherLeg | Action::ReleaseLeg => {}
         }
     }

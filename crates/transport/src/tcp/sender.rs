@@ -56,8 +56,8 @@ pub(crate) struct Sender {
     retransmissions: u32,
     timeouts: u32,
     payload_sent: u64,
-    /// Offset and value of `payload_sent` at which the count of bytes for the class of a segment starts.
-    /// `None`: at the start of the stream. The pair is boxed because few connections need it.
+    /// Start of the byte count that gives the class of a segment: an offset, and a value of `payload_sent`.
+    /// `None`: the count starts with the stream. The pair is boxed because few connections need it.
     relieved_at: Option<Box<(u64, u64)>>,
     duplicate_acks: u16,
     /// Number of timeouts since data was last acknowledged.

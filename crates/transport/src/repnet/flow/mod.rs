@@ -59,7 +59,7 @@ pub enum Reason {
     OtherInstance,
     /// The server does not accept the connection now, or the connection failed during its hello.
     Refused,
-    /// The stream ended before bytes that the other connection had delivered.
+    /// The stream ended too early: bytes that the other connection had delivered were missing.
     EarlyFin,
     /// The connection lagged behind the other when the flow was idle.
     Behind,

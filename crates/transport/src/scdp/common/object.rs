@@ -125,7 +125,7 @@ impl Object {
             0
         }
     }
-    /// Returns the number of symbols that a sender with a window of `most` pushes.
+    /// Returns the number of symbols that a sender pushes. The window of the sender is `most`.
     /// The number is the sender's number of source symbols, but at least 1 and at most `most`.
     /// The loop has at most `most` steps.
     pub(crate) fn window(&self, share: Share, most: u32) -> u32 {

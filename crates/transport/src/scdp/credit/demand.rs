@@ -1,7 +1,7 @@
 //! Demand of receivers that give credits.
 //! A symbol uses one credit of every receiver, and contains the number of this credit.
 //!
-//! A receiver requests a number of symbols of a block for the credits after a given number.
+//! A receiver requests a number of symbols of a block, starting after a given credit.
 //! Only the sender can count the lost symbols of each block. Only the sender stores the block of each credit number.
 
 use crate::scdp::common::header::{CreditHeader, Want};

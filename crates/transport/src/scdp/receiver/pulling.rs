@@ -63,7 +63,7 @@ impl Receiver {
             })
     }
 
-    /// Returns the source for a symbol of the block at `place`, if a source has window left.
+    /// Returns the source for a symbol of the block at `place`, if the window of any source is not full.
     /// Sources that have source symbols of this block come first, because source symbols need no decoding.
     #[inline]
     fn next_source_for(&self, place: usize) -> Option<usize> {
@@ -168,7 +168,7 @@ impl Receiver {
         let is_last = !self.has_unopened() && !self.lacks_symbols();
         let header = ScdpHeader {
             kind: ScdpKind::Pull,
-            // A repeated pull, or a pull for a late symbol, would follow this pull, so this pull is not the last.
+            // This pull is not the last if a repeated pull, or a pull for a late symbol, must follow.
             fin: is_last && !self.lacks_pull() && !self.is_overdue(now),
             block,
             pull,

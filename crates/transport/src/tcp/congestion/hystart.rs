@@ -20,10 +20,10 @@
 //!
 //! Deviations
 //! - Linux 2.6.39 to 5.5 use milliseconds, with an eighth of a millisecond for round trips.
-//!   These versions require more than half of the round trip, and a margin of 4 to 16 ms.
+//!   In these versions the train must last more than half of the round trip, and the margin is 4 to 16 ms.
 //!   The nearest setting here is a clock of 1 ms.
-//! - The rate at which the sender sends is twice the window in a round trip.
-//!   This is as in Linux while the window is below half of `ssthresh`.
+//! - The assumed rate of the sender is two windows per round trip.
+//!   Linux assumes the same while the window is below half of `ssthresh`.
 //! - As in Linux, HyStart starts again after a timeout.
 //!   Linux ignores samples within a second after the start of an epoch of CUBIC.
 //!   This implementation ignores samples within a second after a loss.
@@ -162,7 +162,7 @@ impl HyStart {
             };
         }
         if self.samples < SAMPLES {
-            // As in Linux, the first eight samples form the minimum. The ninth and later samples only compare it.
+            // As in Linux, the first eight samples form the minimum. Later samples are only compared with it.
             self.least_of_round = self.least_of_round.min(round_trip);
             self.samples += 1;
             return ends;

@@ -114,7 +114,7 @@ pub(super) struct Flight {
     pub(super) probe_timeout: Duration,
     /// Least round-trip time so far; `Duration::MAX` before the first sample.
     pub(super) least_rtt: Duration,
-    /// Send time of the last segment before nothing was in flight.
+    /// Send time of the last segment before the connection became idle, with nothing in flight.
     pub(super) last_sent: Time,
     /// Use of the window in the current round trip.
     pub(super) usage: Usage,

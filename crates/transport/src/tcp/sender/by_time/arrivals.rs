@@ -55,7 +55,7 @@ impl Sender {
         if episode.probe.end == Some(end) {
             news.probe_repeated = true;
         } else {
-            // A timer sends the probe, so its copy does not show that the reordering window is too small.
+            // A timer sends the probe, so a second arrival of the probe does not widen the reordering window.
             episode.rack.dsack_seen |= episode.rack.reordering_seen;
         }
         if end <= news.before && episode.undo.from.is_some_and(|from| end > from) {
