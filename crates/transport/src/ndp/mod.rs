@@ -14,7 +14,7 @@
 //! - The last packet of a flow has a flag.
 //!   When the receiver has seen the flag, it keeps at most one pull for each missing packet.
 //! - If a switch returns a header, the sender resends the packet immediately only if it expects no further pull.
-//!   Otherwise the packet waits for the next pull.
+//!   If the sender expects a pull, the packet waits for this pull.
 //! - The sender uses each path for one packet, in random order, and then chooses a new random order.
 //!   For a limited time it excludes paths that lose much more than the other paths.
 //! - Both ends keep the addresses of a session reserved for a time-wait after its end.

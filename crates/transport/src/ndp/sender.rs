@@ -390,7 +390,7 @@ impl Sender {
         } else {
             self.due = self.due.saturating_sub(1);
         }
-        // The lost packet, or the lost pull, would have caused this credit.
+        // Without the loss, the packet or the pull would have given this credit.
         self.credit = self.credit.saturating_add(1);
         self.back_off <= config.max_timeouts
     }
@@ -414,7 +414,7 @@ impl Sending for Sender {
     }
 
     fn close(&mut self) {
-        // This frees the large parts now. The other parts stay for the time-wait.
+        // This frees the large parts of the state now. The other parts stay until the time-wait ends.
         self.closed = true;
         self.window.release();
         self.again = VecDeque::new();

@@ -66,7 +66,7 @@ const INTERVAL_BYTES: [f64; 2] = [8_000.0, 9_000.0];
 const BACKLOG_GAINS: [f64; 2] = [16.0 * GAIN_UNIT, 3_000.0];
 /// Bytes that a link transfers in T_i.
 const EXPIRY_BYTES: u64 = 1_250_000;
-/// 1 Mb/s per KB of 1,024 B, in 1/s.
+/// The unit of the paper (Mb/s per KB of 1,024 B), converted to 1/s.
 const GAIN_UNIT: f64 = 1e6 / (8.0 * 1_024.0);
 
 /// Returns the value for the link rate `line`, interpolated between `values` at the rates of `SOURCES`.
@@ -217,7 +217,7 @@ impl Pacer {
     /// Adds the tokens for the time since the last call, up to the size of the bucket.
     fn fill(&mut self, now: Time) {
         let head = self.queue.front().map_or(0, |(_, bytes)| *bytes);
-        // Otherwise a packet larger than the bucket would never leave.
+        // A packet larger than the bucket would never leave, so the bucket has space for at least the first packet.
         let most = f64::from(self.config.bucket_bytes.max(head));
         self.bytes.fill(now, self.rate, most);
     }

@@ -563,7 +563,7 @@ impl Sender {
             self.waits_since = now;
         }
         // In a group in credit mode, requests from other receivers must not restart this timeout.
-        // Otherwise the receiver for which all others wait would never get a probe.
+        // If they did, the receiver for which all others wait would never get a probe.
     }
 
     /// Returns the time of the next timeout or straggler check.
@@ -626,7 +626,7 @@ impl Sending for Sender {
     }
 
     fn close(&mut self) {
-        // This frees the large parts now. The other parts stay for the time-wait.
+        // This frees the large parts of the state now. The other parts stay until the time-wait ends.
         self.closed = true;
         self.sent = Vec::new();
         self.demand = Demand::new(0);

@@ -42,7 +42,7 @@ pub struct TcpConfig {
     pub tick: Duration,
     /// Number of quick ACKs: ACKs that leave without delay. A connection starts with this number.
     /// A connection starts again with this number after a gap longer than the retransmission timeout.
-    /// A segment that arrived twice has the same effect.
+    /// The connection also starts again with this number when a segment arrives twice.
     /// If a host answers data with data within the ACK delay, its ACKs leave with these answers instead.
     /// Default 0; 16 in Linux (`TCP_MAX_QUICKACKS`).
     pub quick_acks: u8,
@@ -72,7 +72,7 @@ pub struct TcpConfig {
     /// It does so if the ACK answers the original transmission (Eifel, RFC 3522). Default off.
     pub timestamps: bool,
     /// Whether a loss reduces the window itself, as in Linux.
-    /// Otherwise the new window derives from the bytes in flight (FlightSize of RFC 5681). Default off.
+    /// Without this option, the new window derives from the bytes in flight (FlightSize of RFC 5681). Default off.
     pub reduces_window: bool,
     /// Whether the receiver reports SACK blocks and the sender uses them for recovery (RFC 2018, 6675).
     /// Default off, which means the recovery of NewReno (RFC 6582). Both hosts need the same value.

@@ -141,7 +141,7 @@ impl Object {
     }
     /// Returns the symbols that a sender pushes, as pairs of block and count.
     /// The sender pushes its source symbols in ascending order.
-    /// If it has too few source symbols, it also pushes repair symbols of the first block.
+    /// If the sender has too few source symbols, it also pushes repair symbols of the first block.
     /// The iterator has at most `window` steps, for any size of the object.
     pub(crate) fn pushes(self, share: Share, window: u32) -> impl Iterator<Item = (u32, u32)> {
         let mut left = window;

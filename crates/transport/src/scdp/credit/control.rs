@@ -73,7 +73,7 @@ const LOSS_MEMORY: f64 = 400.0;
 const CERTAIN: f64 = 3.0;
 /// Number of symbols in a trial with the smallest window.
 const TRIAL: u32 = 64;
-/// Ratio of a trial's fraction of lost symbols to the fraction that counts as chance.
+/// Fraction of lost symbols in a trial, divided by the fraction that counts as chance.
 /// Above this ratio, the smallest window counts as having the same losses.
 /// At 10 % loss, 64 symbols give the fraction of lost symbols with a standard deviation of 4 %.
 const AS_MANY: f64 = 0.6;
@@ -81,7 +81,7 @@ const AS_MANY: f64 = 0.6;
 /// If more symbols have waited, another sender fills the queue.
 /// A larger window would only displace the packets of this sender (docs/decisions/0007).
 const SELDOM: u32 = 8;
-/// Factor of the measured fraction of lost symbols. The product is the fraction that then counts as chance.
+/// After a trial, the measured fraction of lost symbols times this factor counts as chance.
 const MARGIN: f64 = 2.0;
 /// Upper bound of the fraction of lost symbols that counts as chance.
 const MOST_BY_CHANCE: f64 = 0.5;
@@ -261,7 +261,7 @@ impl Controller {
         if let Some(round_trip) = arrival.round_trip {
             let least = self.config.min_timeout;
             // 60 s is the smallest upper bound that RFC 6298 (2.5) allows.
-            // The maximum ensures that the range of the timeout is not empty for any configured minimum.
+            // So the upper bound is never below the lower bound, for any configured minimum.
             let most = Duration::from_ms(60_000).max(least);
             // The variation counts as at least half of a round trip, so that the timeout is at least 1.5 round trips.
             let half = self.rtt.smoothed().max(round_trip) / 2;

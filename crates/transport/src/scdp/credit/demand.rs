@@ -113,7 +113,7 @@ impl CreditDemand {
             }
             let all = self.sent_before(header.next, block) + u32::from(want.symbols);
             // The receiver is too far ahead of the other receivers.
-            // The credits stay valid, because later pulls repeat the requests in turn.
+            // The credits stay valid, because later pulls repeat all requests, a few in each pull.
             let Some(wanted) = self.receivers.wanted(receiver, block) else {
                 return false;
             };
@@ -134,7 +134,7 @@ impl CreditDemand {
         for receiver in self.receivers.open() {
             let held = self.receivers.holds_up(receiver);
             // The sender waits for a receiver without credit.
-            // But it does not wait for a receiver that has requested all that it needs (FIN).
+            // But the sender does not wait for a receiver that has requested all that it needs (FIN).
             if held && !self.told[receiver].fin {
                 return None;
             }

@@ -92,7 +92,7 @@ impl<C: Codec> Host<C> {
 
     /// Turns the delay of pulls on or off.
     /// While the delay is on, even pulls that could leave immediately wait in the queue.
-    /// A driver turns it on while it passes several segments that arrived together.
+    /// A driver turns the delay on while it passes several segments that arrived together.
     /// Then one pull gives the credits for all these segments.
     /// The waiting pulls leave with the next [`on_timeout`](Transport::on_timeout).
     pub fn hold_pulls(&mut self, is_held: bool) {

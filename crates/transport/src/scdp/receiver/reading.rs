@@ -23,7 +23,7 @@ pub(super) struct Reader {
     consumed: u64,
     /// Complete blocks that are not yet reported to the application.
     news: VecDeque<BlockRange>,
-    /// Number of symbols of each block that arrived for a group while the window did not admit the block.
+    /// For each block: number of symbols that arrived for a group while the window did not admit the block.
     /// The sender counts these symbols as sent.
     missed: BTreeMap<u32, u32>,
     /// Position of the source that sent an unrequested symbol. This source waits for an answer.

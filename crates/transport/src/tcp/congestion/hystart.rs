@@ -8,7 +8,7 @@
 //! Second, the minimum of the first eight round trips of a round exceeds the overall minimum by more than a margin.
 //! The margin is a sixteenth of the overall minimum, at least 2 and at most 16 ticks.
 //!
-//! With the clock in microseconds, the train must last longer than half of a sum.
+//! With the clock in microseconds, the train must last longer than half of the following sum.
 //! The sum is the minimum round-trip time plus the time in which the sender sends 256 KB (at most 1 ms).
 //! The sum contains this time, because ACKs of large segments arrive in bursts.
 //! The margin of the round trips is an eighth of the minimum, at least 4 ms and at most 16 ms.
@@ -171,7 +171,7 @@ impl HyStart {
             let margin = (self.least / 8).clamp(4_000, 16_000);
             return ends || self.least_of_round > self.least + margin;
         }
-        // Linux stores round-trip times in eighths of a tick, so its threshold rounds in eighths.
+        // Linux stores round-trip times in eighths of a tick, so its threshold is rounded to eighths of a tick.
         let margin = (self.least * 8 / 16).clamp(2 * 8, 16 * 8);
         ends || self.least_of_round * 8 > self.least * 8 + margin
     }

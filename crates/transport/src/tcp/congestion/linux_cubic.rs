@@ -43,9 +43,11 @@ pub struct LinuxCubic {
     rest: u64,
     /// Minimum round-trip time; `None` before the first sample.
     least_rtt: Option<Duration>,
-    /// First unacknowledged offset, one past the highest offset sent, and time of the last transmission.
+    /// First unacknowledged offset.
     una: u64,
+    /// One past the highest offset that was sent.
     high: u64,
+    /// Time of the last transmission.
     last_sent: Time,
 }
 

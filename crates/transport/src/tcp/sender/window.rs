@@ -1,4 +1,4 @@
-//! Rules of the congestion window. Except for [`Sender::go_back`] these rules are the same for all loss recoveries.
+//! Rules of the congestion window. All except [`Sender::go_back`] are the same for every kind of loss recovery.
 
 use super::Sender;
 use crate::tcp::config::TcpConfig;
