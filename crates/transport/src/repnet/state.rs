@@ -112,7 +112,7 @@ pub enum Event {
 }
 
 /// Action for the layer above the connections. Actions are performed in the given order.
-/// "This connection" is the one that the event concerns.
+/// "This connection" is the connection that the event concerns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Action {
     /// Use this connection to transfer bytes.

@@ -89,7 +89,7 @@ impl Flow {
                 }
                 Action::Bury => self.commands.push_back(Command::Bury),
                 // The count of the connection starts where the archive begins.
-                // So the driver sends it the archived data.
+                // So the driver sends the archived data on this connection.
                 Action::ReplayArchive => {}
             }
         }

@@ -68,7 +68,7 @@ const LEAST_AT_ONCE: u32 = 4;
 const SYMBOL: u64 = 1_000;
 /// The estimated fraction of lost symbols is a moving average. One symbol has the weight 1 / `LOSS_MEMORY`.
 const LOSS_MEMORY: f64 = 400.0;
-/// Margin, in standard deviations, by which the estimated fraction of lost symbols must exceed another fraction.
+/// The window shrinks only if the estimated loss fraction exceeds `by_chance` by this number of standard deviations.
 // Without this margin, noise of the estimate would shrink the window at losses below the limit (docs/decisions/0007).
 const CERTAIN: f64 = 3.0;
 /// Number of symbols in a trial with the smallest window.

@@ -26,7 +26,7 @@
 //! - In a group, a symbol uses one pull of each receiver, for any block.
 //!   The symbol belongs to the lowest block that one of the receivers needs.
 //!   If it belonged to another block, two receivers could wait for each other.
-//!   One has lost a symbol of a block, and the other waits for the next block.
+//!   One receiver has lost a symbol of a block, and the other receiver waits for the next block.
 //!   So a pull contains two more counts: the pulls for all blocks, and the blocks that the receiver has completely.
 //!   A receiver that gets a symbol that it did not request sends one more pull.
 //! - At a timeout, the sender sends one symbol to each receiver that is not done.
