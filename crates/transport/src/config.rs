@@ -68,7 +68,7 @@ pub(crate) fn positive(key: &'static str, found: Duration) -> Checked {
     check(key, found, found > Duration::ZERO, "more than 0")
 }
 
-/// Returns an error unless `found` is at least `least`. `least` is the value of the parameter `other`.
+/// Returns an error if `found` is below `least`, which is the value of the parameter `other`.
 pub(crate) fn no_shorter(
     key: &'static str,
     found: Duration,
@@ -78,7 +78,7 @@ pub(crate) fn no_shorter(
 }
 
 /// Returns an error unless `port` is valid as the port of a host.
-/// The port and the next two ports must be below the ports of `outgoing` flows or connections.
+/// The host may also use the next two ports. All three must be below the ports of `outgoing` traffic.
 pub(crate) fn service_port(port: u16, outgoing: &str) -> Checked {
     let below = format!(", below the ports of outgoing {outgoing}");
     within("port", port, 1..=32_765, &below)

@@ -23,7 +23,7 @@ pub enum Header {
 }
 
 impl Header {
-    /// Returns whether the segment ends its connection at once.
+    /// Returns whether the segment ends its connection immediately.
     #[inline]
     pub const fn is_reset(&self) -> bool {
         match self {

@@ -63,7 +63,7 @@ pub trait Transport {
     /// Returns the time at which `on_timeout` must be called, if any.
     /// The time may be earlier than needed, but never later.
     fn next_timeout(&self) -> Option<Time>;
-    /// Returns the cost so far of every flow that this host sends and that has no reported end.
+    /// Returns the cost so far of each flow that this host sends and whose end was not yet reported.
     /// A driver needs these costs if it stops before the flows end.
     /// The list includes answers to copies of requests, by [`flow_of_copy`](crate::copies::flow_of_copy).
     fn unfinished(&self) -> Vec<(FlowId, FlowStats)>;

@@ -7,7 +7,7 @@ use tailcut_units::{Duration, FlowId, HostId};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Part<'a> {
     /// Sends an object to several receivers.
-    /// The destination of the message is the address of a group that consists of exactly these receivers.
+    /// The message is addressed to a group that consists of exactly these receivers.
     /// Each receiver reports [`Event::Completed`](crate::Event::Completed).
     Spread {
         /// Object, as a message.

@@ -2,7 +2,7 @@
 //! `cargo run --release -p tailcut-transport --example scdp_bottleneck [PART]`.
 //!
 //! - `loss`: goodput under random loss. `shares`: SCDP and CUBIC together, and two SCDP transfers.
-//! - `crowd`: many SCDP transfers at once.
+//! - `crowd`: many SCDP transfers at the same time.
 //! - `incast`, `reads` (many to one), `groups` (one to many).
 //! - `sweep-loss`, `sweep-shares`: `loss` and `shares` for several rates, round trips and buffers. Each takes an hour.
 //! - `cell MBIT MS PACKETS SEEDS`: both measurements for one link.

@@ -126,7 +126,7 @@ pub fn cell(mbit: u64, ms: u64, queue: usize, seeds: u64) {
     line(mbit, Duration::from_ms(ms), queue, 60.0, seeds);
 }
 
-/// Runs sixteen transfers of one kind at once.
+/// Runs sixteen transfers of one kind at the same time.
 /// Returns the smallest and the largest of their rates in Mb/s, and the percentage of dropped packets.
 fn many(link: Link, seed: u64, host: impl FnMut(u32) -> Box<dyn Transport>) -> [f64; 3] {
     let mut world = hosts::crowd(link, 16, seed, host);

@@ -37,7 +37,7 @@ pub struct Carrier {
     events: VecDeque<CopyEvent<Carried>>,
     /// Whether a connection may be in another class than its port shows.
     has_moved: bool,
-    /// Whether the carrier reports how much servers may write.
+    /// Whether the carrier reports the number of bytes that servers may write.
     tells_windows: bool,
     /// Number of the low class at switches.
     low: u8,
@@ -72,7 +72,7 @@ impl Carrier {
     }
 
     /// Turns on reports of windows. The application of a server then gets a report when segments leave and arrive.
-    /// The report contains its window and the amount that it may write ([`CopyChange::Room`]).
+    /// The report contains its window and the number of bytes that it may write ([`CopyChange::Room`]).
     pub const fn tell_windows(&mut self) {
         self.tells_windows = true;
     }

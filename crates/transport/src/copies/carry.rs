@@ -54,7 +54,7 @@ pub enum CopyChange<H> {
     Accepted {
         /// Identifier of the copy at this end.
         handle: H,
-        /// Amount that the application may write. `None`: windows are not reported, and it may write the whole answer.
+        /// Space in which the application may write. `None`: no window is reported, and all may be written.
         room: Option<SendSpace>,
     },
     /// At the server, if messages keep their boundaries: another message of the client has arrived.

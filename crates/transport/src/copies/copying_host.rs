@@ -87,7 +87,7 @@ impl<C: Carry> Transport for CopyingHost<C> {
                 }
             }
             CopyOrder::Reset { number } => {
-                // The copy is removed at once, because the client receives no further event of a copy that it resets.
+                // The copy is removed now, because the client receives no further event of a copy that it resets.
                 if let Some((_, handle)) = open.remove(&number) {
                     inner.reset(now, handle);
                 }

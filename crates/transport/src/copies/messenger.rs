@@ -26,7 +26,7 @@ struct PendingRequest {
 /// Transport for requests over messages.
 /// Low copies are in a class below all other classes: at their hosts, in switches, and in the pulls of their receivers.
 /// A client that cancels a copy sends a message of the high class to the server, and requests no more of the answer.
-/// The server then stops at once.
+/// The server then stops immediately.
 #[derive(Debug)]
 pub struct Messenger<T> {
     inner: T,
@@ -55,7 +55,7 @@ const fn message(flow: FlowId, dst: HostId, bytes: u64) -> Message {
 impl<T: Streams> Messenger<T> {
     /// Creates a transport for requests over `inner`.
     pub fn new(mut inner: T) -> Self {
-        // The client and the server of a copy must know how many of its bytes have arrived. They cancel it by its flow.
+        // Both ends of a copy need the number of arrived bytes. They cancel the copy by the number of its flow.
         inner.report_arrivals();
         Self {
             inner,
@@ -92,7 +92,7 @@ impl<T: Streams> Messenger<T> {
             let flow = event.flow();
             match copy_of_flow(flow) {
                 None => {
-                    // The application does not need the arrivals of its plain flows.
+                    // For flows that are not copies, the application needs no report of arriving bytes.
                     let is_told = !matches!(event, Event::Arrived(..));
                     self.flows.extend(is_told.then_some(event));
                 }
@@ -114,7 +114,7 @@ impl<T: Streams> Messenger<T> {
                 Some(number) => self.at_server(number, event),
             }
         }
-        // These copies are removed after the loop. The batch may contain a later event that the answer is complete.
+        // Refused copies are removed after the loop, because a later event of the batch may report a complete answer.
         for number in refused {
             self.dropped.remove(&number);
         }
@@ -210,7 +210,7 @@ impl<T: Streams> Carry for Messenger<T> {
         self.asked.insert(ask.number, asked);
         self.say_next(now, ask.number);
         self.sort_events(now);
-        // The message may have failed at once, for example because every port is in use.
+        // The message may have failed immediately, for example because every port is in use.
         self.asked.contains_key(&ask.number).then_some(ask.number)
     }
 

@@ -26,7 +26,7 @@ pub struct NdpConfig {
     pub resends_count: bool,
     /// Whether the host serves its own flows in strict priority, by class. Otherwise flows take turns. Default true.
     pub in_order: bool,
-    /// Time of one payload byte on the host's link. It applies to pulls for short packets. Default 0.8 ns: 10 Gb/s.
+    /// Time of one payload byte on the host's link. It gives the time of a short packet. Default 0.8 ns: 10 Gb/s.
     pub byte_time: Duration,
     /// Lower bound of the retransmission timeout, more than 0. Default 5 ms.
     pub min_rto: Duration,
@@ -38,8 +38,8 @@ pub struct NdpConfig {
     /// Default 15, as in Linux's TCP.
     pub max_timeouts: u32,
     /// Time for which a receiver remembers a finished flow, counted from the last packet that arrives.
-    /// The sender keeps the addresses for twice this time. The time must be longer than packets stay in the network.
-    /// The time must also be longer than the sender's retransmissions after a lost last ACK. Default 100 ms.
+    /// The sender keeps the addresses for twice this time. The time must exceed the life of a packet in the network.
+    /// The time must also cover the sender's retransmissions after the loss of the last ACK. Default 100 ms.
     pub time_wait: Duration,
     /// Port of the service on every host, 1 to 32,765. Default 80.
     pub port: u16,

@@ -14,7 +14,7 @@ pub enum NdpKind {
     Ack,
     /// Negative acknowledgement: only the header of the packet with number `index` has arrived.
     Nack,
-    /// Pull: a packet whose only information is the counts `cumulative` and `pull`.
+    /// Pull: a packet that contains only the counts `cumulative` and `pull`.
     Pull,
 }
 

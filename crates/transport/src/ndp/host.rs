@@ -73,7 +73,7 @@ impl Host {
         self.table.directory.name_incoming(first);
     }
 
-    /// Sets the pull rate, so that the requested packets fill `rate`.
+    /// Sets the pull rate, so that the requested packets arrive at `rate`.
     /// Each packet has `overhead` bytes in addition to its payload (headers, preamble and gap).
     /// Waiting pulls continue at the new rate, counted from the last pull that was sent.
     /// Until the first call, [`NdpConfig::pull_interval`] applies.
@@ -119,13 +119,13 @@ impl Host {
             self.table.ignored += 1;
             return;
         };
-        // Every pull is charged for a full packet, and a short packet gives the unused time back.
-        // A trimmed packet gives nothing back.
+        // Every pull reserves the time of a full packet. A short packet returns the time that it did not need.
+        // A trimmed packet returns no time to the pull queue.
         // The trimmed packet met a full queue, and earlier pulls would bring more packets to that queue.
-        // Packets after the end of a flow give nothing back, so the next pulls may leave late.
+        // Packets after the end of a flow return no time either, so the next pulls may leave late.
         let short_by = self.config.mss.saturating_sub(segment.payload);
         let is_short = short_by > 0 && !trimmed && !was_complete;
-        // No pull was charged for the packets of the first window.
+        // The packets of the first window need no pull, so no time was reserved for them.
         if is_short && receiver.last_was_pulled(self.config.initial_window) {
             self.pulls
                 .refund(self.config.byte_time * u64::from(short_by));
@@ -269,7 +269,7 @@ impl Host {
 }
 
 impl Transport for Host {
-    /// Submits a message. If all ports are in use, the flow fails at once.
+    /// Submits a message. If all ports are in use, the flow fails immediately.
     fn submit(&mut self, now: Time, message: Message) {
         if let Some((key, _)) = self.open_sender(now, message) {
             self.settle_sender(key);

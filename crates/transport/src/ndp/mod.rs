@@ -4,17 +4,17 @@
 //! Switches trim packets that do not fit into their queues.
 //! After the first window, the receiver pulls packets at the rate of its link.
 //!
-//! - A flow consists of packets of one MSS, numbered from 0. The sender pushes the first window at once.
+//! - A flow consists of packets of one MSS, numbered from 0. The packets of the first window are pushed together.
 //!   Each packet of this window has the flag SYN and its number, so the first packet that arrives opens the session.
-//! - The receiver answers each data packet at once with an ACK, and each trimmed header with a NACK.
+//! - The receiver answers each data packet immediately with an ACK, and each trimmed header with a NACK.
 //!   Each answer also adds a pull to the pull queue of the interface ([`crate::ndp::NdpConfig::pull_interval`]).
 //! - Pulls contain a cumulative count for each session.
 //!   When the count grows by a number, the sender may send this number of packets, retransmissions first.
 //!   A NACK only queues a retransmission.
 //! - The last packet of a flow has a flag.
 //!   When the receiver has seen the flag, it keeps at most one pull for each missing packet.
-//! - If a switch returns a header, the sender resends the packet at once only if it expects no further pull.
-//!   Otherwise the packet waits for the next pull.
+//! - If a switch returns a header, the sender resends the packet immediately only if it expects no further pull.
+//!   If the sender expects a pull, the packet waits for this pull.
 //! - The sender uses each path for one packet, in random order, and then chooses a new random order.
 //!   For a limited time it excludes paths that lose much more than the other paths.
 //! - Both ends keep the addresses of a session reserved for a time-wait after its end.
@@ -32,11 +32,11 @@
 //!   The timer starts when this packet is sent or becomes the oldest.
 //!   Packets that wait for pulls have no timer, as in the authors' public simulator.
 //!   But if no packet is in flight, a timer with backoff detects lost pulls.
-//!   The time of this timer is twelve times the longest wait for a pull of this flow, but at least the initial timeout.
-//!   Before the first pull it is the longest timeout. If the receiver has no pull to send, it is the initial timeout.
+//!   The timer runs for twelve times the longest wait for a pull of this flow, but at least for the initial timeout.
+//!   Before the first pull, it runs for the longest timeout. Without a due pull, it runs for the initial timeout.
 //! - The paper gives no thresholds for the scoreboard of paths. Here they come from the authors' public simulator.
-//!   All paths are judged together, each time they have had 100 answers on average.
-//! - If a pulled packet is short, its pull is charged only for the time of this packet on the link.
+//!   All paths are judged together, after every 100 answers per path on average.
+//! - A pull for a short packet reserves only the time that this packet needs on the link.
 
 mod config;
 mod header;

@@ -14,9 +14,9 @@ use tailcut_units::{Duration, FiveTuple, FlowId, Time};
 /// The configured upper bound of the timeout usually applies earlier.
 const MAX_BACK_OFF: u32 = 20;
 
-/// Multiple of the longest wait for a pull. After this time a pull counts as lost.
-/// While n flows have their turn, n full packets arrive, and switches send at most 10 headers with each of them.
-/// So the next turn takes at most about 11 times as long.
+/// A pull counts as lost after this multiple of the longest wait for a pull so far.
+/// While n flows have their turn, n full packets arrive, each with at most 10 trimmed headers.
+/// Each of these arrivals adds a pull. So the next round of turns takes at most about 11 times as long.
 const TURNS_UNTIL_LOST: u64 = 12;
 
 /// Parameters of a flow that the application submitted.
@@ -248,7 +248,7 @@ impl Sender {
         }
         let mut news = header.cumulative > self.window.base();
         // `set_done` must come before `set_done_below`. If packets arrive in order, `cumulative` includes this packet.
-        // The first ACK of the packet would then look like a repeated ACK. Only a first ACK gives a round-trip sample.
+        // In the other order, a first ACK would look like a repeated ACK. Only a first ACK gives a round-trip sample.
         let is_first_ack = header.kind == NdpKind::Ack && self.window.set_done(header.index);
         let done = self.window.done();
         self.window.set_done_below(header.cumulative);
@@ -366,7 +366,7 @@ impl Sender {
         match (self.due, self.longest_wait) {
             (0, _) => config.initial_rto,
             (_, Duration::ZERO) => config.max_rto,
-            // More flows may have started after the last turn, in the round trip of the pulled packet and its answer.
+            // More flows may have started since the last turn: during the round trip of the pulled packet and answer.
             (_, wait) => (wait + self.heard_at.since(self.pulled_at))
                 .saturating_mul(TURNS_UNTIL_LOST)
                 .max(config.initial_rto),
@@ -390,7 +390,7 @@ impl Sender {
         } else {
             self.due = self.due.saturating_sub(1);
         }
-        // The lost packet, or the lost pull, would have caused this credit.
+        // Without the loss, the packet or the pull would have given this credit.
         self.credit = self.credit.saturating_add(1);
         self.back_off <= config.max_timeouts
     }
@@ -414,7 +414,7 @@ impl Sending for Sender {
     }
 
     fn close(&mut self) {
-        // This frees the large parts now. The other parts stay for the time-wait.
+        // This frees the large parts of the state now. The other parts stay until the time-wait ends.
         self.closed = true;
         self.window.release();
         self.again = VecDeque::new();

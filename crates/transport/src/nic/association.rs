@@ -48,10 +48,10 @@ impl Associations {
     }
 
     /// Handles an ACK with ECN-Echo for the flow that this host sends with `tuple`.
-    /// A random draw decides whether the flow is associated for another full time.
+    /// A random draw decides whether the flow is associated until a new expiry time.
     pub(crate) fn on_echo(&mut self, now: Time, tuple: &FiveTuple) {
         self.draws += 1;
-        // A probability of 1 is 2^32, which is above every draw of 32 bits. So the comparison needs no special case.
+        // A probability of 1 is stored as 2^32, which is above every 32-bit draw. So it needs no special case.
         if mix64(self.seed ^ mix64(self.draws)) >> 32 >= self.chance {
             return;
         }
@@ -68,7 +68,7 @@ impl Associations {
     }
 
     /// Returns whether a packet with `tuple` passes through the pacer. If so, the packet counts as queued there.
-    /// A flow with packets in the pacer stays associated. Otherwise later packets would overtake them.
+    /// A flow with packets in the pacer stays associated. Otherwise later packets would overtake these packets.
     pub(crate) fn enters(&mut self, now: Time, tuple: &FiveTuple) -> bool {
         if self.entries.is_empty() {
             return false;

@@ -1,6 +1,6 @@
 //! Receive interrupt coalescing.
 //! The NIC raises an interrupt after a number of frames, or at a fixed time after the first of these frames.
-//! The host then handles all of them at once (HULL paper, section 2; `rx-frames` and `rx-usecs` of ethtool).
+//! The host then handles all of them together (HULL paper, section 2; `rx-frames` and `rx-usecs` of ethtool).
 //!
 //! With generic receive offload, the network stack merges frames of the same interrupt and the same TCP connection.
 //! TCP then receives segments of up to 64 KB (Linux, since 2.6.29), and acknowledges the frames together.
@@ -27,8 +27,8 @@ pub struct Coalescing {
 }
 
 impl Default for Coalescing {
-    /// Returns one frame per interrupt, which means no coalescing.
-    /// If `frames` is raised, the first frame waits for at most 100 us. The sources give no value for this time.
+    /// Returns the parameters of a NIC without coalescing: one frame per interrupt.
+    /// With more `frames`, the first frame waits for at most 100 us. The sources give no value for this time.
     fn default() -> Self {
         Self {
             frames: 1,
@@ -99,7 +99,7 @@ pub struct Coalesced<T> {
     inner: T,
     config: Coalescing,
     waiting: Vec<Segment>,
-    /// Time at which the waiting frames are delivered, for any number of frames.
+    /// Latest time at which the waiting frames are delivered, even if there are fewer than `frames`.
     deadline: Option<Time>,
     interrupts: u64,
 }

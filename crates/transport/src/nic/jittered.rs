@@ -25,7 +25,7 @@ pub struct Departures {
 
 impl Departures {
     /// Number of packets whose departure is chosen before the link is free: the next packet, and the packet after it.
-    /// The delay of the second packet passes in the meantime.
+    /// The random delay of the second packet passes while the link sends the first packet.
     pub const DEPTH: usize = 2;
 
     /// Creates the departures of a host.
@@ -65,7 +65,7 @@ pub struct Jittered<T> {
     departures: Departures,
     waiting: VecDeque<(Time, Segment)>,
     /// Departure of the first packet, if it is in the future. A packet that is due needs no wake-up.
-    /// Such a packet waits only for the link, and the driver polls when the link is free.
+    /// A due packet waits only for the link, and the driver polls when the link is free.
     wake: Option<Time>,
 }
 

@@ -5,7 +5,7 @@
 //!   The layer takes a segment from the transport only when the previous segment would have left the NIC.
 //! - If a paced and an unpaced segment can both leave, the unpaced segment leaves first.
 //!   The sources only state that unpaced segments bypass the pacer.
-//! - A flow that is associated again stays associated for another T_i.
+//! - A flow that is associated again stays associated for another expiry time (T_i).
 //!   A flow also stays associated while its packets wait, so that no packet of the flow overtakes another.
 
 use super::association::Associations;

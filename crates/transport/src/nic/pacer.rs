@@ -14,7 +14,7 @@ use tailcut_units::{Duration, Rate, Time, TokenBucket};
 /// T_r, beta and T_i have two sources: public code at 1 Gb/s, and public scripts at 10 Gb/s.
 /// Up to 1 Gb/s the values for 1 Gb/s apply.
 /// Between the two rates, beta and the bytes that a link transfers in T_r and T_i are interpolated.
-/// Above 10 Gb/s these numbers are constant.
+/// Above 10 Gb/s, beta and these numbers of bytes are constant.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PacerConfig {
     /// T_r: time between two updates of the rate, more than 0.
@@ -24,7 +24,7 @@ pub struct PacerConfig {
     /// Eta: weight of the newest measurement, more than 0, at most 1. Default 0.125 (public code).
     pub measurement_gain: f64,
     /// Beta: rate that an update adds for the backlog, in Mb/s per KB of 1,024 B, at least 0.
-    /// `None` at 1 Gb/s: 16, which is 1,953 per second (number and unit of the paper).
+    /// `None` at 1 Gb/s: 16, which is 1,953 per second (as in the paper).
     /// `None` at 10 Gb/s: 3,000 per second (public scripts, with 1/s as the unit).
     /// The public ns-2 code has a default of 122 per second, which is 1 Mb/s per KB.
     /// In a steady state the backlog drains with the time constant eta / beta: 64 us at 1 Gb/s and 42 us at 10 Gb/s.
@@ -38,7 +38,7 @@ pub struct PacerConfig {
     pub min_rate: Option<Rate>,
     /// Upper bound of the rate, at least the lower bound. `None`: the rate of the link (public code).
     pub max_rate: Option<Rate>,
-    /// Bytes on the wire that may leave at once after a pause. The bucket can always contain at least one packet.
+    /// Bytes on the wire that may leave together after a pause. The bucket can always contain at least one packet.
     /// Default 3,100, two full packets (public scripts).
     pub bucket_bytes: u32,
 }
@@ -66,7 +66,7 @@ const INTERVAL_BYTES: [f64; 2] = [8_000.0, 9_000.0];
 const BACKLOG_GAINS: [f64; 2] = [16.0 * GAIN_UNIT, 3_000.0];
 /// Bytes that a link transfers in T_i.
 const EXPIRY_BYTES: u64 = 1_250_000;
-/// 1 Mb/s per KB of 1,024 B, in 1/s.
+/// The unit of the paper (Mb/s per KB of 1,024 B), converted to 1/s.
 const GAIN_UNIT: f64 = 1e6 / (8.0 * 1_024.0);
 
 /// Returns the value for the link rate `line`, interpolated between `values` at the rates of `SOURCES`.
@@ -217,7 +217,7 @@ impl Pacer {
     /// Adds the tokens for the time since the last call, up to the size of the bucket.
     fn fill(&mut self, now: Time) {
         let head = self.queue.front().map_or(0, |(_, bytes)| *bytes);
-        // Otherwise a packet larger than the bucket would never leave.
+        // A packet larger than the bucket would never leave, so the bucket has space for at least the first packet.
         let most = f64::from(self.config.bucket_bytes.max(head));
         self.bytes.fill(now, self.rate, most);
     }
@@ -424,7 +424,7 @@ mod tests {
             }
         }
         assert_eq!(left.len(), 20);
-        // With the bucket of 1,538 B, the first segment leaves at once.
+        // With the bucket of 1,538 B, the first segment leaves immediately.
         // Each further segment of 1,000 B takes 100 us at 80 Mb/s.
         for (nth, at) in left.iter().enumerate().skip(1) {
             let due = (nth as f64 * 1_000.0 - 538.0) / 10e6;

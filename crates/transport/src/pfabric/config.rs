@@ -9,7 +9,7 @@ pub struct PFabricConfig {
     /// Payload bytes of a full packet, 1 to 65,535. Default 1,460.
     pub mss: u32,
     /// Initial window of a flow in packets, at least 1. It is about the bandwidth-delay product.
-    /// Default 12 (pFabric paper, at 10 Gb/s and 14.6 us; public code has up to 70).
+    /// Default 12 (pFabric paper, for 10 Gb/s and a round trip of 14.6 us; public code has up to 70).
     pub initial_window: u32,
     /// Largest window in packets, at least 1.
     /// This window must be less than the capacity of a switch's queue, so that a single flow loses no packets.
@@ -22,8 +22,8 @@ pub struct PFabricConfig {
     /// Number of timeouts in a row after which the sender sends only probes, at least 1. Default 5 (pFabric paper).
     pub probe_after: u8,
     /// Time for which a receiver remembers a finished flow, counted from the last packet that arrives.
-    /// The sender keeps the addresses for twice this time. The time must be longer than packets stay in the network.
-    /// The time must also be longer than the sender's retransmissions after a lost last ACK. Default 10 ms.
+    /// The sender keeps the addresses for twice this time. The time must exceed the life of a packet in the network.
+    /// The time must also cover the sender's retransmissions after the loss of the last ACK. Default 10 ms.
     pub time_wait: Duration,
     /// Port of the service on every host, 1 to 32,765. Default 80.
     pub port: u16,

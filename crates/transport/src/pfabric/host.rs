@@ -148,7 +148,7 @@ impl Host {
 }
 
 impl Transport for Host {
-    /// Submits a message. If all ports are in use, the flow fails at once.
+    /// Submits a message. If all ports are in use, the flow fails immediately.
     fn submit(&mut self, now: Time, message: Message) {
         // Sessions whose time-wait has ended free their ports before a port is chosen.
         self.table.forget(now, |_| {});

@@ -272,7 +272,7 @@ impl Sending for Sender {
     }
 
     fn close(&mut self) {
-        // This frees the large parts now. The other parts stay for the time-wait.
+        // This frees the large parts of the state now. The other parts stay until the time-wait ends.
         self.closed = true;
         self.deadline = Time::MAX;
         self.probe_due = false;

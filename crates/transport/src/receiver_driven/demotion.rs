@@ -23,7 +23,7 @@ impl Demotion {
     /// NDP+ also uses them in comparisons with SCDP.
     pub const SCDP: [u64; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
 
-    /// Creates a demotion at each of `thresholds`, in bytes.
+    /// Creates a rule that moves a flow down one class at each of `thresholds`, in bytes.
     /// Returns `None` if there are more than [`MAX_THRESHOLDS`], or if they are not in ascending order.
     pub fn at(thresholds: &[u64]) -> Option<Self> {
         let ascending = thresholds.windows(2).all(|pair| pair[0] < pair[1]);

@@ -10,7 +10,7 @@ use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Protocol, Time};
 /// Local ports of outgoing flows (Linux's default range).
 const EPHEMERAL_PORTS: core::ops::RangeInclusive<u16> = 32_768..=60_999;
 
-/// Table that contains the session of a slot. A host has a table of senders and a table of receivers.
+/// Table to which a slot number belongs. A host has a table of senders and a table of receivers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Side {
     Sender,
@@ -67,7 +67,7 @@ impl Directory {
             return segment.flow;
         };
         let name = *next;
-        // The numbers wrap around, so that a host always has another number.
+        // The numbers wrap around, so that the host never runs out of numbers.
         next.0 = next.0.wrapping_add(1);
         let origin = Origin {
             tuple: segment.tuple,
@@ -90,8 +90,8 @@ impl Directory {
         self.unused_with_all(&[dst], self.port)
     }
 
-    /// Returns addresses for a flow to `dst_port` of the first of `peers`.
-    /// No session uses their local port with any of `peers`. Returns `None` if every port is in use.
+    /// Returns addresses for a flow to the port `dst_port` of the first host in `peers`.
+    /// No session uses the same local port with any host in `peers`. Returns `None` if every port is in use.
     pub(crate) fn unused_with_all(&mut self, peers: &[HostId], dst_port: u16) -> Option<FiveTuple> {
         let (first, last) = (*EPHEMERAL_PORTS.start(), *EPHEMERAL_PORTS.end());
         let mut tuple = FiveTuple {
@@ -133,7 +133,7 @@ impl Directory {
         self.demux.get(Key::of_arriving(tuple)).map(Self::unpack)
     }
 
-    /// Returns the side and slot of the session that sent `tuple`, for a segment that a switch returned.
+    /// Returns the side and slot of the session that sent a segment with `tuple`. A switch has returned the segment.
     #[inline]
     pub(crate) fn returning(&self, tuple: &FiveTuple) -> Option<(Side, u32)> {
         self.demux.get(Key::of_outgoing(tuple)).map(Self::unpack)

@@ -8,7 +8,7 @@ use super::SessionKey;
 use alloc::collections::VecDeque;
 use tailcut_units::{Duration, Time};
 
-/// Largest number of saved intervals. No more pulls than this number may leave at once.
+/// Largest number of saved intervals. It limits the number of pulls that can leave together.
 const MOST_SAVED: u64 = 8;
 
 /// Sessions with pulls to send, in the order of their turns, and the time of the next pull.
@@ -66,7 +66,7 @@ impl PullQueue {
         }
     }
 
-    /// Takes the right to send one pull at once, without the queue.
+    /// Allows one pull to leave immediately, without the queue.
     /// Returns `false` if a session waits or the next pull is not due.
     #[inline]
     pub(crate) fn take_if_idle(&mut self, now: Time) -> bool {
@@ -103,8 +103,8 @@ impl PullQueue {
         self.next_at = now + self.interval - taken_off;
     }
 
-    /// Charges the pull that was just sent for `packets` packets instead of one.
-    /// A pull for no packets is charged for a header.
+    /// Charges the time of `packets` packets, not of one packet, for the pull that was just sent.
+    /// A pull for no packets is charged the time of a header.
     #[inline]
     pub(crate) fn charge(&mut self, packets: u32) {
         // A sixteenth of a full packet is about the length of a header.
@@ -117,7 +117,7 @@ impl PullQueue {
     }
 
     /// Gives unused time back. The pull was charged for the time of a full packet.
-    /// The time of the requested packet was shorter by `less`.
+    /// The requested packet needed less time. The difference is `less`.
     #[inline]
     pub(crate) fn refund(&mut self, less: Duration) {
         self.saved = (self.saved + less).min(self.interval * MOST_SAVED);

@@ -20,7 +20,7 @@ pub trait Streams: Transport {
     /// Extends a message that this host sends. The application now has the first `bytes` bytes of the message.
     fn extend(&mut self, now: Time, flow: FlowId, bytes: u64);
 
-    /// Sets whether later segments of a message of this host have the class below all other classes.
+    /// Sets whether this host sends later segments of a message in the class below all other classes.
     fn set_below(&mut self, now: Time, flow: FlowId, below: bool);
 
     /// Stops sending a message. Returns its cost, and no event follows.

@@ -88,7 +88,7 @@ impl<S: Sending, R: Receiving> SessionTable<S, R> {
             }
         }
         self.open += 1;
-        // These transports have no handshake, so the flow is established at once.
+        // These transports have no handshake, so the flow is established immediately.
         self.events.push_back(Event::Established(flow));
         key
     }
@@ -216,7 +216,7 @@ impl<S: Sending, R: Receiving> SessionTable<S, R> {
     }
 
     /// Removes the receiver at `key` if a segment of another session with the same addresses may replace it.
-    /// Otherwise the segment is counted as ignored. `opens` is true if the segment can open a session.
+    /// If it may not, the segment is counted as ignored. `opens` is true if the segment can open a session.
     pub(crate) fn make_way(&mut self, now: Time, key: SessionKey, opens: bool) -> bool {
         let old = self.receivers.get(key).filter(|old| {
             let (complete, heard_at) = (old.is_complete(), old.heard_at());

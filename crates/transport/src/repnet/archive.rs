@@ -1,7 +1,7 @@
 //! Archive of a flow: written data that is kept for a connection that opens later.
 
 /// Counts of the written data that is kept for a later connection.
-/// The counts are the number of bytes since byte 0, and whether the end was written.
+/// The archive stores two values: the number of bytes from byte 0, and whether the end was written.
 /// The owner of the bytes (a driver over real sockets) keeps them while the archive is [kept](Self::is_kept).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Archive {

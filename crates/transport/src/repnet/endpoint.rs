@@ -95,7 +95,7 @@ impl Endpoint {
         replicated: Option<Mode>,
     ) -> Option<SocketId> {
         // A plain flow also needs a local port that no other flow uses with either service port.
-        // Otherwise the server would treat two flows as one.
+        // If another flow used the port, the server would treat two flows as one.
         let src_port = self.tcp.unused_port(dst, &ports(self.port))?;
         let (machine, legs) = match replicated {
             Some(mode) => (Machine::client(mode), &Leg::ALL[..]),
@@ -383,7 +383,7 @@ impl Endpoint {
     }
 
     /// Resets a connection whose flow is no longer remembered, if the handshake of the connection has begun.
-    /// Otherwise the connection would count as a new flow at the end of its handshake.
+    /// Without the reset, the connection would count as a new flow at the end of its handshake.
     fn turn_away_unseen(&mut self, now: Time, Unseen { client, leg }: Unseen) {
         let connection = self.tcp.find(&FiveTuple {
             src: self.tcp.host(),
@@ -428,8 +428,8 @@ impl Endpoint {
 
     /// Handles the clean end of a connection.
     /// If the other connection of a client is still pending, the state machine gets the event later.
-    /// Otherwise the machine would drop the pending connection.
-    /// But the load of the second copy is a cost of replication.
+    /// After an immediate event, the machine would drop the pending connection.
+    /// The pending connection must stay, because the load of the second copy is a cost of replication.
     fn on_closed(&mut self, now: Time, id: SocketId, leg: Leg) {
         let Some(socket) = self.sockets.get_mut(id) else {
             return;
@@ -561,7 +561,7 @@ impl Endpoint {
             // `connect` and `on_accepted` execute these actions when they create the flow.
             Action::AttachLeg | Action::EnterWaitingList | Action::StartArchive => {}
             // These actions need no work. The error of a connection contains nothing to keep.
-            // There is no confirm timeout, so each connection ends in its own time.
+            // There is no confirm timeout, so each connection ends by itself.
             Action::HoldError | Action::AwaitOtherLeg | Action::ReleaseLeg => {}
         }
     }

@@ -28,7 +28,7 @@ pub struct FlowTable<K, F> {
     lifetime: Duration,
     limit: usize,
     flows: FlowsByName<K, F>,
-    /// With reusable keys: until this time, flows may have ended without a tombstone.
+    /// With reusable keys: time until which second connections of flows without a tombstone may arrive.
     blind_until: Time,
 }
 

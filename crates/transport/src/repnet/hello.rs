@@ -47,7 +47,7 @@ pub enum Purpose {
 pub struct Preamble {
     /// Purpose of the connection.
     pub purpose: Purpose,
-    /// Index of the connection in its flow; the first in a probe.
+    /// Index of the connection in its flow. A probe has the first index.
     pub leg: Leg,
     /// Identifier of the flow.
     pub flow: FlowKey,

@@ -81,7 +81,7 @@ impl Host {
 }
 
 impl Transport for Host {
-    /// Opens a flow for a message. The message fails at once if every port is in use.
+    /// Opens a flow for a message. The message fails immediately if every port is in use.
     fn submit(&mut self, now: Time, message: Message) {
         let replicated = self.endpoint.config().mode_of(&message);
         let Message {

@@ -17,7 +17,7 @@
 //! - The state machine has more rows than the paper. Some rows are for tombstones.
 //!   Others are for errors that are not reported while another connection may transfer the flow.
 //!   Other rows without a paper number are in `packages/repnet/spec/state-machine.json`.
-//!   This layer raises all events of that table except four.
+//!   This layer raises all events of the table except four.
 //!   No connection lags, because bytes are virtual and TCP is part of the simulation (`lag_over_cap`).
 //!   The size is known in advance (`bytes_over_limit`).
 //!   The losing connection continues to its end for any time (`confirm_timeout`).
@@ -27,7 +27,7 @@
 //! - The client drops the second connection one waiting-list timeout after the first was established.
 //!   After that time the server rejects the second connection. The paper's client never drops it.
 //! - A connection may open after its flow has ended over the other connection.
-//!   The table of the state machine resets such a connection at once.
+//!   The table of the state machine resets such a connection immediately.
 //!   In this layer the connection transfers its copy to the end, if the flow would still have waited for it.
 //!   This load is a part of the cost of the paper's flows. (The paper's server even treats it as a new flow.)
 //!   The server's answer is not sent on it.

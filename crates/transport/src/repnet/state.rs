@@ -4,7 +4,7 @@
 //! `packages/repnet/spec/state-machine.json` contains the same machine as a table, and defines all terms.
 //! Tests compare this file with the table row by row.
 //! A flow has two connections, called *legs* in the table and in names of the code.
-//! Each event concerns one of them, the *subject*.
+//! Each event concerns one of the connections, the *subject*.
 
 use Action::*;
 use LegState::*;
@@ -99,7 +99,7 @@ pub enum Event {
     LagOverCap,
     /// Both directions of the connection ended cleanly. The other connection is live or pending.
     LegFinished,
-    /// The connection did not finish within the confirm timeout after the other connection.
+    /// The other connection has finished, and this connection did not finish within the confirm timeout.
     ConfirmTimeout,
     /// Both directions of the connection ended cleanly, and it was the last connection of the flow.
     BothClosed,
@@ -112,7 +112,7 @@ pub enum Event {
 }
 
 /// Action for the layer above the connections. Actions are performed in the given order.
-/// "This connection" is the one that the event concerns.
+/// "This connection" is the connection that the event concerns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Action {
     /// Use this connection to transfer bytes.
@@ -255,7 +255,7 @@ const fn dup_conn_client(mode: Mode, event: Event, other: LegState) -> Option<St
         (Event::LegEstablished, Live, Mode::RepFlow) => {
             to(DupConn, &[AttachLeg, ReplayArchive, FreeArchive])
         }
-        // RepSYN: the race has ended, so the other connection is reset at once.
+        // RepSYN: the race has ended, so the other connection is reset immediately.
         (Event::LegEstablished, Pending, Mode::RepSyn) => to(Chosen, RACE_WON),
         // A client must not wait for a connection without limit, because the server's tombstones must expire.
         (Event::LegFailed | Event::LegDeadline, Live, _) => SETTLED,

@@ -7,10 +7,10 @@
 //! Without a tombstone, a later second connection would count as a new flow, and the request would run twice.
 //!
 //! A tombstone stays for two timeouts after the end of its flow.
-//! In this time the client has sent its last SYN of the flow (see [`Endpoint`](super::Endpoint)).
+//! During this time the client sends its last SYN of the flow (see [`Endpoint`](super::Endpoint)).
 //! The client drops the second connection one timeout after the first was established.
-//! A SYN may have arrived earlier, while its handshake is still unfinished when the tombstone is removed.
-//! The connection of such a SYN must be reset then, so the list returns it.
+//! The handshake of an earlier SYN may still be unfinished when the tombstone is removed.
+//! The connection of this handshake must then be reset, so the list returns the connection.
 //! The number of live flows and a fixed number of tombstones limit the memory. The oldest tombstones are removed first.
 
 use super::flows_by_name::{FlowsByName, Holder, LegSet, Ticket};

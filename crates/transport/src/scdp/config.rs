@@ -61,7 +61,7 @@ pub struct ScdpConfig {
     pub initial_window: u32,
     /// Number of symbols that each of several senders pushes, 1 to 4,096.
     /// Together the senders should push more symbols than a single sender.
-    /// Then some of them can fill the receiver's link without the others.
+    /// Then some of the senders can fill the receiver's link without the other senders.
     /// The paper leaves the value to the application.
     /// Default 8: three senders together push twice the symbols of a single sender.
     pub shared_window: u32,
@@ -80,7 +80,7 @@ pub struct ScdpConfig {
     /// The interval is the time of a full symbol on the host's link, with headers, preamble and gap.
     /// Default 1,230.4 ns: 1,538 B at 10 Gb/s.
     pub pull_interval: Duration,
-    /// Time of one payload byte on the host's link. It applies to pulls for short symbols. Default 0.8 ns: 10 Gb/s.
+    /// Time of one payload byte on the host's link. It gives the time of a short symbol. Default 0.8 ns: 10 Gb/s.
     pub byte_time: Duration,
     /// Timeout of a sender or receiver that waits for a packet, more than 0. It doubles with each timeout in a row.
     /// The paper gives no value. Default 20 ms.

@@ -22,7 +22,7 @@ pub(crate) enum Demand {
 /// Demand of a single receiver, which counts its pulls for each block.
 #[derive(Default, Debug)]
 pub(crate) struct UnicastDemand {
-    /// Largest number of pulls received for each block.
+    /// For each block: highest count of pulls that has arrived.
     pulled: Vec<u32>,
     /// Number of symbols sent as answers to pulls, for each block.
     answered: Vec<u32>,

@@ -183,10 +183,10 @@ impl<C: Codec> Host<C> {
             receiver.half_open = false;
             self.census.half_open -= 1;
         }
-        // Every pull is charged for a full symbol, and a short symbol gives the unused time back.
-        // Pushed symbols had no pull, so they give nothing back. A trimmed symbol gives nothing back either.
+        // Every pull reserves the time of a full symbol. A short symbol returns the time that it did not need.
+        // Pushed symbols need no pull, so they return no time. A trimmed symbol returns no time either.
         // The trimmed symbol met a full queue, and earlier pulls would bring more symbols to that queue.
-        // Symbols after the end of a session give nothing back, so the next pulls may leave late.
+        // Symbols after the end of a session return no time, so the next pulls may leave late.
         let short_by = self.config.symbol.saturating_sub(segment.payload);
         let is_whole = segment.condition == Condition::Whole;
         if is_whole && !header.syn && !was_complete {
@@ -241,13 +241,13 @@ impl<C: Codec> Host<C> {
             self.table.complete(now, key, flow);
             return;
         }
-        // Other sources have replaced late symbols.
+        // Other sources have replaced the symbols of late sources.
         // So symbols that are no longer needed may be pending at a late source.
         if receiver.has_several_sources() {
             self.table.control.extend(receiver.enough());
         }
         if !receiver.in_pull_queue && receiver.can_pull(now) {
-            // An idle interface sends one pull at once.
+            // An idle interface sends one pull immediately.
             // Further pulls wait, so that the link can transfer their symbols without a queue.
             if self.pulls.take_if_idle(now) {
                 self.table
@@ -358,7 +358,7 @@ fn leave(census: &mut Census, collections: &mut BTreeMap<u16, Collection>, recei
 }
 
 impl<C: Codec> Transport for Host<C> {
-    /// Submits a message. The flow fails at once if all ports are in use, or if the object has too many blocks.
+    /// Submits a message. The flow fails immediately if all ports are in use, or if the object has too many blocks.
     fn submit(&mut self, now: Time, message: Message) {
         self.forget(now);
         let tuple = self.table.directory.unused(message.dst);

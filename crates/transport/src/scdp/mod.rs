@@ -13,7 +13,7 @@
 //! - A receiver opens a session at the first SYN symbol, or at its trimmed header.
 //!   A block needs K symbols, or K + 2 if a header without payload has arrived.
 //!   If all K source symbols arrive, the block is delivered directly.
-//!   Otherwise the block is decoded while later blocks arrive.
+//!   If source symbols are missing, the block is decoded while later blocks arrive.
 //!   If decoding fails, the receiver requests one more symbol. A symbol that arrives twice counts once.
 //! - The codec is an interface ([`Codec`]). Simulations use a model ([`ModelCodec`]).
 //!   Over real sockets the driver decodes ([`DriverCodec`], [`Host::decoded`]).

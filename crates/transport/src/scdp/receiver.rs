@@ -224,7 +224,7 @@ impl Receiver {
         self.is_collected
     }
 
-    /// Returns the source that sent `tuple`.
+    /// Returns the position of the source that sent a segment with `tuple`.
     #[inline]
     fn source_of(&self, tuple: &FiveTuple) -> Option<usize> {
         if self.sources.len() == 1 {

@@ -208,7 +208,7 @@ impl Sender {
             return Some(self.speak(now, peer, asks));
         }
         let last = self.task.object.blocks() - 1;
-        // A receiver that has enough symbols of every block, and still decodes, needs no block. It gets the last block.
+        // A receiver that has enough symbols of every block, and still decodes, gets a symbol of the last block.
         let block = self.demand.first_wanted(peer).min(last);
         let host = self.peers[peer].host;
         let heard = match self.peers.len() {
@@ -563,7 +563,7 @@ impl Sender {
             self.waits_since = now;
         }
         // In a group in credit mode, requests from other receivers must not restart this timeout.
-        // Otherwise the receiver for which all others wait would never get a probe.
+        // If they did, the receiver for which all others wait would never get a probe.
     }
 
     /// Returns the time of the next timeout or straggler check.
@@ -626,7 +626,7 @@ impl Sending for Sender {
     }
 
     fn close(&mut self) {
-        // This frees the large parts now. The other parts stay for the time-wait.
+        // This frees the large parts of the state now. The other parts stay until the time-wait ends.
         self.closed = true;
         self.sent = Vec::new();
         self.demand = Demand::new(0);

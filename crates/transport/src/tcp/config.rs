@@ -30,23 +30,23 @@ pub struct TcpConfig {
     /// Upper bound of the retransmission timeout. Default 60 s (RFC 6298, 2.5).
     pub max_rto: Duration,
     /// G of RFC 6298, 2.3: the timeout is at least the smoothed round-trip time plus this value.
-    /// Default 1 ms (a 1,000 Hz tick, as in ns-3). Linux uses `min_rto` in this place.
+    /// Default 1 ms (a 1,000 Hz tick, as in ns-3). Linux uses `min_rto` instead of this value.
     /// Small values cause spurious timeouts if the round-trip time is steady and above `min_rto`.
     pub clock_granularity: Duration,
     /// Whether the timeout exceeds the smoothed round-trip time by at least `min_rto` (`tcp_rtt_estimator` of Linux).
     /// In RFC 6298 it exceeds the smoothed round-trip time by at least `clock_granularity`.
-    /// The timeout itself is then at least `min_rto`. Default off.
+    /// Without this option, only the timeout itself must be at least `min_rto`. Default off.
     pub min_rto_above_srtt: bool,
     /// Period of the clock that drives the timers. As in Linux, a probe waits for two round trips plus two periods.
     /// A reordering timer waits for its window plus two periods. Default 1 ms.
     pub tick: Duration,
     /// Number of quick ACKs: ACKs that leave without delay. A connection starts with this number.
     /// A connection starts again with this number after a gap longer than the retransmission timeout.
-    /// A segment that arrived twice has the same effect.
-    /// If an end answers data with data within the delay of ACKs, its ACKs wait for these answers instead.
+    /// The connection also starts again with this number when a segment arrives twice.
+    /// If a host answers data with data within the ACK delay, its ACKs leave with these answers instead.
     /// Default 0; 16 in Linux (`TCP_MAX_QUICKACKS`).
     pub quick_acks: u8,
-    /// Limits for delayed ACKs. `None`: every segment is acknowledged at once.
+    /// Limits for delayed ACKs. `None`: every segment is acknowledged immediately.
     /// By default every second segment is acknowledged.
     /// A single segment is acknowledged after 40 ms, as in Linux (RFC 5681, 4.2 allows 500 ms).
     pub delayed_ack: Option<DelayedAck>,
@@ -58,7 +58,7 @@ pub struct TcpConfig {
     /// A probe leaves after two round trips without an ACK, at the end of a flight. Default off.
     pub tail_loss_probe: bool,
     /// Whether a sender with [`LossRecovery::Rack`] spreads the reduction of its window over a round trip.
-    /// This is PRR (RFC 6937). Otherwise the window falls to `ssthresh` at once. Default off.
+    /// This is PRR (RFC 6937). Otherwise the window falls to `ssthresh` immediately. Default off.
     pub rate_reduction: bool,
     /// Whether a sender with [`LossRecovery::Rack`] undoes a needless reduction of its window.
     /// DSACKs then show that nothing was lost (RFC 3708). Default off.
@@ -68,18 +68,18 @@ pub struct TcpConfig {
     /// If the timeout was spurious, it undoes the reduction of its window. Default off.
     pub frto: bool,
     /// Whether segments contain time stamps. An ACK then shows which transmission it answers.
-    /// With `undo`, a sender with [`LossRecovery::Rack`] may undo a reduction.
-    /// The ACK must then answer the original transmission (Eifel, RFC 3522). Default off.
+    /// With `undo`, a sender with [`LossRecovery::Rack`] may then undo a reduction.
+    /// It does so if the ACK answers the original transmission (Eifel, RFC 3522). Default off.
     pub timestamps: bool,
     /// Whether a loss reduces the window itself, as in Linux.
-    /// Otherwise the new window derives from the bytes in flight (FlightSize of RFC 5681). Default off.
+    /// Without this option, the new window derives from the bytes in flight (FlightSize of RFC 5681). Default off.
     pub reduces_window: bool,
     /// Whether the receiver reports SACK blocks and the sender uses them for recovery (RFC 2018, 6675).
     /// Default off, which means the recovery of NewReno (RFC 6582). Both hosts need the same value.
     pub sack: bool,
     /// Large-send offload: payload bytes per burst; 0 (the default) is off.
     /// A connection waits until the window admits a burst of `min(lso_bytes, cwnd / 3)`.
-    /// The third is as in Linux's `tcp_tso_win_divisor`.
+    /// Linux also uses a third of the window (`tcp_tso_win_divisor`).
     /// A connection does not wait if the window admits all remaining data, or if nothing is in flight.
     /// Then the connection sends as much as the window admits, up to `lso_bytes`, as segments of one MSS back to back.
     /// No other connection of the host sends data between these segments.
@@ -95,7 +95,7 @@ pub struct TcpConfig {
     /// Largest number of segments by which one ACK opens the window in slow start (L of RFC 3465).
     /// After a timeout the limit is one segment. Default 2. `None`: every acknowledged byte counts, as in Linux.
     pub slow_start_limit: Option<u32>,
-    /// Condition under which the sender uses its window enough to let it grow. Default [`WindowUse::Full`].
+    /// Part of its window that the sender must use, so that the window may grow. Default [`WindowUse::Full`].
     pub window_use: WindowUse,
     /// Whether the window shrinks after an idle time longer than a retransmission timeout.
     /// The window halves for each timeout, down to the initial window (RFC 2861; `tcp_slow_start_after_idle` of Linux).
@@ -191,7 +191,7 @@ pub enum LossRecovery {
     Rack,
 }
 
-/// Condition under which the sender uses its congestion window enough to let it grow.
+/// Part of its congestion window that a sender must use, so that the window may grow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WindowUse {
     /// The window limited the sender (RFC 9438, 5.8).

@@ -328,7 +328,7 @@ impl Connection {
                 self.receiver.on_twice_reported();
             }
             Arrival::FilledHole => self.ack_in_order(now, shared),
-            // Segments that are out of order or repeated get an ACK at once, for the duplicate ACKs of RFC 5681, 4.2.
+            // Repeated or out-of-order segments get an immediate ACK, for the duplicate ACKs of RFC 5681, 4.2.
             Arrival::OutOfOrder | Arrival::Duplicate => {
                 self.push_ack(now, shared);
                 self.receiver.on_twice_reported();
@@ -347,7 +347,7 @@ impl Connection {
                     .push_back(ConnectionEvent::Delivered { id, total: 0 });
             }
             if self.receiver.finished() && !finished {
-                // The application may finish its own direction at once.
+                // The application may finish its own direction immediately.
                 // Then one segment carries both the ACK and the FIN.
                 self.ack_due = true;
                 let total = self.receiver.delivered();
@@ -382,7 +382,7 @@ impl Connection {
         if marked == self.receiver.echo {
             return false;
         }
-        // RFC 8257, 3.2: data before the change is acknowledged with the old state.
+        // RFC 8257, 3.2: data that arrived before the change is acknowledged with the old ECN state.
         if self.receiver.holds_ack() {
             self.push_ack(now, shared);
         }

@@ -132,7 +132,7 @@ impl Demux {
                 break;
             }
             // An entry moves into the hole only if its preferred index is at or before the hole.
-            // Otherwise lookups would miss it.
+            // With a later preferred index, lookups would miss the moved entry.
             let from_home = at.wrapping_sub(self.home(entry.key)) & mask;
             if from_home >= (at.wrapping_sub(hole) & mask) {
                 self.entries[hole] = entry;

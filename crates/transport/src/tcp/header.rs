@@ -35,7 +35,7 @@ impl Stamp {
     #[inline]
     pub fn at(now: Time) -> Self {
         let number = (now.as_ps() / 1_000_000_000) as u32 & Self::MASK;
-        // 0 means that there is no time stamp. Linux avoids it in the same way.
+        // 0 means that there is no time stamp. Linux avoids the number 0 too.
         Self(number.max(1))
     }
 

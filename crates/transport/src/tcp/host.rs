@@ -18,7 +18,7 @@ pub(crate) struct Messages {
 
 impl Messages {
     /// Opens a connection for `message` to `port` of its destination.
-    /// The message fails at once if every local port is in use.
+    /// The message fails immediately if every local port is in use.
     pub(crate) fn submit(
         &mut self,
         now: Time,

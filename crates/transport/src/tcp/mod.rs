@@ -9,7 +9,7 @@
 //! - Sequence numbers are 64-bit stream offsets that start at 0, and the SYN takes no number.
 //!   Without random initial numbers, nothing distinguishes an old incarnation of a connection from a new one.
 //!   So *both* ends keep a closed connection for two RTOs (in TCP one end does, for two maximum segment lifetimes).
-//! - The receive window is unlimited: the receiving application always reads at once.
+//! - The receive window is unlimited: the receiving application always reads immediately.
 //! - There is no Nagle algorithm (RFC 896): written data leaves when the window allows it.
 //! - Without `restart_after_idle` the window does not change while the connection is idle.
 //!   RFC 5681, 4.1 would reset it.

@@ -24,7 +24,7 @@ pub enum TimerSet {
     /// With a timeout of 1 s, lost SYNs would dominate the tail of every distribution.
     #[default]
     DataCentre,
-    /// Timers of an unchanged Linux: at least 200 ms, and 1 s before the first sample.
+    /// Timers of an unchanged Linux: timeouts of at least 200 ms, and of 1 s before the first sample.
     Stock,
     /// Timers of ns-2 (`tcl/lib/ns-default.tcl` of ns-2.35: `minrto_` 0.2, `rtxcur_init_` 3.0, `tcpTick_` 0.01).
     Ns2,

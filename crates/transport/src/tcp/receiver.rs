@@ -33,7 +33,7 @@ pub(crate) struct Receiver {
     /// Time by which a delayed ACK must leave; `Time::MAX` while no ACK is delayed.
     pub(crate) ack_deadline: Time,
     out_of_order: Option<Box<OutOfOrder>>,
-    /// Time at which the last data arrived in order; `Time::MAX` before the first.
+    /// Time at which the last data arrived in order; `Time::MAX` before the first data.
     last_data: Time,
     /// Number of segments since the last ACK.
     unacknowledged: u8,
@@ -54,7 +54,7 @@ pub(crate) struct Receiver {
 #[derive(Debug, Default)]
 struct OutOfOrder {
     held: Ranges,
-    /// One byte of each of the three ranges that changed last, the latest first; 0 if there are fewer.
+    /// One offset in each of the three ranges that changed last, the latest first. Unused entries are 0.
     recent: [u64; 3],
     /// Range that arrived twice and that no ACK has reported yet.
     twice: Option<Range>,
@@ -242,7 +242,7 @@ impl Receiver {
     }
 
     /// Records that data leaves.
-    /// If arriving data came within the delay of an ACK before it, this end answers data with data.
+    /// If data arrived shortly before, within the ACK delay, this end answers data with data.
     /// Later ACKs then wait for answers.
     #[inline]
     pub(crate) fn on_data_sent(&mut self, now: Time, config: &TcpConfig) {

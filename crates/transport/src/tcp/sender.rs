@@ -56,8 +56,8 @@ pub(crate) struct Sender {
     retransmissions: u32,
     timeouts: u32,
     payload_sent: u64,
-    /// Offset and value of `payload_sent` at which the count of bytes for the class of a segment starts.
-    /// `None`: at the start of the stream. The pair is boxed because few connections need it.
+    /// Start of the byte count that gives the class of a segment: an offset, and a value of `payload_sent`.
+    /// `None`: the count starts with the stream. The pair is boxed because few connections need it.
     relieved_at: Option<Box<(u64, u64)>>,
     duplicate_acks: u16,
     /// Number of timeouts since data was last acknowledged.
@@ -141,7 +141,7 @@ impl Sender {
         &self.rtt
     }
     pub(crate) fn acknowledged(&self) -> u64 {
-        // The FIN has the offset after the last byte, so an ACK of it is limited to the written bytes.
+        // The FIN has the offset after the last byte, so the result is limited to the written bytes.
         self.una.min(self.written)
     }
     pub(crate) fn stats(&self) -> FlowStats {
@@ -284,7 +284,7 @@ impl Sender {
             return plan.fin.then_some(plan);
         }
         // These segments bypass the check of the window. A burst has reserved its part of the window when it began.
-        // And with nothing in flight, no ACK would arrive to end the wait for a larger burst.
+        // With nothing in flight, no ACK would arrive to end the wait for a larger burst.
         if in_flight == 0 || self.burst_left > 0 {
             return Some(plan);
         }
@@ -328,7 +328,7 @@ impl Sender {
     }
 
     /// Returns the next segment. During recovery, NextSeg of RFC 6675 chooses it.
-    /// Otherwise the segment contains the next bytes that no SACK block reports.
+    /// Outside recovery, the segment contains the next bytes that no SACK block reports.
     #[cold]
     fn plan_by_scoreboard(&self, config: &TcpConfig) -> Option<Plan> {
         let board = self.scoreboard.as_ref()?;
@@ -537,7 +537,7 @@ impl Sender {
             nxt: self.nxt,
             mss,
             // The window may grow if it was the limit when the byte at `before` was sent.
-            // Otherwise the flow does not use its window.
+            // If the window was not the limit, the flow does not use its window.
             may_grow: !self.recovering && !input.marked && before < self.limited_until,
             slow_start_limit: self.slow_start_limit(after_timeout, config),
             srtt: self.rtt.smoothed(),
@@ -546,7 +546,7 @@ impl Sender {
         self.controller.on_ack(&mut self.window, &ack);
         // The sender reacts once per window of data (RFC 3168, 6.1.2; RFC 8257, 3.3).
         if input.marked && !self.recovering && self.una > self.mark_answered {
-            // RFC 3168 (6.1.2) halves the window. The bytes in flight after this ACK are fewer than the window.
+            // RFC 3168 (6.1.2) halves the window, not the bytes in flight, which are fewer after this ACK.
             let congested = Congested {
                 in_flight: self.window.cwnd,
                 ..self.congested(input.now, config)

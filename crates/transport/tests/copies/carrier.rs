@@ -10,7 +10,7 @@ use tailcut_transport::tcp::TcpConfig;
 use tailcut_units::{Duration, HostId, Time};
 
 const ANSWER: u64 = 1_000_000;
-/// Time at which the server has the request, for any delay of a class in these tests.
+/// In all these tests, the server has the request by this time.
 const ASKED: Time = Time::from_ns(1_000_000);
 
 /// Creates a client, A, and a server, B, 100 us apart at 10 Gb/s.
@@ -161,8 +161,8 @@ fn hand_over(pair: &mut Pair<Carrier>, copy: Carried, end: &mut ServerEnd) -> Ve
     headers
 }
 
-/// A client sends a request, and its server answers. The server reports windows if the flag is set.
-/// Otherwise the server uses parts of the same size. Returns the network and the headers of the answer.
+/// A client sends a request, and its server answers. The server may also report windows.
+/// Otherwise the parts of the answer have the same size. Returns the network and the headers of the answer.
 fn answered(mut pair: Pair<Carrier>, tells: bool) -> (Pair<Carrier>, Vec<AnswerHeader>) {
     if tells {
         pair.act(B, |server, _| server.tell_windows());

@@ -146,7 +146,7 @@ fn pulls_that_are_lost_are_made_up_by_the_next_one() {
     let stats = pair.stats(0);
     assert_eq!((stats.retransmissions, stats.timeouts), (0, 0));
     assert_eq!(pair.hosts[A].open_flows(), 0);
-    // The number of packets that leave at once after the gap equals the number in flight before it.
+    // The number of packets that leave together after the gap equals the number that was in flight before the gap.
     let data = sent(&pair, A, NdpKind::Data);
     let back_to_back = data
         .windows(5)

@@ -37,7 +37,7 @@ fn pias() -> Pair<Host> {
     pias_with(TAGS)
 }
 
-/// Returns the expected class of the byte at `offset`, without the code under test.
+/// Computes the class that is expected for the byte at `offset`, independently of the code under test.
 fn class_of(offset: u64) -> u8 {
     THRESHOLDS.iter().filter(|t| offset >= **t).count() as u8
 }

@@ -161,7 +161,7 @@ tcp_subject!(
 );
 
 /// Defines an NDP host with one configuration. Its timeouts exceed the lifetime of segments in the network.
-/// The host remembers finished flows longer than a long series of lost ACKs takes.
+/// The host remembers a finished flow for longer than a long series of lost ACKs can last.
 macro_rules! ndp_subject {
     ($name:ident, $config:expr) => {
         subject!($name, ndp::Host);
@@ -285,7 +285,7 @@ scdp_subject!(
 );
 
 /// Defines a pFabric host with one configuration. Its timeout exceeds the lifetime of segments in the network.
-/// The host remembers finished flows longer than a long series of lost ACKs takes.
+/// The host remembers a finished flow for longer than a long series of lost ACKs can last.
 macro_rules! pfabric_subject {
     ($name:ident, $config:expr) => {
         subject!($name, pfabric::Host);

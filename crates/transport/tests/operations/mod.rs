@@ -19,7 +19,7 @@ pub trait Subject: Transport {
     fn assert_sane(&self);
     /// Checks that no state of flows remains. It is called when all flows have ended and no timer is left.
     fn assert_released(&self);
-    /// Returns the data of the flow that a whole segment contains.
+    /// Returns the part of the flow's data that an untrimmed segment contains.
     fn cargo(segment: &Segment) -> Cargo {
         match segment.header {
             Header::Tcp(header) => {

@@ -84,7 +84,7 @@ pub struct Pair<T> {
     pub events: Vec<(Time, usize, Event)>,
     on_the_way: BTreeMap<(Time, u64), (usize, Segment)>,
     nic_free: [Time; 2],
-    /// Whether each host sent nothing at its last poll. `has_transmit` must not claim the opposite.
+    /// Whether each host sent nothing at its last poll. If so, `has_transmit` of this host is ignored.
     silent: [bool; 2],
     count: u64,
 }

@@ -57,7 +57,7 @@ struct World {
     ends: [Option<Flow>; 2],
     told: [Reported; 2],
     connections: Vec<(Leg, Connection)>,
-    /// Index of the connection that each end uses as first and as second.
+    /// For each end: indices of the connections that it uses as first and as second connection.
     legs: [[Option<usize>; 2]; 2],
     buried: bool,
     executions: u32,

@@ -124,7 +124,7 @@ fn a_header_costs_a_pull_and_two_more_symbols_and_never_a_retransmission() {
         (0..k + 2 + 2).map(|esi| (0, esi)).collect::<Vec<_>>(),
         "source symbols, then repair symbols: one for each header and two for the code"
     );
-    // The number of pulls is K - w, plus the number of headers, plus o (see the module `paper`).
+    // Expected pulls (module `paper`): K minus the window, one for each header, and the overhead.
     let pulls = sent(&pair, B, ScdpKind::Pull).len();
     assert_eq!(pulls, (k - WINDOW + 2 + 2) as usize);
     assert_eq!(decoded(&pair), 1);

@@ -81,7 +81,7 @@ fn all_bytes_once<C: Codec>(hub: &Hub<Host<C>>, host: usize, bytes: u64) {
     assert_eq!(end, bytes);
 }
 
-/// Application that reads at its own rate: one block each `every`, in the order of delivery.
+/// Application that reads at its own rate: one block in each interval `every`, in the order of delivery.
 struct Reader {
     host: usize,
     flow: FlowId,

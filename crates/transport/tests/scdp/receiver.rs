@@ -1,4 +1,4 @@
-//! Tests of a receiver of SCDP: the charges of its pulls, and its timeouts.
+//! Tests of a receiver of SCDP: the time that its pulls reserve, and its timeouts.
 
 use crate::pair::{A, Fate, Pair};
 use crate::scdp_parts::{INTERVAL, T, config, header};

@@ -76,7 +76,7 @@ struct World {
     transfers: Vec<Transfer>,
     /// Index of the transfer to which each flow belongs.
     flows: Vec<usize>,
-    /// Numbers of the credits of arrived symbols, by receiver, addresses and session.
+    /// Numbers of the used credits, for each receiver, addresses and session.
     used: BTreeMap<(usize, FiveTuple, FlowId), Used>,
 }
 

@@ -1,5 +1,5 @@
 //! Tests of a host that writes to several receivers by SCDP. Some receivers are slow or silent.
-//! The tests check the times of the host's probes and of its reports of stragglers.
+//! The tests check when the host sends probes and when it reports stragglers.
 
 use tailcut_transport::scdp::{DecodeSpeed, Host, ModelCodec, ScdpConfig, ScdpHeader, ScdpKind};
 use tailcut_transport::{

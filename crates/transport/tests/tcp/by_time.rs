@@ -23,7 +23,7 @@ fn config() -> TcpConfig {
     }
 }
 
-/// Returns two hosts with a round trip of 50 us. The segments `lost` from the first host are each lost once.
+/// Returns two hosts with a round trip of 50 us. Each segment in `lost` from the first host is lost once.
 fn pair(config: &TcpConfig, lost: &[u64]) -> Pair<Host> {
     tcp(config)
         .with_one_way(Duration::from_us(25))

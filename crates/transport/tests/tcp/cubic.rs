@@ -7,7 +7,7 @@ const MSS: u64 = 1_460;
 const C: f64 = 0.4;
 const BETA: f64 = 0.7;
 
-/// Connection that its window always limits. It receives one ACK per segment, spread evenly over each round trip.
+/// Connection whose window is always the limit. It receives one ACK per segment, spread evenly over each round trip.
 struct Flow {
     cubic: Cubic,
     window: Window,

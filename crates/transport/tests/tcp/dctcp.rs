@@ -69,8 +69,8 @@ fn alpha_follows_its_recurrence_once_a_window() {
     acks.in_flight(10, 1, 0);
     let mut expected = 1.0 - gain;
     assert!((acks.dctcp.alpha() - expected).abs() < 1e-12);
-    // A window ends with the first ACK above all data sent at the start of the window.
-    // Here this is one segment more: eleven ACKs for ten segments in flight.
+    // A window ends with the first ACK above all data that was sent when the window began.
+    // So here a window has eleven ACKs, although ten segments are in flight.
     for marked in [11, 11, 0, 5, 1, 0, 0, 11] {
         acks.in_flight(10, 11, marked);
         let fraction = f64::from(marked) / 11.0;

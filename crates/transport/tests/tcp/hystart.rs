@@ -47,7 +47,7 @@ fn a_clock_coarser_than_the_round_trip_ends_slow_start_at_sixteen_segments() {
 #[test]
 fn a_fine_clock_lets_the_window_grow_until_its_acks_take_half_of_the_round_trip() {
     // Half of the round trip is 5 ms, which is the time of 580 segments at 1 Gb/s.
-    // Slow start ends at the ACK of this segment in the round of 640 segments.
+    // Slow start ends at the ACK of segment 580 in the round of 640 segments.
     let pair = cubic(
         Some(HyStartClock::Ticks(Duration::from_us(10))),
         Duration::from_ms(5),

@@ -6,7 +6,7 @@ use tailcut_transport::tcp::TcpConfig;
 use tailcut_units::Duration;
 
 /// Opens a connection whose SYN is lost `lost` times.
-/// Returns the times for which it waited, and the number of segments in its first flight.
+/// Returns the wait after each lost SYN, and the number of segments in the first flight of the connection.
 fn after(lost: usize, config: &TcpConfig) -> (Vec<Duration>, usize) {
     let mut script = Script::connect(config);
     let mut waits = Vec::new();

@@ -4,7 +4,7 @@ use crate::pair::{A, B, Pair, lose_once, plain_config, tcp};
 use tailcut_transport::tcp::{Host, InitialWindow, TcpConfig};
 use tailcut_units::{Duration, Time};
 
-/// Returns the length of each run of back-to-back data segments in the first 5 ms of two flows.
+/// Returns the lengths of all runs of back-to-back data segments, in the first 5 ms of two flows.
 fn bursts(lso_bytes: u32) -> Vec<usize> {
     let config = TcpConfig {
         lso_bytes,

@@ -1,4 +1,4 @@
-//! Tests of quick ACKs. The receiver acknowledges data at once in spite of delayed ACKs, as measured with Linux 6.18.
+//! Tests of quick ACKs. The receiver acknowledges data without delay, as measured with Linux 6.18.
 
 use crate::pair::{plain_config, tcp};
 use crate::script::Script;
@@ -16,7 +16,7 @@ fn config(quick_acks: u8) -> TcpConfig {
 }
 
 /// Sends `segments` single segments, 1 ms apart, starting with segment `first`.
-/// Returns how many are acknowledged at once.
+/// Returns the number of segments that are acknowledged immediately.
 fn at_once(script: &mut Script, first: u64, segments: u64) -> usize {
     let mut count = 0;
     for nth in first..first + segments {

@@ -141,7 +141,7 @@ impl Script {
         self.ack_with(segments, None, false);
     }
 
-    /// The peer sends one segment of data. Returns whether the endpoint acknowledges it at once.
+    /// The peer sends one segment of data. Returns whether the endpoint acknowledges it immediately.
     pub fn receive(&mut self, nth: u64, ecn: Ecn) -> bool {
         let header = TcpHeader {
             flags: TcpFlags::ACK,

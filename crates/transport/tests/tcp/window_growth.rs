@@ -1,5 +1,5 @@
 //! Tests of the growth of the window.
-//! The tests cover the bytes that an ACK counts in slow start, and the use of the window that growth requires.
+//! The tests cover the bytes that an ACK counts in slow start, and the part of the window that must be in use.
 //! The tests also cover the restart after an idle time. Public packetdrill scripts contain the same figures for Linux.
 
 use crate::pair::plain_config;

@@ -127,7 +127,7 @@ impl Flow {
     }
 
     /// Records `bytes` that were read from a connection. Returns the number of new bytes for the application.
-    /// The new bytes are the last of `bytes`.
+    /// The new bytes are the last part of the `bytes`.
     pub fn received(&mut self, now: Time, leg: Leg, bytes: u64) -> u64 {
         if self.leg(leg) != LegState::Live || bytes == 0 {
             return 0;

@@ -59,7 +59,7 @@ pub enum Reason {
     OtherInstance,
     /// The server does not accept the connection now, or the connection failed during its hello.
     Refused,
-    /// The stream ended before bytes that the other connection had delivered.
+    /// The stream ended too early: bytes that the other connection had delivered were missing.
     EarlyFin,
     /// The connection lagged behind the other when the flow was idle.
     Behind,
@@ -122,7 +122,7 @@ pub enum Command {
     /// Reset this connection, or cancel the attempt to open it.
     Reset(Leg, Reason),
     /// The connection has lost the race of RepSYN. A client discards its input until the server ends the connection.
-    /// A server ends it with a FIN.
+    /// A server ends the connection with a FIN.
     Leave(Leg),
     /// Close this connection, on which everything was sent.
     Close(Leg),
@@ -197,7 +197,7 @@ enum Leaving {
 
 impl Flow {
     /// Creates a flow that this host opens. With a `key` the flow uses hellos.
-    /// Otherwise the flow uses two connections from one port, as in the paper. The driver must open both connections.
+    /// Without a `key` it uses two connections from one port, as in the paper. The driver must open both connections.
     pub fn client(now: Time, mode: Mode, key: Option<FlowKey>, limits: FlowLimits) -> Self {
         let mut flow = Self::new(Machine::client(mode), key, limits);
         flow.timers.deadline = Some(now.saturating_add(limits.leg_deadline));
@@ -369,7 +369,7 @@ impl Flow {
     }
 
     /// Returns whether this connection can be closed together with the end of our direction.
-    /// This is so if the peer has ended its own direction, and all bytes of the peer were read.
+    /// This is possible if the peer has ended its own direction, and all bytes of the peer were read.
     pub fn closes_with_its_end(&self, leg: Leg) -> bool {
         let counts = self.counts(leg);
         counts.ended && counts.received == self.delivered()

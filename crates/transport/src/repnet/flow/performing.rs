@@ -89,7 +89,7 @@ impl Flow {
                 }
                 Action::Bury => self.commands.push_back(Command::Bury),
                 // The count of the connection starts where the archive begins.
-                // So the driver sends it the archived data.
+                // So the driver sends the archived data on this connection.
                 Action::ReplayArchive => {}
             }
         }
@@ -189,7 +189,7 @@ impl Flow {
     }
 
     /// Returns the connection to drop: a connection that is not live, or the connection that has received fewer bytes.
-    /// If both have received the same bytes, it is the connection that was passed fewer bytes.
+    /// If both have received equally many bytes, it is the connection to which fewer bytes were passed.
     /// If the connections are equal, it is the second.
     pub(super) fn slower(&self) -> Leg {
         let [first, second] = Leg::ALL.map(|leg| self.leg(leg) == LegState::Live);
@@ -210,7 +210,7 @@ impl Flow {
     /// In the direction from the peer, the lag is the number of bytes that only the other connection has delivered.
     /// In our direction, it is the number of bytes that wait for this connection, if fewer bytes wait for the other.
     /// A connection that is ahead in the direction from the peer has no lag.
-    /// Without this connection the application would wait for the other. So at most one connection lags.
+    /// The application needs the bytes of the connection that is ahead. So at most one connection lags.
     fn lag(&self, leg: Leg) -> u64 {
         let both = Leg::ALL.iter().all(|leg| self.leg(*leg) == LegState::Live);
         let (own, other) = (self.counts(leg), self.counts(leg.other()));

@@ -55,7 +55,7 @@ impl Rejoining {
         earlier(earlier(watch, self.again), deadline)
     }
 
-    /// Records that a connection failed to rejoin, or lagged at once. The next attempt must wait.
+    /// Records that a connection failed to rejoin, or lagged immediately. The next attempt must wait.
     fn was_useless(&mut self, now: Time) {
         // The first useless attempt causes no pause, because `pause` starts at 0.
         self.not_before = Some(now.saturating_add(self.pause));

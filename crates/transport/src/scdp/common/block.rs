@@ -29,7 +29,7 @@ pub(crate) struct Block {
     received: u32,
     /// Number of distinct symbols at which decoding starts.
     target: u32,
-    /// Number of pending symbols: pushed or requested, and not arrived, whole or trimmed.
+    /// Number of pending symbols: pushed or requested, but neither the symbol nor its header has arrived.
     pub(crate) coming: u32,
     pub(crate) state: State,
     /// Whether the block was reported to the application.

@@ -87,8 +87,8 @@ impl Codec for DriverCodec {
 pub struct DecodeSpeed(Vec<(u32, Rate)>);
 
 impl DecodeSpeed {
-    /// Returns a table of sizes and rates of decoded source bytes.
-    /// Returns `None` if the table is empty or the sizes are not in ascending order.
+    /// Returns a table. Each entry has a number of source symbols, and a rate of decoded source bytes.
+    /// Returns `None` if the table is empty or the numbers of symbols are not in ascending order.
     pub fn new(points: Vec<(u32, Rate)>) -> Option<Self> {
         let ascending = points.windows(2).all(|pair| pair[0].0 < pair[1].0);
         (ascending && !points.is_empty()).then_some(Self(points))
@@ -125,7 +125,7 @@ impl DecodeSpeed {
 }
 
 /// Model of RaptorQ with the bounds of RFC 6330 (section 5.1).
-/// Decoding with K, K + 1 or K + 2 symbols fails with a given probability for each.
+/// For K, for K + 1, and for more symbols, decoding fails with a given probability.
 /// A table determines how long decoding takes.
 #[derive(Clone, Debug)]
 pub struct ModelCodec {

@@ -69,7 +69,7 @@ impl Limits {
         max_symbol: 8_896,
         block_symbols: 256,
         senders: 256,
-        // With few pushed symbols, many senders that start at once fill no queue (docs/designs/scdp.md).
+        // With few pushed symbols, many senders that start at the same time fill no queue (docs/designs/scdp.md).
         pushed: 10,
         sessions: 1_024,
         waiting: 8_192,

@@ -125,7 +125,7 @@ impl Object {
             0
         }
     }
-    /// Returns the number of symbols that a sender with a window of `most` pushes.
+    /// Returns the number of symbols that a sender pushes. The window of the sender is `most`.
     /// The number is the sender's number of source symbols, but at least 1 and at most `most`.
     /// The loop has at most `most` steps.
     pub(crate) fn window(&self, share: Share, most: u32) -> u32 {
@@ -141,7 +141,7 @@ impl Object {
     }
     /// Returns the symbols that a sender pushes, as pairs of block and count.
     /// The sender pushes its source symbols in ascending order.
-    /// If it has too few source symbols, it also pushes repair symbols of the first block.
+    /// If the sender has too few source symbols, it also pushes repair symbols of the first block.
     /// The iterator has at most `window` steps, for any size of the object.
     pub(crate) fn pushes(self, share: Share, window: u32) -> impl Iterator<Item = (u32, u32)> {
         let mut left = window;

@@ -1,5 +1,5 @@
 //! Receivers of the symbols of one sender.
-//! For each receiver, this module counts the symbols that it has requested and not yet received.
+//! For each receiver, this module counts the symbols that the receiver has requested but not yet received.
 //! Every symbol is sent to all receivers and uses one pull, or one credit, of each receiver.
 
 use super::limits::{ALL, MAX_AHEAD};
@@ -13,7 +13,7 @@ pub(crate) struct Receivers {
     sent: u32,
     /// First block that some receiver still needs. The state of earlier blocks is deleted.
     first: u32,
-    /// Number of symbols sent of each block, starting with block `first`.
+    /// For each block, starting with block `first`: number of symbols sent.
     sent_of: VecDeque<u32>,
 }
 
@@ -21,7 +21,7 @@ pub(crate) struct Receivers {
 struct Receiver {
     /// Total number of pulls or credits from this receiver.
     granted: u32,
-    /// Total number of symbols requested of each block, starting with block `first` of [`Receivers`].
+    /// For each block, starting with block `first` of [`Receivers`]: total number of requested symbols.
     wanted: VecDeque<u32>,
     /// Number of leading entries of `wanted` for which enough symbols were sent.
     /// A search can start after these entries.
@@ -136,7 +136,7 @@ impl Receivers {
         }
         let place = place as usize;
         let receiver = &mut self.all[receiver];
-        // The caller may raise the entry, so the block must be searched again.
+        // The caller may raise the entry, so the next search must include this block again.
         receiver.served = receiver.served.min(place);
         if receiver.wanted.len() <= place {
             receiver.wanted.resize(place + 1, 0);
@@ -182,7 +182,7 @@ impl Receivers {
     }
 
     /// Returns whether the sender must wait for this receiver.
-    /// The receiver is then not done, and every symbol that it has granted was sent.
+    /// This is the case if the receiver is not done, and all symbols that it has granted were sent.
     pub(crate) fn holds_up(&self, receiver: usize) -> bool {
         let receiver = &self.all[receiver];
         !receiver.is_done() && receiver.granted <= self.sent

@@ -3,8 +3,8 @@
 //! After a loss it shrinks in proportion to the queue, so that the path stays full.
 //!
 //! - The queue is the one-way delay above the minimum of the last minute.
-//!   The controller uses the smallest delay in the last half to whole window of symbols.
-//!   In slow start on paced paths, it uses the last eighth to quarter of a window.
+//!   The controller uses the minimum delay of the latest symbols: between half a window and one window.
+//!   In slow start on paced paths, it uses fewer symbols: between an eighth and a quarter of a window.
 //!   So a delay in a host or a single burst does not count as a queue.
 //!   The clocks of two hosts may drift apart by several milliseconds per minute.
 //!   So the queue is at most the round trip minus the smallest round trip.
@@ -17,15 +17,15 @@
 //!   So the average window at a given loss rate is the same as in CUBIC ([`Cubic::on_congestion`]).
 //! - If there is no queue, a limit applies to the fraction of lost symbols ([`CreditConfig::loss_by_chance`]).
 //!   Losses below the limit count as chance. Losses above it reduce the window to 0.7.
-//!   The smallest window may have about the same losses, while almost no symbol waits in a queue.
+//!   Exception: the smallest window has about the same losses, and almost no symbol waits in a queue.
 //!   In this case the losses still count as chance.
-//!   Then the window grows again, and up to twice this fraction of losses does not reduce it.
+//!   Then the window grows again, and shrinks only above twice this fraction of lost symbols.
 //! - An ECN mark, or a trimmed symbol, reduces the window to 0.8.
 //! - The window shrinks at most once per round trip.
 //! - Slow start ends when the queue is half of the empty round trip.
 //! - If the round trip is at least 1 ms, credits are paced.
 //!   The pace is 2 windows per round trip in slow start, and 1.25 windows after slow start.
-//!   Without pacing, a window would arrive as one burst and an idle time.
+//!   Without pacing, a window would arrive as one burst, followed by an idle time.
 //!   The queue that this burst causes would not be the queue of the path.
 //!
 //! `docs/decisions/0007-a-loss-closes-as-far-as-the-path-stays-full.md` contains the reasons.
@@ -59,7 +59,7 @@ const KEPT_ON_MARK: f64 = 0.8;
 const PACE_IN_SLOW_START: f64 = 2.0;
 /// Pace of credits after slow start, in windows per round trip.
 const PACE: f64 = 1.25;
-/// Largest burst of credits, as the time that the burst takes at the pace.
+/// Largest burst of credits: the credits that the pace gives in this time.
 /// The timers of hosts are precise enough for this time.
 const AT_ONCE: Duration = Duration::from_us(500);
 /// Lower bound of the largest burst, in credits. With this bound, pacing needs no additional pulls (decision 0009).
@@ -68,20 +68,20 @@ const LEAST_AT_ONCE: u32 = 4;
 const SYMBOL: u64 = 1_000;
 /// The estimated fraction of lost symbols is a moving average. One symbol has the weight 1 / `LOSS_MEMORY`.
 const LOSS_MEMORY: f64 = 400.0;
-/// Margin, in standard deviations, by which the estimated fraction of lost symbols must exceed another fraction.
+/// The window shrinks only if the estimated loss fraction exceeds `by_chance` by this number of standard deviations.
 // Without this margin, noise of the estimate would shrink the window at losses below the limit (docs/decisions/0007).
 const CERTAIN: f64 = 3.0;
 /// Number of symbols in a trial with the smallest window.
 const TRIAL: u32 = 64;
-/// Ratio of a trial's fraction of lost symbols to the fraction that counts as chance.
+/// Fraction of lost symbols in a trial, divided by the fraction that counts as chance.
 /// Above this ratio, the smallest window counts as having the same losses.
 /// At 10 % loss, 64 symbols give the fraction of lost symbols with a standard deviation of 4 %.
 const AS_MANY: f64 = 0.6;
-/// At most one in this number of a trial's symbols may have waited in a queue.
+/// In a trial, at most one in this number of symbols may have waited in a queue.
 /// If more symbols have waited, another sender fills the queue.
 /// A larger window would only displace the packets of this sender (docs/decisions/0007).
 const SELDOM: u32 = 8;
-/// Factor of the measured fraction of lost symbols. The product is the fraction that then counts as chance.
+/// After a trial, the measured fraction of lost symbols times this factor counts as chance.
 const MARGIN: f64 = 2.0;
 /// Upper bound of the fraction of lost symbols that counts as chance.
 const MOST_BY_CHANCE: f64 = 0.5;
@@ -216,7 +216,7 @@ impl Controller {
     /// Returns the number of credits that one pull gives while other symbols are in flight.
     /// Larger batches need fewer pulls. Smaller batches cause smaller bursts.
     pub(crate) fn batch(&self) -> u32 {
-        // With this batch, the burst of a pull is at most a thirty-second of the window, but at least one symbol.
+        // With this batch, the burst of a pull is at most 1/32 of the window, but at least one symbol.
         // The limit of 16 keeps the bursts of large windows small.
         (self.window() / 32).clamp(1, 16)
     }
@@ -261,7 +261,7 @@ impl Controller {
         if let Some(round_trip) = arrival.round_trip {
             let least = self.config.min_timeout;
             // 60 s is the smallest upper bound that RFC 6298 (2.5) allows.
-            // The maximum ensures that the range of the timeout is not empty for any configured minimum.
+            // So the upper bound is never below the lower bound, for any configured minimum.
             let most = Duration::from_ms(60_000).max(least);
             // The variation counts as at least half of a round trip, so that the timeout is at least 1.5 round trips.
             let half = self.rtt.smoothed().max(round_trip) / 2;
@@ -398,8 +398,8 @@ impl Controller {
     /// Counts symbols of the trial, and evaluates a complete trial.
     /// The smallest window does not overload a path by itself.
     /// Other senders shrink their windows after the same losses.
-    /// The smallest window may have about the same losses, while almost no symbol waits in a queue.
-    /// Then a small window does not help.
+    /// The smallest window may still have about the same losses, although almost no symbol waits in a queue.
+    /// In this case a small window does not help.
     fn judge_least(&mut self, symbols: u32) {
         self.trial.all += symbols;
         if self.trial.all < TRIAL {

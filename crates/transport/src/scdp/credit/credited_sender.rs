@@ -8,8 +8,8 @@ use crate::scdp::config::ScdpConfig;
 use alloc::collections::VecDeque;
 use tailcut_units::{Duration, Time};
 
-/// Number of pulls that may leave at once after a loss to repeat requests for stale blocks.
-/// After many losses in many open blocks, all requests together need more pulls than symbols (docs/decisions/0010).
+/// Number of pulls that may leave immediately after a loss, to repeat requests for stale blocks.
+/// With many losses in many open blocks, all these requests would need more pulls than symbols (docs/decisions/0010).
 const RETELLS: u8 = 2;
 
 /// Symbols of one block that are assigned to a sender.
@@ -23,8 +23,8 @@ struct Assigned {
     stale: bool,
 }
 
-/// Credit state of one sender. A pull requests a number of symbols of a block for the credits after a given number.
-/// So the receiver need not know the blocks of lost symbols.
+/// Credit state of one sender. A pull requests a number of symbols of a block, starting after a given credit.
+/// So the receiver need not know to which blocks the lost symbols belong.
 #[derive(Debug)]
 pub(crate) struct CreditedSender {
     pub(crate) credits: Credits,
@@ -33,11 +33,11 @@ pub(crate) struct CreditedSender {
     assigned: VecDeque<Assigned>,
     /// Total number of assigned symbols.
     total: u32,
-    /// Whether a pull must leave at once, even without a new credit.
+    /// Whether a pull must leave immediately, even without a new credit.
     pub(crate) has_news: bool,
     /// Whether the entry of any block in `assigned` is stale.
     has_stale: bool,
-    /// Number of pulls that may leave at once to report stale blocks.
+    /// Number of pulls that may leave immediately to report stale blocks.
     retells: u8,
     /// Whether the next pull must request an answer.
     probe_due: bool,
@@ -53,7 +53,7 @@ pub(crate) struct CreditedSender {
     paced_to: Time,
     waits_since: Time,
     pub(crate) heard_at: Time,
-    /// Start of the current time in which assigned symbols are outstanding.
+    /// Time since which assigned symbols are outstanding.
     owes_since: Time,
     /// Block that the next pull with free entries reports first.
     turn: usize,
@@ -149,7 +149,7 @@ impl CreditedSender {
         self.total
     }
 
-    /// Returns whether assigned symbols have no credit.
+    /// Returns whether some of the assigned symbols have no credit.
     #[inline]
     pub(crate) fn lacks_credit(&self) -> bool {
         self.total > self.credits.in_flight()
@@ -297,7 +297,7 @@ impl CreditedSender {
         }
     }
 
-    /// Allows `pulls` pulls to leave at once for stale blocks.
+    /// Allows `pulls` pulls to leave immediately for stale blocks.
     /// Pulls for other reasons, and one pull after each symbol, report the other stale blocks.
     fn retell(&mut self, pulls: u8) {
         if self.has_stale {
@@ -327,7 +327,7 @@ impl CreditedSender {
         self.waits_since = now;
         self.probe_due = true;
         // No symbols arrive now, so their pulls cannot repeat these requests step by step.
-        // All requests are repeated at once (docs/decisions/0010).
+        // All requests are repeated together (docs/decisions/0010).
         for one in &mut self.assigned {
             one.untold |= one.symbols > 0;
         }

@@ -155,7 +155,7 @@ impl Credits {
         // A number without a credit is valid within this range.
         // In a group, the sender does not wait for a receiver that has requested all that it needs.
         // But this receiver still gets the symbols of the group.
-        // The second window in the limit is for the numbers of these symbols.
+        // The second window in this limit leaves space for the numbers of these symbols.
         if place >= MAX_WINDOW * 2 {
             return Use::Nonsense;
         }

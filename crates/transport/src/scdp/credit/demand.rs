@@ -1,7 +1,7 @@
 //! Demand of receivers that give credits.
 //! A symbol uses one credit of every receiver, and contains the number of this credit.
 //!
-//! A receiver requests a number of symbols of a block for the credits after a given number.
+//! A receiver requests a number of symbols of a block, starting after a given credit.
 //! Only the sender can count the lost symbols of each block. Only the sender stores the block of each credit number.
 
 use crate::scdp::common::header::{CreditHeader, Want};
@@ -113,7 +113,7 @@ impl CreditDemand {
             }
             let all = self.sent_before(header.next, block) + u32::from(want.symbols);
             // The receiver is too far ahead of the other receivers.
-            // The credits stay valid, because later pulls repeat the requests in turn.
+            // The credits stay valid, because later pulls repeat all requests, a few in each pull.
             let Some(wanted) = self.receivers.wanted(receiver, block) else {
                 return false;
             };
@@ -134,7 +134,7 @@ impl CreditDemand {
         for receiver in self.receivers.open() {
             let held = self.receivers.holds_up(receiver);
             // The sender waits for a receiver without credit.
-            // But it does not wait for a receiver that has requested all that it needs (FIN).
+            // But the sender does not wait for a receiver that has requested all that it needs (FIN).
             if held && !self.told[receiver].fin {
                 return None;
             }

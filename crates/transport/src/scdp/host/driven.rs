@@ -91,15 +91,15 @@ impl<C: Codec> Host<C> {
     }
 
     /// Turns the delay of pulls on or off.
-    /// While the delay is on, even pulls that could leave at once wait in the queue.
-    /// A driver turns it on while it passes several segments that arrived together.
-    /// Then one pull gives the credits for all of them.
+    /// While the delay is on, even pulls that could leave immediately wait in the queue.
+    /// A driver turns the delay on while it passes several segments that arrived together.
+    /// Then one pull gives the credits for all these segments.
     /// The waiting pulls leave with the next [`on_timeout`](Transport::on_timeout).
     pub fn hold_pulls(&mut self, is_held: bool) {
         self.pulls.hold(is_held);
     }
 
-    /// Sets the pull rate, so that the requested packets fill `rate`.
+    /// Sets the pull rate, so that the requested packets arrive at `rate`.
     /// Each packet has `overhead` bytes in addition to its payload (headers, preamble and gap).
     /// Waiting pulls continue at the new rate, counted from the last pull that was sent.
     /// Until the first call, [`pull_interval`](crate::scdp::ScdpConfig::pull_interval) applies.

@@ -25,7 +25,7 @@ impl GroupDemand {
         let receivers = &mut self.receivers;
         // All receivers have the blocks before the first stored block, so no state is needed for them.
         if header.block >= receivers.first() {
-            // This limit prevents that a faulty receiver requests without end.
+            // This limit stops a faulty receiver that would request without end.
             let allowed = receivers.sent_of(header.block).saturating_add(most);
             let Some(wanted) = receivers.wanted(receiver, header.block) else {
                 return false;

@@ -23,7 +23,7 @@ struct Requests {
     asked: u32,
     /// Number of symbols that the source pushes without a pull.
     pushed: u32,
-    /// Number of pending symbols: pushed or requested, and not arrived, whole or trimmed.
+    /// Number of pending symbols: pushed or requested, but neither the symbol nor its header has arrived.
     coming: u32,
     /// With several senders: request time of each pending symbol, oldest first.
     /// A symbol does not show which request it answers, so it counts as the answer to the oldest request.
@@ -49,7 +49,7 @@ pub(crate) struct Source {
     /// Requests for each open block, starting with the first open block.
     blocks: VecDeque<Requests>,
     /// Number of pushed symbols that have not arrived, whole or trimmed.
-    /// The source sends them all at once, so only the last of them shows how long an answer takes.
+    /// The source sends them all together, so only the last of them shows how long an answer takes.
     pushes_left: u32,
     /// Smoothed time from a pull to its answer. `None` before the first answer.
     answers_in: Option<Duration>,
@@ -216,7 +216,7 @@ impl Source {
 
     /// Adds a sample to the smoothed answer time.
     fn measure_answer(&mut self, took: Duration) {
-        // The source pushes its symbols at once, so only the last of them is a sample of the answer time.
+        // The source pushes its symbols together, so only the last of them is a sample of the answer time.
         self.pushes_left = self.pushes_left.saturating_sub(1);
         if self.pushes_left > 0 {
             return;

@@ -31,7 +31,7 @@ impl Receiver {
     }
 
     /// Returns the number of credits in the last pull.
-    /// The pull queue is charged for them, because the requested symbols will use the host's link.
+    /// The pull queue reserves time for them, because the requested symbols will use the host's link.
     pub(crate) fn last_credits(&self) -> u32 {
         self.last_credits
     }
@@ -119,7 +119,7 @@ impl Receiver {
             self.lines.iter_mut().for_each(|line| line.cancel(place));
             return;
         }
-        // Only a complete block causes a pull at once (`cancel`). For a smaller need, the next pull is early enough.
+        // Only a complete block causes an immediate pull (`cancel`). A smaller need can wait for the next pull.
         if let [only] = &mut *self.lines {
             let spare = only.assigned(place).saturating_sub(needs);
             only.take_back(place, spare);
@@ -148,7 +148,7 @@ impl Receiver {
     }
 
     /// Processes lost symbols. If all blocks are open, the first incomplete block gets extra symbols.
-    /// Otherwise a failed decoding would cost a round trip in which nothing else can be requested.
+    /// Without them, a failed decoding would cost a round trip in which nothing else can be requested.
     fn on_lost(&mut self, lost: u32, config: &ScdpConfig) {
         if lost > 0 && !self.has_unopened() {
             let mut open = self.blocks.iter_mut();
@@ -382,7 +382,7 @@ impl Receiver {
                 .lines
                 .iter()
                 .filter_map(|line| line.silent_at(patience));
-            // If the time were in the past, the timer would expire again at once.
+            // If the time were in the past, the timer would expire again immediately.
             at.filter(|at| *at > now).min()
         });
         Time::earlier(overdue, late)

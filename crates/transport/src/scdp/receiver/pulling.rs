@@ -11,7 +11,7 @@ use tailcut_units::Time;
 
 impl Receiver {
     /// Returns whether a pull may be sent.
-    /// This is so if symbols are needed, and a source has less than its window pending.
+    /// Symbols must be needed, and the window of a source must not be full.
     /// A pull may also be sent if symbols are late, and another source can replace them.
     #[inline]
     pub(crate) fn can_pull(&self, now: Time) -> bool {
@@ -50,7 +50,7 @@ impl Receiver {
         self.next_source_that(|_| true)
     }
 
-    /// Returns the next source in turn for which `may` returns true.
+    /// Returns the next source for which `may` returns true. Sources take turns.
     fn next_source_that(&self, may: impl Fn(&Source) -> bool) -> Option<usize> {
         // If all sources are silent, no source is skipped. Otherwise nothing could be requested any more.
         let all_silent = self.sources.iter().all(Source::is_silent);
@@ -63,7 +63,7 @@ impl Receiver {
             })
     }
 
-    /// Returns the source for a symbol of the block at `place`, if a source has window left.
+    /// Returns the source for a symbol of the block at `place`, if the window of any source is not full.
     /// Sources that have source symbols of this block come first, because source symbols need no decoding.
     #[inline]
     fn next_source_for(&self, place: usize) -> Option<usize> {
@@ -78,7 +78,7 @@ impl Receiver {
     }
 
     /// Returns the criteria for late sources, if there are several.
-    /// Each source may take twice the answer time of the fastest source.
+    /// A source is late after twice the answer time of the fastest source.
     fn judge(&self, now: Time) -> Option<Judge> {
         let answers_in = self.sources.iter().filter_map(Source::answers_in);
         let fastest = answers_in.min()?;
@@ -168,7 +168,7 @@ impl Receiver {
         let is_last = !self.has_unopened() && !self.lacks_symbols();
         let header = ScdpHeader {
             kind: ScdpKind::Pull,
-            // A repeated pull, or a pull for a late symbol, would follow this pull, so this pull is not the last.
+            // This pull is not the last if a repeated pull, or a pull for a late symbol, must follow.
             fin: is_last && !self.lacks_pull() && !self.is_overdue(now),
             block,
             pull,

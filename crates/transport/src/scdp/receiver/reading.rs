@@ -21,12 +21,12 @@ pub(super) struct Reader {
     told: u64,
     /// Number of bytes that the application has read.
     consumed: u64,
-    /// Complete blocks whose reports wait.
+    /// Complete blocks that are not yet reported to the application.
     news: VecDeque<BlockRange>,
-    /// Number of symbols of each block that arrived for a group while the window did not admit the block.
+    /// For each block: number of symbols that arrived for a group while the window did not admit the block.
     /// The sender counts these symbols as sent.
     missed: BTreeMap<u32, u32>,
-    /// Position of the source that sent an unrequested symbol, so it waits for an answer.
+    /// Position of the source that sent an unrequested symbol. This source waits for an answer.
     asks: Option<usize>,
 }
 

@@ -117,7 +117,7 @@ mod tests {
             );
             assert!((decrease(w) - b).abs() < 0.006, "b({w}) = {}", decrease(w));
         }
-        // Section 5: at the high window a loss takes a tenth.
+        // At High_Window, a loss reduces the window by a tenth (section 5).
         assert!((decrease(HIGH_WINDOW) - 0.1).abs() < 1e-9);
         assert!((decrease(1e9) - 0.1).abs() < 1e-9);
     }
@@ -146,7 +146,7 @@ mod tests {
             control.on_ack(&mut window, &ack);
         }
         let grown = (window.cwnd - start) / MSS;
-        // a(1000) is 7.7.
+        // At a window of 1,000 segments, a(w) is 7.7.
         assert!((7..=8).contains(&grown), "{grown}");
     }
 
@@ -162,7 +162,7 @@ mod tests {
             mss: MSS,
         };
         HighSpeed::new().on_loss(&mut window, &congested);
-        // b(1000) is 0.33.
+        // At a window of 1,000 segments, b(w) is 0.33.
         assert!((665..=675).contains(&(window.cwnd / MSS)), "{window:?}");
         assert_eq!(window.cwnd, window.ssthresh);
         HighSpeed::new().on_timeout(&mut window, &congested);

@@ -8,7 +8,7 @@
 //! Second, the minimum of the first eight round trips of a round exceeds the overall minimum by more than a margin.
 //! The margin is a sixteenth of the overall minimum, at least 2 and at most 16 ticks.
 //!
-//! With the clock in microseconds, the train must last longer than half of a sum.
+//! With the clock in microseconds, the train must last longer than half of the following sum.
 //! The sum is the minimum round-trip time plus the time in which the sender sends 256 KB (at most 1 ms).
 //! The sum contains this time, because ACKs of large segments arrive in bursts.
 //! The margin of the round trips is an eighth of the minimum, at least 4 ms and at most 16 ms.
@@ -20,10 +20,10 @@
 //!
 //! Deviations
 //! - Linux 2.6.39 to 5.5 use milliseconds, with an eighth of a millisecond for round trips.
-//!   These versions require more than half of the round trip, and a margin of 4 to 16 ms.
+//!   In these versions the train must last more than half of the round trip, and the margin is 4 to 16 ms.
 //!   The nearest setting here is a clock of 1 ms.
-//! - The rate at which the sender sends is twice the window in a round trip.
-//!   This is as in Linux while the window is below half of `ssthresh`.
+//! - The assumed rate of the sender is two windows per round trip.
+//!   Linux assumes the same while the window is below half of `ssthresh`.
 //! - As in Linux, HyStart starts again after a timeout.
 //!   Linux ignores samples within a second after the start of an epoch of CUBIC.
 //!   This implementation ignores samples within a second after a loss.
@@ -162,7 +162,7 @@ impl HyStart {
             };
         }
         if self.samples < SAMPLES {
-            // As in Linux, the first eight samples form the minimum. The ninth and later samples only compare it.
+            // As in Linux, the first eight samples form the minimum. Later samples are only compared with it.
             self.least_of_round = self.least_of_round.min(round_trip);
             self.samples += 1;
             return ends;
@@ -171,7 +171,7 @@ impl HyStart {
             let margin = (self.least / 8).clamp(4_000, 16_000);
             return ends || self.least_of_round > self.least + margin;
         }
-        // Linux stores round-trip times in eighths of a tick, so its threshold rounds in eighths.
+        // Linux stores round-trip times in eighths of a tick, so its threshold is rounded to eighths of a tick.
         let margin = (self.least * 8 / 16).clamp(2 * 8, 16 * 8);
         ends || self.least_of_round * 8 > self.least * 8 + margin
     }

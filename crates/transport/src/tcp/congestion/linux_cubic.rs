@@ -15,7 +15,7 @@ const BETA_SCALE: u64 = 1_024;
 const C_SCALED: u64 = 410;
 /// Number of CUBIC's time units per second (`1 << BICTCP_HZ`).
 const UNITS: u64 = 1_024;
-/// Eighths of a window that must be acknowledged before a Reno flow with this `BETA` grows by one segment (15).
+/// A Reno flow with this `BETA` grows by one segment when 15 eighths of its window are acknowledged.
 const FRIENDLY_EIGHTHS: u64 = 8 * (BETA_SCALE + BETA) / 3 / (BETA_SCALE - BETA);
 
 /// State of CUBIC for one connection. Windows are in segments.
@@ -29,9 +29,9 @@ pub struct LinuxCubic {
     updated: (u64, u64),
     /// Tick at which the epoch began; `None` outside an epoch.
     epoch: Option<u64>,
-    /// Window at the plateau.
+    /// Window at the plateau of the cubic function.
     origin: u64,
-    /// Time from the start of the epoch to the plateau, in 1,024ths of a second.
+    /// Time from the start of the epoch to this plateau, in 1,024ths of a second.
     plateau: u64,
     /// Number of acknowledged segments for which the window grows by one segment.
     acks_per_segment: u64,
@@ -43,9 +43,11 @@ pub struct LinuxCubic {
     rest: u64,
     /// Minimum round-trip time; `None` before the first sample.
     least_rtt: Option<Duration>,
-    /// First unacknowledged offset, one past the highest offset sent, and time of the last transmission.
+    /// First unacknowledged offset.
     una: u64,
+    /// One past the highest offset that was sent.
     high: u64,
+    /// Time of the last transmission.
     last_sent: Time,
 }
 
@@ -147,7 +149,7 @@ impl LinuxCubic {
     fn credit(&mut self, acked: u64) -> u64 {
         let each = self.acks_per_segment;
         let mut grown = 0;
-        // Segments that were counted during slower growth give only one segment.
+        // Acknowledged segments from a time of slower growth let the window grow by one segment only.
         if self.credit >= each {
             self.credit = 0;
             grown = 1;

@@ -56,7 +56,7 @@ struct News {
     first_sacked: Option<Time>,
     /// One past the highest offset that had been reported before the ACK.
     highest_before: u64,
-    /// Lowest offset that arrived after data above it.
+    /// Lowest offset that arrived after data at higher offsets.
     reordered: Option<u64>,
     /// Whether the ACK restarts the timer.
     sets_timer: bool,
@@ -67,7 +67,7 @@ struct News {
 }
 
 impl News {
-    /// Records that the byte at `low` arrived after data above it.
+    /// Records that the byte at `low` arrived after data at higher offsets.
     fn note_reordering(&mut self, low: u64) {
         self.reordered = Some(self.reordered.map_or(low, |lowest| lowest.min(low)));
     }

@@ -50,7 +50,7 @@ pub(super) struct Counts {
     pub(super) resent: u64,
     /// Segments whose retransmission is in the network.
     pub(super) resent_segments: u32,
-    /// Offset below which no lost segment waits for its retransmission.
+    /// Offset at which the search for segments to send again starts. All lost segments below were sent again.
     pub(super) resend_from: u64,
     /// One past the highest offset that a SACK block reported; 0 before the first.
     pub(super) highest_sacked: u64,
@@ -65,7 +65,7 @@ pub(super) struct Rack {
     pub(super) newest_rtt: Duration,
     /// Whether segments have arrived since the last search for losses.
     pub(super) advanced: bool,
-    /// Number of segments above a hole that show a loss without a wait, 3 to 300.
+    /// Number of reported segments above a hole that show a loss immediately, 3 to 300.
     pub(super) reordering: u16,
     pub(super) reordering_seen: bool,
     /// Reordering window in quarters of the minimum round-trip time, 1 to 255.
@@ -244,7 +244,7 @@ impl Episode {
     }
 
     /// Returns whether the reduction was needless.
-    /// Either DSACKs show it, or the ACK answers a segment that left before the first retransmission (`tcp_may_undo`).
+    /// DSACKs show this, or the ACK answers a segment that left before the first retransmission (`tcp_may_undo`).
     pub(super) fn may_undo(&self, answers_original: bool) -> bool {
         self.all_repeated() || self.undo.from.is_some() && answers_original
     }

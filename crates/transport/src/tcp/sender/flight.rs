@@ -28,7 +28,7 @@ impl Mark {
 /// Segment that was sent. It starts at the end of the segment before it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sent {
-    /// One past the last offset, below 2^60, and the flags in the bits above. A FIN has one offset.
+    /// One past the last offset (below 2^60), with the flags in the upper bits. A FIN uses one offset.
     /// One word for both keeps a segment at 16 bytes, because large simulations have millions of segments in flight.
     end_and_marks: u64,
     /// Time at which the segment was sent last.
@@ -114,7 +114,7 @@ pub(super) struct Flight {
     pub(super) probe_timeout: Duration,
     /// Least round-trip time so far; `Duration::MAX` before the first sample.
     pub(super) least_rtt: Duration,
-    /// Send time of the last segment before nothing was in flight.
+    /// Send time of the last segment before the connection became idle, with nothing in flight.
     pub(super) last_sent: Time,
     /// Use of the window in the current round trip.
     pub(super) usage: Usage,
@@ -147,7 +147,7 @@ impl Flight {
 
     /// Returns whether the next new segment sets the timer. A segment sets the timer if nothing is in flight.
     /// A segment also sets the timer if one segment is in flight and the probe timer runs.
-    /// That timer includes the delay of an ACK.
+    /// The probe timer includes the delay of an ACK.
     /// With more segments in flight a transmission only moves the probe to a later time.
     /// `on_other_timer` computes this time when the timer expires.
     #[inline]

@@ -64,7 +64,7 @@ impl Sender {
             return;
         }
         // After a timeout, duplicate ACKs for segments that were sent again show no new loss.
-        // An ACK of `recover` may be one of them, unless SACK blocks show otherwise (RFC 6582, 3.2; RFC 6675, 5).
+        // Without SACK, an ACK of exactly `recover` may be such a duplicate (RFC 6582, 3.2; RFC 6675, 5).
         // Before the first loss `recover` is 0, and `una` may be 0 too.
         let past = self.una > self.recover || (config.sack && self.una == self.recover);
         if past || self.recover == 0 {

@@ -1,4 +1,4 @@
-//! Rules of the congestion window. Except for [`Sender::go_back`] they do not depend on the kind of loss recovery.
+//! Rules of the congestion window. All except [`Sender::go_back`] are the same for every kind of loss recovery.
 
 use super::Sender;
 use crate::tcp::config::TcpConfig;
@@ -46,7 +46,7 @@ impl Sender {
     /// `in_flight` is the FlightSize of RFC 5681, limited to the window.
     /// Without this limit a loss could raise the window.
     /// Bytes that SACK blocks report still count as sent and not acknowledged.
-    /// A recovery also ends with more bytes in flight than the window.
+    /// At the end of a recovery, more bytes may be in flight than the window admits.
     pub(super) fn congested(&self, now: Time, config: &TcpConfig) -> Congested {
         let flight = (self.nxt - self.una).saturating_sub(u64::from(self.limited_bytes));
         let flight = if config.reduces_window {

@@ -75,7 +75,7 @@ pub struct Step {
     pub tolerance: Duration,
     /// Input; `None` if a timer of the stack expires.
     pub input: Option<Input>,
-    /// Segments that the stack sends at once.
+    /// Segments that the stack sends immediately.
     pub answers: Vec<Sent>,
     /// Expected state of the stack after the answers.
     pub checks: Vec<Check>,

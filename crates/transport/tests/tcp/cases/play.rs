@@ -12,7 +12,7 @@ pub trait Machine {
     /// The stack does not support this input.
     fn apply(&mut self, input: &Input) -> Result<(), String>;
 
-    /// Returns the segments that left at once after an input or a timer.
+    /// Returns the segments that left immediately after an input or a timer.
     /// If answers need time, the machine may wait while `are_all` returns `false`.
     fn answers(&mut self, are_all: &dyn Fn(&[Sent]) -> bool) -> Vec<Sent>;
 

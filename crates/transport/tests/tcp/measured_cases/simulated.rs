@@ -184,7 +184,7 @@ impl Simulated {
                 set(TcpFlags::FIN, *fin);
                 header.ack = *ack;
                 for (place, (start, end)) in header.sack.iter_mut().zip(sack) {
-                    // A block below the ACK (DSACK) wraps around.
+                    // The numbers of a block below the ACK (DSACK) wrap around.
                     *place = SackBlock {
                         start: start.wrapping_sub(*ack) as u32,
                         end: end.wrapping_sub(*ack) as u32,

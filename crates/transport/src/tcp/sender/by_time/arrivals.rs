@@ -55,7 +55,7 @@ impl Sender {
         if episode.probe.end == Some(end) {
             news.probe_repeated = true;
         } else {
-            // A timer sends the probe, so its copy does not show that the reordering window is too small.
+            // A timer sends the probe, so a second arrival of the probe does not widen the reordering window.
             episode.rack.dsack_seen |= episode.rack.reordering_seen;
         }
         if end <= news.before && episode.undo.from.is_some_and(|from| end > from) {
@@ -209,7 +209,7 @@ impl Sender {
             self.on_round_trip(rtt, flight, config);
         }
         // A block for data that was sent after the first segment does not restart the timer.
-        // Otherwise the timer would never expire while blocks arrive.
+        // If such a block restarted the timer, the timer would never expire while blocks arrive.
         let first = flight.segments.front();
         let older = |at: Time| first.is_some_and(|first| at < first.at);
         news.sets_timer = news.advances || news.first_sacked.is_some_and(older);
@@ -226,7 +226,7 @@ impl Sender {
 
     /// Handles the arrival of the byte at `low` after data above it (`tcp_check_sack_reordering`).
     pub(super) fn on_reordering(&self, low: u64, episode: &mut Episode, config: &TcpConfig) {
-        /// Upper bound of the number of segments above a hole that count as reordering (`tcp_max_reordering` of Linux).
+        /// Largest number of segments above a hole that can count as reordering (`tcp_max_reordering` of Linux).
         const MOST: u64 = 300;
         let highest = self.highest_sacked(episode);
         if low >= highest {

@@ -29,7 +29,7 @@ impl Sender {
     }
 
     /// Marks lost segments (`tcp_rack_detect_loss`).
-    /// For each of them, a later segment has arrived and the reordering window has passed.
+    /// A segment is lost if a later segment has arrived and the reordering window has passed.
     /// Returns the longest time until another segment counts as lost; zero if there is none.
     fn mark_losses(&self, now: Time, flight: &mut Flight, episode: &mut Episode) -> Duration {
         let window = episode.reordering_window(flight.least_rtt, self.rtt.smoothed());

@@ -152,7 +152,7 @@ impl Sender {
             episode.probe.end = None;
         } else if input.ack > end {
             self.start_reduction(input.now, false, episode, config);
-            // The probe has repaired the loss, so the window falls to `ssthresh` at once.
+            // The probe has repaired the loss, so the window falls to `ssthresh` immediately.
             self.window.cwnd = self.window.ssthresh;
             self.keep_open(flight, episode);
         } else if duplicate {
