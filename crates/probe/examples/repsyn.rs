@@ -141,7 +141,7 @@ async fn compare(to: SocketAddr, volleys: usize) -> Result<()> {
     Ok(())
 }
 
-/// Returns the mean time of the faster of two handshakes, over pairs whose SYNs were sent one after the other.
+/// Returns the mean time of the faster of two handshakes. The SYNs of each pair were sent one after the other.
 fn neighbours(volley: &Volley) -> Option<f64> {
     let mut sent: Vec<Handshake> = volley.handshakes.iter().flatten().copied().collect();
     sent.sort_by(|a, b| a.sent_us.total_cmp(&b.sent_us));

@@ -13,7 +13,7 @@ pub struct Measurement {
     pub target: String,
     /// Address of the target.
     pub address: SocketAddr,
-    /// Source ports. Port number `n` is the entry with index `n`.
+    /// Source ports. The number of a port is its index in this list.
     pub ports: Vec<u16>,
     /// Paths to the target.
     pub map: Map,

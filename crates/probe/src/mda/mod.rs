@@ -1,5 +1,5 @@
 //! Multipath detection algorithm (MDA).
-//! The algorithm determines the number of probes that finds all next hops of a router with a given confidence.
+//! The algorithm determines how many probes find all next hops of a router with a given confidence.
 //! A walk over a network creates these probes.
 //! The walk does no I/O: the caller sends the probes and passes the answers back.
 //!

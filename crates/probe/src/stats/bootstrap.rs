@@ -47,7 +47,7 @@ fn autocorrelation_time(means: &[f64]) -> f64 {
             .sum::<f64>()
 }
 
-/// Returns how often each of `volleys` volleys occurs in each resample.
+/// Returns one item for each resample: how often it contains each volley. `volleys` is the number of volleys.
 /// The seed is fixed, so that a report is reproducible.
 pub fn resamples(volleys: usize, block: usize) -> impl Iterator<Item = Vec<u16>> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(0x7072_6f62_6500);
@@ -78,7 +78,7 @@ pub fn expansion(volleys: usize, block: usize) -> f64 {
     (1.0 + first + second) * (blocks / (blocks - 1.0)).sqrt()
 }
 
-/// Returns the lowest and the highest of the middle 95 % of resampled figures.
+/// Returns the lower and the upper limit of the middle 95 % of the resampled figures.
 pub fn interval(mut figures: Vec<f64>) -> (f64, f64) {
     figures.sort_unstable_by(f64::total_cmp);
     // 1/40 is 2.5 %, which is removed at each end.
