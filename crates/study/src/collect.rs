@@ -35,7 +35,7 @@ impl StudyDir {
     /// If `out` is on the same file system, the tables are not copied: both directories refer to the same files.
     ///
     /// # Errors
-    /// [`Error::Incomplete`] and [`Error::Builds`], unless `what` allows them; [`Error::Locked`].
+    /// [`Error::Locked`]. Also [`Error::Incomplete`] and [`Error::Builds`], unless `what` allows them.
     /// Damaged results and failed system calls are errors too.
     pub fn collect(&self, out: &Path, what: CollectOptions) -> Result<Collected, Error> {
         let _lock = self.lock()?;

@@ -162,7 +162,7 @@ impl Forecast {
         self.to_go(under_way).map(|(work, _)| work)
     }
 
-    /// Returns the seconds of all remaining runs together, and of the longest.
+    /// Returns the total seconds of all remaining runs, and the seconds of the longest one.
     fn to_go(&self, under_way: &[UnderWay]) -> Option<(f64, f64)> {
         let (mut work, mut longest) = (0.0, 0.0f64);
         for run in self.runs.iter().filter(|run| run.is_waiting) {

@@ -88,7 +88,7 @@ impl LockFile {
         self.silent > LOCK_TIMEOUT || self.holder.as_ref().is_some_and(Holder::has_ended)
     }
 
-    /// Returns whether the holder is the process `ended`, which has ended.
+    /// Returns whether the holder is the process with the number `ended`. This process has ended.
     fn is_of(&self, ended: Option<u32>) -> bool {
         let holder = self.holder.as_ref();
         holder.is_some_and(|holder| Some(holder.pid) == ended && holder.is_here())
