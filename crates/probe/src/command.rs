@@ -49,7 +49,7 @@ pub struct Probe {
 /// Progress of a probe, for the user.
 #[derive(Clone, Copy, Debug)]
 pub enum Progress {
-    /// The probe searches for next hops. The fields are the TTL behind which it searches, and the number of probes sent.
+    /// The probe searches for next hops. The fields are the TTL of the hop before them, and the number of probes sent.
     Paths(u8, u64),
     /// Number of volleys sent, and number of volleys in the round.
     Volleys(usize, usize),
