@@ -45,7 +45,7 @@ fn field(writer: &mut csv::Writer<impl Write>, value: Option<impl ToString>) -> 
 }
 
 /// Reads the columns of `headings` and passes their rows to `each`, at most `at_once` rows per call.
-/// The file may have the columns in any order, and more columns.
+/// The file may contain further columns, and its columns may be in any order.
 pub(crate) fn read(
     file: impl Read,
     headings: &[Heading],

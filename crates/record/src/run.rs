@@ -102,7 +102,7 @@ pub struct RunRecord<F = Vec<FlowRecord>> {
     pub classes: Vec<String>,
     /// Flows, finished or not.
     pub flows: F,
-    /// Flows that start after `flows` and only carry load, until the last of `flows` has ended.
+    /// Later flows that only carry load. Such flows start until the last of `flows` has ended.
     /// The numbers of these flows follow the numbers of `flows`. Not hashed.
     pub load_only: F,
     /// Requests, finished or not.
@@ -271,7 +271,7 @@ impl Sums {
 }
 
 /// Summary of a run, as `--json` prints it and `run.json` contains it.
-/// Fields that older versions did not write have a default.
+/// Fields that are missing in files of older versions have a default.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunSummary {
     /// Key of the run: `design`, `topology`, `workload`, `load`, `seed`, and `parameters` if the study sweeps keys.
@@ -353,13 +353,13 @@ pub struct RunSummary {
     /// Completion times of the queries; `None`: the workload has no queries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queries: Option<FctStats>,
-    /// Completion times of the coflows of files; `None`: the workload has no such coflows.
+    /// Completion times of the coflows from files; `None`: the workload has no such coflows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coflows: Option<FctStats>,
     /// Load that the workload offers to the links; `None`: an earlier version wrote the file.
     #[serde(default)]
     pub offered: Option<OfferedLoad>,
-    /// Mean number of unfinished bytes while flows arrive.
+    /// Mean number of unfinished bytes during the arrivals of flows.
     /// `None`: all flows start at the same time, or an earlier version wrote the file.
     #[serde(default)]
     pub unfinished_bytes: Option<UnfinishedBytes>,
