@@ -236,7 +236,7 @@ impl fmt::Debug for Connector {
     }
 }
 
-/// Running probe. It ends when its result is known, or with the runtime.
+/// Running probe. It ends when its result is known, or when the runtime ends.
 struct Probing {
     known: Arc<Known>,
     at: SocketAddr,

@@ -134,7 +134,7 @@ impl PendingHello {
     }
 
     /// Reads the hello. The buffer has space for one more byte.
-    /// A read that does not fill the buffer shows that no more bytes are available, which saves the next read.
+    /// A read that does not fill the buffer shows that no more bytes are available. The next read is then not needed.
     pub async fn read_hello(&mut self) -> ReceivedHello {
         let Some(tcp) = &mut self.tcp else {
             return ReceivedHello::Nothing;

@@ -51,8 +51,8 @@ pub struct FlowSettings {
     /// Port of the second listener. `None`: the port after the service's port.
     #[cfg_attr(feature = "proxy", serde(deserialize_with = "port"))]
     pub replica_port: Option<u16>,
-    /// Number of bytes, sent and received since the flow was last idle, at which a flow continues on one connection
-    /// only. `u64::MAX`: no limit.
+    /// Number of bytes after which a flow continues on one connection only. `u64::MAX`: no limit.
+    /// Sent and received bytes are counted, since the flow was last idle.
     #[cfg_attr(feature = "proxy", serde(deserialize_with = "size_or_endless"))]
     pub max_bytes: u64,
     /// Largest number of bytes that are kept for a connection that has not arrived, at most 2^30.

@@ -1,5 +1,5 @@
 //! Driver of one flow over its connections. The flow's task moves bytes when a connection or a timer wakes it.
-//! Calls of the application also move bytes at once, if the connections accept them.
+//! Calls of the application also move bytes immediately, if the connections accept them.
 
 mod orders;
 mod pump;
@@ -250,7 +250,7 @@ impl Core {
                 taken += count;
             }
             self.app.inbound.drain(..taken);
-            // A full buffer had stopped reads from the connections. They have to be read again now.
+            // A full buffer had stopped the reads from the connections. The connections are read again now.
             if was_full {
                 self.wake_driver();
             }

@@ -223,7 +223,7 @@ impl Core {
                 };
                 self.flow.sent(leg, written as u64);
             } else if ends {
-                // If the peer has sent its FIN too, the connection is closed at once.
+                // If the peer has sent its FIN too, the connection is closed immediately.
                 let closes = self.flow.closes_with_its_end(leg) && connection.may_end_by_closing();
                 if !closes && !self.finish(cx, leg, &mut moved) {
                     break;
@@ -253,7 +253,7 @@ impl Core {
     }
 
     /// Writes the bytes that the application has just written at position `from` to the connections.
-    /// Only bytes that the connections accept at once are written.
+    /// Only bytes that the connections accept immediately are written.
     /// Connections that still have older bytes to send are skipped.
     pub(super) fn write_now(&mut self, from: u64, bytes: &[u8]) {
         let Some(driver) = self.wakers.driver.clone() else {
