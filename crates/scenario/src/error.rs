@@ -110,7 +110,7 @@ impl std::error::Error for ScenarioError {}
 pub fn did_you_mean<'a>(found: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let found: String = found
         .chars()
-        // Without this limit, the comparison of long texts would be slow.
+        // Only 64 characters are compared, because the comparison of long texts would be slow.
         .take(64)
         .flat_map(char::to_lowercase)
         .collect();

@@ -8,7 +8,7 @@ use std::fmt;
 /// The default of the key is the value of this field in the default parameters.
 #[derive(Clone, Copy)]
 pub struct Field {
-    /// Values that the type of the field allows, if its key adds no limit.
+    /// Values that the type of the field allows, if the key sets no further limit.
     pub(crate) kind: Option<Kind>,
     /// Words that the field's type accepts.
     pub(crate) words: &'static [&'static str],
