@@ -26,7 +26,7 @@ struct PartLoad {
     until: Duration,
     /// Whether the load of this part is proportional to the load of the run.
     in_proportion: bool,
-    /// Bytes per second on each link, as line time: headers, preamble and gap included.
+    /// Bytes per second on each link, including headers, preamble and gap.
     bytes: Vec<f64>,
     /// For each link, whether the traffic can use it.
     uses: Vec<bool>,
@@ -242,7 +242,7 @@ impl<'a> LinkLoads<'a> {
         }))
     }
 
-    /// Adds the other senders of fan-ins. Each host receives `times` times its rate in addition.
+    /// Adds the other senders of fan-ins. Each host receives `times` times its present rate in addition.
     /// The additional bytes come from hosts that are drawn uniformly from the sources of the matrix.
     fn fan_in(&mut self, matrix: &Matrix, received: &[f64], times: f64) {
         let mut senders = matrix.sources().to_vec();
@@ -317,7 +317,7 @@ impl<'a> LinkLoads<'a> {
         }
     }
 
-    /// Adds `bytes` per second from one host to several hosts. The bytes count once on each link of a tree.
+    /// Adds `bytes` per second from one host to several hosts. Each link of a tree carries the bytes once.
     /// `drawn` selects among equal-cost links.
     fn tree(&mut self, from: HostId, to: &[HostId], bytes: f64, drawn: u32) {
         let uplinks = self.topology.uplinks_of(from);

@@ -351,7 +351,7 @@ fn fill<B: Clone>(
         });
     }
     record.totals = RunTotals {
-        // A hop counts when its transmission begins.
+        // A hop is counted when its transmission begins.
         // Ports with one event per packet also contain transmissions that begin after the end of the run.
         packet_hops: record.ports.iter().map(|port| port.packets).sum(),
         events: fabric.events() + host_events,

@@ -23,9 +23,9 @@ fn mice_under_elephants(design: &str, bytes: u64) -> RunConfig {
     mice_under(4, design, bytes, 0)
 }
 
-/// Returns a run with large flows from hosts 1 to `elephants` to host 0, which last for the whole run.
+/// Returns a run with large flows from hosts 1 to `elephants` to host 0. The large flows last for the whole run.
 /// After the first 5 ms, the next host starts a small flow of `bytes` every 200 us.
-/// Each small flow starts `shift` ns later within the time of a packet.
+/// Each start is also delayed by up to 1.3 us. This delay grows by `shift` ns from flow to flow.
 fn mice_under(elephants: u32, design: &str, bytes: u64, shift: u64) -> RunConfig {
     let shape = single_switch(elephants + 2, queue_of(100));
     let topology = shape.build().expect("a topology");

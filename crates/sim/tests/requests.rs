@@ -399,7 +399,7 @@ fn a_hedge_after_a_fixed_delay_collapses_where_servers_do_not_hear_of_its_end() 
     assert!(p99(&run("hedge")) > 5.0 * single);
     assert!(p99(&run("hedge-purge")) < 0.5 * single);
     assert!(p99(&run("das")) < 0.2 * single);
-    // If a purge also stops running work at once, priorities give no further advantage.
+    // If a purge also stops running work immediately, priorities give no further advantage.
     assert!(p99(&run("duplicate-purge")) < p99(&run("das")));
 }
 

@@ -17,7 +17,7 @@ pub struct Desk<'a> {
     pub(super) recorder: &'a mut Recorder,
     pub(super) orders: &'a mut Orders,
     pub(super) multicasts: &'a mut MulticastTransfers,
-    /// Number of transfers so far, which is also the next transfer number.
+    /// Number of transfers so far. The next transfer gets this number.
     pub(super) numbers: &'a mut u32,
 }
 
@@ -102,7 +102,7 @@ impl Desk<'_> {
     /// Only scdp has such transfers. Other designs report `Failed` at this instant.
     ///
     /// # Errors
-    /// No receivers or too many, a receiver that occurs twice or does not exist, or the sender as a receiver.
+    /// There are no receivers or too many, or a receiver occurs twice, does not exist, or is the sender.
     pub fn send_to_all(
         &mut self,
         src: HostId,
@@ -127,11 +127,11 @@ impl Desk<'_> {
         })
     }
 
-    /// Creates a multicast group of hosts and returns its address. Use it in custom transports.
+    /// Creates a multicast group of hosts and returns its address. Custom transports use this function.
     /// Built-in transports send to groups by [`Desk::send_to_all`].
     ///
     /// # Errors
-    /// No members or too many, or a member that occurs twice or does not exist.
+    /// There are no members or too many, or a member occurs twice or does not exist.
     pub fn form_group(&mut self, members: &[HostId]) -> Result<HostId, GroupError> {
         if let Some(host) = members.iter().find(|host| host.0 >= self.hosts) {
             return Err(GroupError::Excluded(*host));

@@ -21,7 +21,7 @@ pub(crate) struct ApplicationRunner {
     wants_departures: bool,
     orders: Orders,
     multicasts: MulticastTransfers,
-    /// Number of transfers so far, which is also the next transfer number.
+    /// Number of transfers so far. The next transfer gets this number.
     numbers: u32,
     hosts: u32,
     pub recorder: Recorder,

@@ -73,7 +73,7 @@ pub(crate) struct Sessions {
     /// Roles of flows, by flow number.
     flow_roles: Vec<FlowRole>,
     running: BTreeMap<u32, Running>,
-    /// Flows of chains. The value is the number of bytes that must still arrive before the next server starts.
+    /// Flows of chains, each with the number of bytes that must still arrive before the next server starts.
     chain_bytes_left: BTreeMap<FlowId, u64>,
     rows: Vec<SessionRecord>,
 }
@@ -281,7 +281,7 @@ impl Application for Sessions {
         let Some(left) = self.chain_bytes_left.get_mut(&segment.flow) else {
             return;
         };
-        // A repeated segment counts twice, because the driver sees packets and not the state of the transport.
+        // A repeated segment is counted twice, because the driver sees packets and not the state of the transport.
         *left = left.saturating_sub(u64::from(segment.payload));
         if *left > 0 {
             return;

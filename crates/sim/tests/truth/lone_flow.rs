@@ -14,7 +14,7 @@ const QUEUE: u32 = 1_000;
 /// Ten segments, which is the initial window.
 const WINDOW: u64 = 10 * 1_460;
 
-/// Name and shape of a network, with pairs of hosts. Each distance of the network has a pair.
+/// Name and shape of a network, with pairs of hosts. There is one pair for each possible distance.
 type Case = (&'static str, Shape, Vec<(u32, u32)>);
 
 /// Returns all kinds of topologies.

@@ -143,7 +143,7 @@ fn after(now: Time, per_second: f64, stream: &mut Stream) -> Time {
     now + Duration::from_secs_f64(stream.exponential() / per_second)
 }
 
-/// Returns a function that draws sizes from a distribution.
+/// Returns a function that returns random sizes from a distribution.
 pub fn drawn(distribution: SizeDistribution) -> impl FnMut(&mut Stream) -> u32 {
     move |stream| distribution.sample(stream) as u32
 }

@@ -112,7 +112,8 @@ fn a_network_that_is_slow_during_the_whole_run_is_a_network_built_with_these_rat
 }
 
 /// A fault with an end changes rates during the run, and hosts pace their packets at the new rate.
-/// Windows and timers of the user, or from the network at its start, do not change. This test therefore sets them.
+/// Windows and timers that the user sets, or that follow from the network at the start, do not change.
+/// This test therefore sets them.
 #[test]
 fn links_that_become_slow_at_time_zero_are_links_built_with_these_rates() {
     for design in DESIGNS {
