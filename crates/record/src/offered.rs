@@ -56,7 +56,7 @@ impl OfferedLoad {
 }
 
 /// Mean number of bytes in flows and requests that have started and not finished.
-/// A flow counts with all its bytes until it has finished.
+/// Until a flow has finished, all its bytes are included.
 #[derive(Clone, Copy, Default, PartialEq, Debug, Serialize, Deserialize)]
 pub struct UnfinishedBytes {
     /// Mean over the middle third of the time between the first and the last start, in bytes.

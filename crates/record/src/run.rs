@@ -67,9 +67,10 @@ pub struct RunTotals {
     /// Packets in queues or on links at the end of the run.
     pub remaining: PacketCount,
     /// Packets whose payload a switch cut off, and the removed bytes.
-    /// The packets also count as delivered, dropped or remaining.
+    /// These packets are also included in the delivered, dropped or remaining packets.
     pub trimmed: PacketCount,
-    /// Packets whose header a switch returned to the sender, and the bytes of these headers. A packet counts once.
+    /// Packets whose header a switch returned to the sender, and the bytes of these headers.
+    /// A packet is returned at most once.
     pub returned: PacketCount,
     /// Packets marked as "congestion experienced".
     pub marks: u64,
@@ -280,7 +281,7 @@ pub struct RunSummary {
     /// Number of started flows.
     pub flows: u64,
     /// Number of flows that only carry load after all other flows have started.
-    /// These flows count only in packets, bytes, drops and marks. `None`: an earlier version wrote the file.
+    /// Only packets, bytes, drops and marks include these flows. `None`: an earlier version wrote the file.
     #[serde(default)]
     pub load_only: Option<u64>,
     /// Number of flows that had not finished at the end of the run.

@@ -98,7 +98,7 @@ pub struct SessionOutcome {
     /// Size of the session in bytes.
     pub bytes: Bytes,
     /// Time from the client's request until all receivers had all bytes.
-    /// Receivers that were removed from the transfer do not count.
+    /// Receivers that were removed from the transfer are not included.
     /// `None`: a receiver did not get all bytes, or all receivers were removed.
     pub completion: Option<Duration>,
     /// Largest number of unneeded symbols at one receiver.
