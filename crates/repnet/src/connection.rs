@@ -32,7 +32,7 @@ pub(crate) struct Connection {
     hello: Option<Box<Hello>>,
     /// Banner that a server sends, and the number of its bytes that were sent.
     banner: Option<([u8; HELLO_BYTES], usize)>,
-    /// Error of a write. The connection counts as failed only after all received bytes were read.
+    /// Error of a write. The connection fails only after all received bytes were read.
     broken: Option<io::Error>,
     /// Whether the peer's FIN was read.
     ended: bool,

@@ -459,6 +459,6 @@ async fn probe(at: SocketAddr, within: Duration) -> bool {
             _ => false,
         })
     };
-    // A missing answer counts as no server, regardless of its cause.
+    // If there is no answer, the result is the same for every cause: no RepNet server.
     matches!(tokio::time::timeout(within, asked).await, Ok(Ok(true)))
 }
