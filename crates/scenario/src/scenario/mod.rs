@@ -302,7 +302,7 @@ impl Table {
             .or_else(|| known.default_among(self.defaults()))
     }
 
-    /// Returns the defaults of the section's keys. In the section `tcp`, two keys determine them: `profile` and `timers`.
+    /// Returns the defaults of the section's keys. In the section `tcp`, they depend on `profile` and `timers`.
     fn defaults(&self) -> &'static Parameters {
         let choice = |key| self.given(key).map(|entry| &entry.value);
         if self.section.name != "tcp" {
