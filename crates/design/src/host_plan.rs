@@ -345,7 +345,7 @@ fn messenger<T: Streams>(base: T) -> Made<CopyingHost<Messenger<T>>> {
 const fn mode(replication: Replication) -> Option<repnet::Mode> {
     match replication {
         Replication::None | Replication::Duplicates(_) => None,
-        // In a mixed run the driver draws the replication of each mouse.
+        // In a mixed run, the driver selects a random replication for each mouse.
         Replication::RepFlow | Replication::Mixed => Some(repnet::Mode::RepFlow),
         Replication::RepSyn => Some(repnet::Mode::RepSyn),
     }

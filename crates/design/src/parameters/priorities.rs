@@ -36,7 +36,7 @@ impl Default for PFabricParameters {
 }
 
 /// Parameters of PIAS and its switches.
-/// The switches mark at the network's threshold, which counts all classes together.
+/// The switches mark at the network's threshold. All classes together have one threshold.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PiasParameters {
     /// Thresholds: numbers of sent bytes at which a flow moves to the next lower class. They ascend.
@@ -46,8 +46,8 @@ pub struct PiasParameters {
     pub limit: Limit,
     /// Whether the classes share the buffer (authors' code), or each class has a part of it (SCDP paper).
     pub sharing: Sharing,
-    /// Whether retransmitted bytes count towards the thresholds.
-    /// In the authors' simulation code and kernel module, they do not count.
+    /// Whether the thresholds apply to all sent bytes, including retransmitted bytes.
+    /// In the authors' simulation code and kernel module, retransmitted bytes are not included.
     pub resends_count: bool,
     /// Number of timeouts in a row after which a flow counts its sent bytes from zero again.
     /// `None`: never, as in the authors' simulation code. Their kernel modules use 2 or 3.

@@ -27,7 +27,7 @@ pub struct NdpParameters {
     /// Thresholds of NDP+: numbers of sent bytes at which a flow moves to the next lower class.
     /// The thresholds ascend, and there are at most 7. NDP has no thresholds.
     pub thresholds: Vec<u64>,
-    /// Whether retransmitted bytes count towards the thresholds of NDP+.
+    /// Whether the thresholds of NDP+ apply to all sent bytes, including retransmitted bytes.
     /// Default true, because SCDP counts every symbol.
     pub resends_count: bool,
     /// Whether hosts of NDP+ serve their own flows by class, as its switches do. Default true.
@@ -80,7 +80,7 @@ pub struct ScdpParameters {
     /// `None`: two thirds of a single sender's window, so that three senders push twice as many symbols.
     /// The paper leaves the value to the application (section IV-E).
     pub shared_window: Option<u32>,
-    /// Time after which receivers count as stragglers, and the sender's policy for stragglers.
+    /// Time after which a slow receiver is a straggler, and the sender's policy for stragglers.
     /// By default, the sender reports them after 20 ms and continues to wait.
     /// The paper leaves both values to the application (section IV-D).
     pub stragglers: Stragglers,
