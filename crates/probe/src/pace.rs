@@ -1,4 +1,4 @@
-//! Rate control of SYNs. This module does no I/O. Times may count from any fixed moment.
+//! Rate control of SYNs. This module does no I/O. Times may start at any fixed moment.
 
 use tailcut_units::{Time, TokenBucket};
 

@@ -133,7 +133,7 @@ impl Shooter {
                 Some(Outcome::Established { rtt, resent }) => {
                     let took = match resent {
                         0 => rtt,
-                        // After a lost SYN, the kernel's round-trip time counts from the repeated SYN only.
+                        // After a lost SYN, the kernel measures the round-trip time from the repeated SYN only.
                         _ => socket.began.elapsed(),
                     };
                     volley.handshakes[*number] = Some(Handshake {
