@@ -359,7 +359,7 @@ pub struct OpenSpec {
     pub until: Duration,
     /// Largest number of flows.
     pub max_flows: Option<u64>,
-    /// Fan-in of small flows, which have fewer than `below` bytes.
+    /// Fan-in of small flows. A flow is small if it has fewer than `below` bytes.
     /// At the start of such a flow, `senders - 1` other hosts send a flow of the same size to its destination.
     pub fan_in: Option<FanInSpec>,
 }
@@ -369,7 +369,7 @@ pub struct OpenSpec {
 pub struct FanInSpec {
     /// Total number of senders, at least 2 (11 in the RepNet paper).
     pub senders: u32,
-    /// Size limit in bytes: smaller flows fan in.
+    /// Size limit in bytes. Smaller flows have a fan-in.
     pub below: Bytes,
 }
 
@@ -535,21 +535,21 @@ pub struct ApplicationPart {
 /// Traffic matrix: source and destination of flows.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum MatrixSpec {
-    /// Destination drawn uniformly from all other hosts.
+    /// Random destination among all other hosts, all with the same probability.
     Anywhere,
     /// Like `Anywhere`, but only among the hosts that do not belong to a permutation with this number of hosts.
     AnywhereBeside {
         /// Number of hosts in the permutation. These hosts are left out. At least 2 hosts remain.
         left_out: u32,
     },
-    /// Destination drawn uniformly from the hosts of other racks.
+    /// Random destination among the hosts of other racks, all with the same probability.
     BetweenRacks,
-    /// Random derangement of all hosts, drawn once.
+    /// Random derangement of all hosts. It is the same for the whole run.
     Permutation {
         /// Whether flows can stay within a rack.
         within_racks: bool,
     },
-    /// Random derangement of a random subset of the hosts, both drawn once.
+    /// Random derangement of a random subset of the hosts. Both are the same for the whole run.
     PermutationOf {
         /// Number of hosts that take part, at least 2.
         hosts: u32,

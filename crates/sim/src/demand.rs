@@ -147,7 +147,7 @@ impl DemandEstimate<'_> {
         packets * self.demand.packet_hops / self.packets.max(1.0)
     }
 
-    /// Adds the demand of an open loop. `drawn` are the first flows of the loop.
+    /// Adds the demand of an open loop. `drawn` contains the first flows of the loop.
     fn open(&mut self, spec: &OpenSpec, drawn: &[Flow], arrivals: Arrivals) {
         let is_whole = drawn.len() < self.draws;
         let arrivals_drawn = match spec.fan_in {

@@ -292,7 +292,7 @@ fn one_way(hops: &[Hop], packets: u64, size: u64, last: u64) -> Duration {
 /// All packets have `size` bytes, except the last one.
 /// At the slowest hop, all ports together serve all bytes.
 /// Before this service, one packet must reach the hop. After it, another packet must reach the destination.
-/// Only one of these two packets can be the last packet of the flow, which is the smallest.
+/// The last packet of a flow is the smallest. At most one of these two packets can be the last packet.
 /// The time of the full packets alone is also a lower bound.
 fn over_all_paths(hops: &[Hop], packets: u64, size: u64, last: u64) -> Duration {
     let delays = hops.iter().fold(Duration::ZERO, |sum, hop| sum + hop.delay);

@@ -17,7 +17,7 @@ use tailcut_record::{LinkLoad, OfferedLoad, TierLoad};
 use tailcut_units::{Duration, HostId};
 use tailcut_workload::{Class, Error, FanIn, Matrix, Operation, Session};
 
-/// Number of storage sessions that are drawn.
+/// Number of storage sessions that are generated to estimate the load.
 const SESSIONS: u32 = 4_000;
 
 /// Load of a part between the start and the end of its arrivals.
@@ -318,7 +318,7 @@ impl<'a> LinkLoads<'a> {
     }
 
     /// Adds `bytes` per second from one host to several hosts. Each link of a tree carries the bytes once.
-    /// `drawn` selects among equal-cost links.
+    /// `drawn` is a random number that selects among equal-cost links.
     fn tree(&mut self, from: HostId, to: &[HostId], bytes: f64, drawn: u32) {
         let uplinks = self.topology.uplinks_of(from);
         let link = uplinks.start + drawn % uplinks.len() as u32;
@@ -352,7 +352,7 @@ struct Group {
     at: Vec<f64>,
 }
 
-/// Returns the group number of each host, and the groups, which have no traffic yet.
+/// Returns the group number of each host, and the groups. The groups have no traffic yet.
 fn groups(topology: &Topology) -> (Vec<usize>, Vec<Group>) {
     let mut switches: Vec<Vec<u32>> = vec![Vec::new(); topology.hosts() as usize];
     for link in &topology.links {

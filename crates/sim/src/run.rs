@@ -31,7 +31,7 @@ use tailcut_transport::{Segment, Transport, copies};
 use tailcut_units::{Bytes, FlowId, HostId, Time};
 use tailcut_workload::Class;
 
-/// Receiver of a run's progress, which can also stop the run. The thread that executes the run calls the methods.
+/// Receiver of a run's progress. It can also stop the run. The thread that executes the run calls the methods.
 pub trait RunControl: Sync {
     /// Reports the estimated share of the run that is complete, from 0 to 1.
     fn progress(&self, share: f64);
@@ -72,7 +72,7 @@ pub fn run_watched(
 }
 
 /// Executes a run like [`run_watched`], for runs with millions of flows.
-/// Flows that have ended are packed, which uses a third of the memory.
+/// Flows that have ended are packed. Packed flows use a third of the memory.
 ///
 /// # Errors
 /// The errors of [`run`].

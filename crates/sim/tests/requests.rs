@@ -378,7 +378,7 @@ fn a_link_that_does_not_interrupt_costs_a_primary_one_chunk_or_one_object_at_mos
 
 #[test]
 fn a_hedge_after_a_fixed_delay_collapses_where_servers_do_not_hear_of_its_end() {
-    // The 40 servers have exponential work, which is ten times as long for one copy in twenty.
+    // The work of the 40 servers is exponential. One copy in twenty takes ten times as long.
     // The delay of the hedge is the 95th percentile of an idle server.
     let run = |design: &str| {
         let mut config = requests(design, 0.8, 20_000);

@@ -21,7 +21,7 @@ pub trait Application: Send {
         self.next().is_some()
     }
 
-    /// Acts at the time that [`Application::next`] returned, which is `desk.now()`.
+    /// Acts at the time that [`Application::next`] returned. `desk.now()` is this time.
     fn act(&mut self, desk: &mut Desk<'_>);
 
     /// Handles an event of one of the application's transfers from the transport of `host`.

@@ -56,7 +56,7 @@ impl Desk<'_> {
     }
 
     /// Sends `bytes` from one host to another, as a flow with a row in the table of flows.
-    /// Returns the number of the flow, which its events contain.
+    /// Returns the number of the flow. The flow's events contain this number.
     /// Returns `None` if a host does not exist, or if both hosts are the same.
     pub fn send(&mut self, src: HostId, dst: HostId, bytes: u64) -> Option<FlowId> {
         if src == dst || src.0 >= self.hosts || dst.0 >= self.hosts {
@@ -97,7 +97,7 @@ impl Desk<'_> {
 
     /// Sends `bytes` to several hosts at the same time. Each host has a row in the table of flows.
     /// The receivers form a multicast group, and switches copy the packets.
-    /// Returns the number of the transfer, which its events contain.
+    /// Returns the number of the transfer. The transfer's events contain this number.
     /// The receivers report `Completed`, and the sender reports `Closed`.
     /// Only scdp has such transfers. Other designs report `Failed` at this instant.
     ///

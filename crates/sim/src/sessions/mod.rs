@@ -34,7 +34,7 @@ enum Role {
     /// Separate flow to the receiver with this index.
     Unicast(usize),
     /// Transfer to a group.
-    /// The flows of the receivers have consecutive numbers, which start with the number of the transfer.
+    /// The flows of the receivers have consecutive numbers. The first one is the number of the transfer.
     Multicast,
     /// Receiver of a transfer from several senders.
     Receiver,
@@ -90,7 +90,7 @@ impl Sessions {
         }
     }
 
-    /// Stores the role of flow `id`, which must be the next flow.
+    /// Stores the role of flow `id`. This flow must be the next flow.
     fn add_role(&mut self, id: FlowId, session: u32, role: Role) {
         debug_assert_eq!(
             transfer_index(id),
