@@ -4,7 +4,7 @@ use super::{FieldValue, Parameters};
 use crate::value::{Kind, Value};
 use std::fmt;
 
-/// Field of a run's parameters, which a key sets.
+/// Field of a run's parameters that a key sets.
 /// The default of the key is the value of this field in the default parameters.
 #[derive(Clone, Copy)]
 pub struct Field {
