@@ -236,8 +236,8 @@ impl HostPlan {
             || self.settings.nic.jitter > Duration::ZERO
     }
 
-    /// Returns a host with layers. The layers from the transport to the link are:
-    /// classes (by flow size, or set by the application), the queue, the pacer, random departures, and coalescing.
+    /// Returns a host with layers. The list of layers begins at the transport and ends at the link:
+    /// Classes (by flow size, or set by the application), queue, pacer, random departures, coalescing.
     fn layered(&self, seat: &HostSeat<'_>) -> Made<Box<dyn Transport>> {
         let mut transport = match &self.hosts {
             RunHosts::Own(make) => make(seat)?,

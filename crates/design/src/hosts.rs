@@ -228,7 +228,7 @@ impl Hosts {
         self.fault
     }
 
-    /// Returns whether TCP packets have classes, which depend on the bytes that their flow has sent.
+    /// Returns whether TCP packets have classes. The class depends on the bytes that the flow has sent.
     pub const fn have_tags(&self) -> bool {
         matches!(self.kind, Kind::Tcp { tags: Some(_), .. })
     }

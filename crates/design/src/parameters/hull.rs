@@ -31,7 +31,7 @@ pub struct PhantomParameters {
     /// Counter value above which packets are marked: 6 KB, from the published sweep of 1 to 30 KB.
     pub mark_above: Bytes,
     /// Counter value that is compared with `mark_above`. The default is the value without the arriving packet.
-    /// One public emulator adds the packet first.
+    /// One public emulator adds the arriving packet before the comparison.
     pub compare: Compare,
     /// Position of the counter. The default is on the link behind the port, as in the hardware.
     /// In public simulation code, the counter is parallel to the port's queue.

@@ -15,7 +15,7 @@ pub struct PFabricParameters {
     pub initial_window: u32,
     /// Largest window in packets, at least 1. `None`: the capacity of the queue in packets, minus 1.
     pub max_window: Option<u32>,
-    /// Retransmission timeout, which is fixed. The pFabric paper uses 45 us, with a round trip of 14.6 us.
+    /// Fixed retransmission timeout. The pFabric paper uses 45 us, with a round trip of 14.6 us.
     /// `None`: three round trips of a full packet and its ACK between the two most distant hosts, without load.
     pub rto: Option<Duration>,
     /// Number of timeouts in a row after which a flow sends only probes, at least 1. Default: 5 (pFabric paper).
