@@ -31,8 +31,8 @@ table! {
         "timeouts" timeouts: u32,
         /// Connections in addition to the first one: 0 without replication, 1 with RepFlow and RepSYN.
         "copies" copies: u32,
-        /// Part of the workload that the flow belongs to: an index into
-        /// [`RunRecord::classes`](crate::RunRecord::classes).
+        /// Part of the workload that the flow belongs to.
+        /// The number is an index into [`RunRecord::classes`](crate::RunRecord::classes).
         "class" class: u8 as Class,
         /// Time from `start` until the fastest connection was established.
         /// `None`: the transport has no handshake, or no connection was established.

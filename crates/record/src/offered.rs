@@ -25,7 +25,7 @@ pub struct TierLoad {
     pub tier: String,
     /// Offered rate divided by the capacity of all links that traffic may use. Above 1, the tier is overloaded.
     pub load: f64,
-    /// Part of `load` that is proportional to the run's load. The rest comes from parts with a fixed rate.
+    /// Part of `load` that is proportional to the run's load. All other load comes from parts with a fixed rate.
     pub in_proportion: f64,
 }
 

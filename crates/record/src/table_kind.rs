@@ -9,7 +9,7 @@ use crate::{FlowRows, ParameterValue, RunKey, RunRecord, TopologyLink, link_numb
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Columns with the names of links, which follow the columns of the row type.
+/// Columns with the names of links. They follow the columns of the row type.
 pub(crate) const LINK_NAMES: [&str; 2] = ["port.name", "link.name"];
 
 /// Kind of a run's table.
