@@ -14,7 +14,7 @@ pub struct UnderWay {
     pub share: f64,
 }
 
-/// Smallest finished share from which the rest of a run can be estimated.
+/// Smallest finished share of a run from which its remaining time can be estimated.
 const LEAST_SHARE_TO_EXTRAPOLATE: f64 = 0.1;
 
 /// Measured and expected time of some runs, in seconds.
@@ -36,7 +36,7 @@ impl TimeTotals {
     }
 }
 
-/// Totals of the runs of one kind, which differ only in their seeds.
+/// Totals of the runs of one kind. Runs of one kind differ only in their seeds.
 #[derive(Clone, Copy, Default, Debug)]
 struct Kind {
     ended: u32,

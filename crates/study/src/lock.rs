@@ -105,7 +105,7 @@ impl Lock {
     }
 
     /// Takes the lock like [`Lock::take`].
-    /// Also takes it from the process `ended` of this machine, which has certainly ended.
+    /// Also takes it from the process `ended` of this machine. This process has certainly ended.
     ///
     /// # Errors
     /// A failed system call.
@@ -258,7 +258,7 @@ mod tests {
     use std::sync::Barrier;
     use std::time::SystemTime;
 
-    /// Writes the lock file of a process on another machine, whose last heartbeat was `silent` ago.
+    /// Writes the lock file of a process on another machine. The last heartbeat was `silent` ago.
     fn of_another(path: &Path, silent: Duration) -> Holder {
         let holder = Holder {
             host: "elsewhere".to_owned(),

@@ -30,7 +30,7 @@ pub struct Array<'a> {
     pub study: &'a StudyDir,
     /// Chunks of cases, one for each job.
     pub chunks: &'a [Chunk],
-    /// Path of the program `tailcut`, which must be the same on all nodes.
+    /// Path of the program `tailcut`. It must be the same on all nodes.
     pub program: &'a Path,
     /// Further flags for sbatch.
     pub flags: Vec<String>,

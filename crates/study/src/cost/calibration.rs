@@ -24,7 +24,7 @@ const GROWS_UP_TO: f64 = 64.0;
 /// Number of transfers from which the work of a short run is estimated.
 const DRAWS: usize = 100_000;
 
-/// Linear function from the work of a run to the CPU time that a design needs for it.
+/// Linear function. It converts the work of a run to the CPU time that a design needs for the work.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Rate {
     /// Fixed time of a run, in seconds.
@@ -82,7 +82,7 @@ pub fn calibrate(config: &RunConfig, control: &dyn RunControl) -> Option<Rate> {
     let least = (small, seconds_of(&short, BUDGET, control)?);
     let mut most = least;
     let mut spent = 2.0 * least.1;
-    // A short run shows how much work fits into the rest of the budget.
+    // A short run shows how much work fits into the remaining budget.
     while share < 1.0 && spent < BUDGET / 2.0 {
         let room = (BUDGET - spent) * 0.8 * most.0 / most.1.max(1e-6);
         // 0.8 leaves a margin, because a longer run needs more time per unit of work (see GROWTH).
