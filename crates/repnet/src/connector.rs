@@ -136,7 +136,7 @@ impl Connector {
                     Err(counter) => counter,
                 };
                 let plain = self.plain(&addresses, settings, counter, false).await;
-                // A target that refuses both ports is down, which says nothing about its capability.
+                // A target that refuses both ports is down. The refusal gives no information about its capability.
                 if let Err(error) = &plain
                     && error.kind() == io::ErrorKind::ConnectionRefused
                 {
@@ -200,7 +200,7 @@ impl Connector {
             return Err(|counts| &counts.plain_fallback);
         };
         tokio::spawn(Arc::clone(&flow).drive());
-        // If the call is cancelled after this line, `stream` is dropped, which closes the flow.
+        // If the call is cancelled after this line, `stream` is dropped. The drop closes the flow.
         let stream = TcpStream::replicated(Arc::clone(&flow), service, None);
         let opened = std::future::poll_fn(|cx| flow.lock().poll_opened(cx));
         let opened = match settings.fallback_delay {

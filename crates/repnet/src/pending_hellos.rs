@@ -125,7 +125,7 @@ impl PendingHello {
         }
     }
 
-    /// Returns the connection, which now belongs to a flow, and a byte that was already read.
+    /// Returns the connection and a byte that was already read. The connection now belongs to a flow.
     /// Returns `None` if the connection was reset because newer connections needed its slot.
     pub fn into_leg(mut self) -> Option<(TcpStream, Option<u8>)> {
         let there = self.slot.release();

@@ -19,7 +19,7 @@ pub enum Pairing {
     #[default]
     Hello,
     /// Pairing by the source port, as in the paper, without additional bytes.
-    /// Use this pairing only in flat networks, which do not rewrite addresses.
+    /// Use this pairing only in flat networks. Flat networks do not rewrite addresses.
     /// In other networks requests can run twice.
     Port,
 }

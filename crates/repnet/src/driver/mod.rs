@@ -54,7 +54,7 @@ pub(crate) struct Surroundings {
     pub archive_cap: u64,
 }
 
-/// Flow in a mutex, which its application and its task share.
+/// Flow in a mutex. The application and the flow's task share it.
 pub(crate) struct Shared(Mutex<Core>);
 
 impl Shared {
@@ -206,7 +206,7 @@ impl Core {
                 Command::Reset(its, reason) if its == leg => {
                     self.around.counters.0.dropped(reason);
                 }
-                // `Settled` would remove the check, which now belongs to the bytes of the new connection.
+                // `Settled` would remove the check. The check now belongs to the bytes of the new connection.
                 Command::Settled => {}
                 other => self.perform(other),
             }

@@ -39,7 +39,7 @@ impl Core {
     }
 
     /// Moves all bytes that can be moved now.
-    /// If `connects` is true, it also continues attempts to connect, which is possible only on a thread of the runtime.
+    /// If `connects` is true, also continues attempts to connect. This is possible only on a thread of the runtime.
     pub(super) fn pump(&mut self, cx: &mut Context<'_>, now: Time, connects: bool) {
         // A connection that has no bytes to read is not read again in this call. It wakes the task when bytes arrive.
         let mut quiet = [false; 2];
