@@ -227,7 +227,7 @@ fn load(to: SocketAddr, mbps: f64) -> Result<()> {
         let until = Instant::now() + draw();
         let mut next = Instant::now();
         while Instant::now() < until {
-            // No program listens at the port. So the call may fail with an earlier ICMP error, which is ignored.
+            // No program listens at the port. The call may fail with an earlier ICMP error. This error is ignored.
             let _ = socket.send_to(&DATAGRAM, to);
             next += gap;
             std::thread::sleep(next.saturating_duration_since(Instant::now()));

@@ -92,7 +92,7 @@ mod tests {
     }
 
     /// Returns the probability that the rule misses next hops of a node with `next_hops` next hops.
-    /// The search may stop too early at each smaller number of found next hops.
+    /// The search fails if it stops when only some of the next hops are known.
     fn failure(rule: &StoppingRule, next_hops: usize) -> f64 {
         let all = next_hops as f64;
         let mut seen = vec![0.0; next_hops + 1];

@@ -151,7 +151,7 @@ impl Walk {
         }
     }
 
-    /// Counts one more probe, which the caller has sent again.
+    /// Counts one more probe. The caller has sent this probe again.
     pub fn repeated(&mut self) {
         self.probes += 1;
     }

@@ -169,7 +169,7 @@ impl Tracing<'_> {
             .map_err(|error| Trouble::System(self.to, error))
     }
 
-    /// Reads the answers that have arrived. Gives up probes that have waited too long.
+    /// Reads the answers that have arrived. Ends the wait for probes that have waited too long.
     fn hear(&mut self) {
         let now = Instant::now();
         let mut place = 0;

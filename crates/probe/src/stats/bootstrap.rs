@@ -81,7 +81,7 @@ pub fn expansion(volleys: usize, block: usize) -> f64 {
 /// Returns the lower and the upper limit of the middle 95 % of the resampled figures.
 pub fn interval(mut figures: Vec<f64>) -> (f64, f64) {
     figures.sort_unstable_by(f64::total_cmp);
-    // 1/40 is 2.5 %, which is removed at each end.
+    // 1/40 is 2.5 %. This share is removed at each end.
     let cut = figures.len() / 40;
     let end = figures.len().saturating_sub(1 + cut);
     let at = |place: usize| figures.get(place).copied().unwrap_or(f64::NAN);
