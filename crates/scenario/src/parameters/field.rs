@@ -12,7 +12,7 @@ pub struct Field {
     pub(crate) kind: Option<Kind>,
     /// Words that the field's type accepts.
     pub(crate) words: &'static [&'static str],
-    /// Function that returns the content of the field as a value of a key with this kind and these words.
+    /// Function that returns the content of the field as a value of a key, given the key's kind and words.
     pub(crate) value: fn(&Parameters, Kind, &[&'static str]) -> Option<Value>,
     /// Function that stores a value in the field.
     pub(crate) set: fn(&mut Parameters, &Value),
