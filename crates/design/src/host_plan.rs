@@ -74,7 +74,7 @@ pub trait UseHosts {
 impl HostPlan {
     /// Returns the plan for a design whose hosts carry `traffic`. `seed` is the seed of the run.
     /// `longest_round_trip` returns the longest round trip of a full packet and its ACK in the empty network.
-    /// The time includes all bits of both. Only designs whose timeouts depend on this time call the function.
+    /// Only designs whose timeouts depend on this time call the function.
     ///
     /// # Errors
     /// The design's thresholds do not ascend. Other invalid parameters cause errors when the hosts are built.
