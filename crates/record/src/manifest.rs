@@ -95,9 +95,9 @@ pub enum RunState {
     /// The run was not finished when the manifest was written, at the start of the study.
     /// [`StoredStudy`](crate::StoredStudy) reports such a run as finished if its files exist.
     Planned,
-    /// Finished, with complete files.
+    /// The run has finished, and its files are complete.
     Finished,
-    /// Stopped before its end, without files.
+    /// The run was stopped before its end. It has no files.
     Interrupted,
 }
 
