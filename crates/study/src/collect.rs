@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use tailcut_record::{self as record, Earlier, Manifest, Origin, OutputDir, RunSummary, StoredRun};
 
-/// Imperfections that a collection accepts.
+/// Options of a collection: the faults of a study that the collection accepts.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct CollectOptions {
     /// Whether some of the cases may be missing.

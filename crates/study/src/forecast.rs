@@ -67,7 +67,7 @@ struct RunForecast {
 /// - For a run without an expected time, the forecast is the mean time of the finished runs of its kind.
 /// - For a run with an expected time, the forecast is this time, multiplied by the ratio of measured to expected time.
 ///   The ratio comes from the finished runs of the same kind.
-///   If there are none, the ratio comes from the same design, or else from the whole study.
+///   If this kind has no finished run, the ratio comes from the same design, or else from the whole study.
 #[derive(Debug)]
 pub struct Forecast {
     runs: Vec<RunForecast>,

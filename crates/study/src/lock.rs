@@ -105,7 +105,7 @@ impl Lock {
     }
 
     /// Takes the lock like [`Lock::take`].
-    /// Also takes it from the process `ended` of this machine. This process has certainly ended.
+    /// Also takes the lock from the process `ended` of this machine. This process has certainly ended.
     ///
     /// # Errors
     /// A failed system call.
