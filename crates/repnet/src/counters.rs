@@ -107,7 +107,7 @@ counters! {
     waiting,
     /// Number of ended flows that are now remembered.
     tombstones,
-    /// Number of connections with an incomplete hello, or with an answer to it, that have not ended.
+    /// Number of connections that have not ended, and whose hello is incomplete or was refused.
     pending_hellos,
     /// Number of connections that no longer belong to a flow and have not ended yet.
     lingering,

@@ -61,7 +61,7 @@ pub struct FlowSettings {
     /// Largest number of bytes that wait for the slower connection, 65,536 to 2^30.
     #[cfg_attr(feature = "proxy", serde(deserialize_with = "size::<0, ANY, _, _>"))]
     pub lag_cap: u64,
-    /// Longest time until a connection is established, hello included, 1 ms to 2^31 - 1 ms.
+    /// Longest time until a connection is established and its hello is complete, 1 ms to 2^31 - 1 ms.
     #[cfg_attr(feature = "proxy", serde(deserialize_with = "time::<0, ANY, _>"))]
     pub leg_deadline: Duration,
     /// Longest time that a finished flow waits for its slower connection, 1 ms to 60 s.
