@@ -9,7 +9,7 @@
 //! With few blocks, intervals would be too narrow, so two factors widen them.
 //! The source is T. Hesterberg, What Teachers Should Know About the Bootstrap, 2015, section 5.3.
 //! The first factor is the ratio of Student's t to the normal distribution.
-//! The second factor is the ratio of the deviation over m - 1 blocks to the deviation over m blocks.
+//! The second factor is the ratio of two deviations: over the number of blocks minus 1, and over the number of blocks.
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
