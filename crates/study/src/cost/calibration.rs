@@ -63,7 +63,7 @@ impl Rate {
     }
 }
 
-/// Measures the CPU time that a run needs for its work with shorter runs. Returns `None` if these cannot be run.
+/// Measures the CPU time of a run with shorter runs. Returns `None` if the shorter runs fail.
 pub fn calibrate(config: &RunConfig, control: &dyn RunControl) -> Option<Rate> {
     let topology = config.topology.shape.build().ok()?;
     let work_at = |share| {
