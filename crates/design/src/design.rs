@@ -36,7 +36,7 @@ pub struct Design {
 }
 
 impl Design {
-    /// Returns a design with TCP and ordinary switches, which supplies default fields as in `..Design::over_tcp()`.
+    /// Returns a design with TCP and ordinary switches. Use it for default fields: `..Design::over_tcp()`.
     /// The name is empty, and there are no hosts.
     pub fn over_tcp() -> Self {
         Self {
@@ -67,8 +67,8 @@ impl Design {
         !self.hosts.is_none()
     }
 
-    /// Returns whether requests with copies can use the design. There are three conditions. The hosts carry requests.
-    /// The ports can have one more class, for copies, below their other classes.
+    /// Returns whether requests with copies can use the design. There are three conditions:
+    /// The hosts carry requests. The ports can have one more class, for copies, below their other classes.
     /// The network card has no layer, because hosts that carry requests have none.
     pub const fn carries_requests(&self) -> bool {
         self.hosts.carry_requests() && matches!(self.nic, Nic::Plain) && self.ports.takes_copies
@@ -112,7 +112,7 @@ impl Design {
     }
 }
 
-/// Returns the section of a part's parameters: the part's name with `_` for `-`.
+/// Returns the section of a part's parameters: the part's name with `_` in place of `-`.
 pub fn section_of(name: &str) -> String {
     name.replace('-', "_")
 }

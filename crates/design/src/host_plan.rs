@@ -18,9 +18,9 @@ use tailcut_transport::tcp::{self, TcpConfig};
 use tailcut_transport::{Classified, ConfigError, Streams, Transport, ndp};
 use tailcut_units::{Duration, HostId, Rate, stream_seed};
 
-/// Stream number of the hosts' random numbers, for [`stream_seed`].
+/// Number of the random stream of the hosts, an argument of [`stream_seed`].
 const HOST_DRAWS: u64 = 0x686f_7374;
-/// Stream number of the random departures of one host, for [`stream_seed`].
+/// Number of the random stream of a host's departures, an argument of [`stream_seed`].
 const DEPARTURES: u64 = 0x6465_7061;
 
 /// Plan for the hosts of one run. The plan uses only types of the transports.
@@ -73,8 +73,8 @@ pub trait UseHosts {
 
 impl HostPlan {
     /// Returns the plan for a design whose hosts carry `traffic`. `seed` is the seed of the run.
-    /// `longest_round_trip` returns the time from a full packet's first bit to its ACK's last bit in the empty network.
-    /// The value is the longest of these times. Only designs whose timeouts depend on this time call the function.
+    /// `longest_round_trip` returns the longest round trip of a full packet and its ACK in the empty network.
+    /// Only designs whose timeouts depend on this time call the function.
     ///
     /// # Errors
     /// The design's thresholds do not ascend. Other invalid parameters cause errors when the hosts are built.
@@ -182,7 +182,7 @@ impl HostPlan {
     }
 
     /// Calls `user` with the function that builds the hosts.
-    /// In each arm the type of the hosts is known at compile time.
+    /// In each arm of the `match`, the type of the hosts is known at compile time.
     /// The compiler therefore generates the caller's loop for this type.
     pub fn build<U: UseHosts>(&self, user: U) -> U::Output {
         let requests = self.traffic == Traffic::Requests;
@@ -236,8 +236,8 @@ impl HostPlan {
             || self.settings.nic.jitter > Duration::ZERO
     }
 
-    /// Returns a host with layers. The layers from the transport to the link are:
-    /// classes (by flow size, or set by the application), the queue, the pacer, random departures, and coalescing.
+    /// Returns a host with layers. The list of layers begins at the transport and ends at the link:
+    /// Classes (by flow size, or set by the application), queue, pacer, random departures, coalescing.
     fn layered(&self, seat: &HostSeat<'_>) -> Made<Box<dyn Transport>> {
         let mut transport = match &self.hosts {
             RunHosts::Own(make) => make(seat)?,
@@ -345,7 +345,7 @@ fn messenger<T: Streams>(base: T) -> Made<CopyingHost<Messenger<T>>> {
 const fn mode(replication: Replication) -> Option<repnet::Mode> {
     match replication {
         Replication::None | Replication::Duplicates(_) => None,
-        // In a mixed run the driver draws the replication of each mouse.
+        // In a mixed run, the driver selects a random replication for each mouse.
         Replication::RepFlow | Replication::Mixed => Some(repnet::Mode::RepFlow),
         Replication::RepSyn => Some(repnet::Mode::RepSyn),
     }

@@ -61,7 +61,7 @@ pub(crate) enum Kind {
     None,
 }
 
-/// Congestion controller of TCP. It includes the keys that the controller reads, and the same controller in the kernel.
+/// Congestion controller of TCP, with the keys that it reads and its implementation in the kernel.
 #[derive(Clone)]
 pub struct Controller {
     pub(crate) make: Arc<dyn Fn(&Run<'_>) -> Congestion + Send + Sync>,
@@ -109,8 +109,7 @@ impl Controller {
 const KEYS_OF_CONTROLLERS: [&str; 3] =
     ["tcp.dctcp_gain", "tcp.dctcp_first_alpha", "tcp.classic_ecn"];
 
-/// Hosts of a design: their configuration, and the keys that they read.
-/// The program that runs their transport on real hosts is also a part.
+/// Hosts of a design: their configuration, their keys, and the program that runs their transport on real hosts.
 #[derive(Clone)]
 pub struct Hosts {
     pub(crate) kind: Kind,
@@ -210,7 +209,7 @@ impl Hosts {
         Self { keys, ..self }
     }
 
-    /// Sets the program that runs the transport on real hosts. With TCP, the controller sets it instead.
+    /// Sets the program that runs the transport on real hosts. With TCP, the controller sets this program instead.
     #[must_use]
     pub fn on_kernel(self, kernel: Kernel) -> Self {
         Self { kernel, ..self }
@@ -229,7 +228,7 @@ impl Hosts {
         self.fault
     }
 
-    /// Returns whether TCP packets have classes, which depend on the bytes that their flow has sent.
+    /// Returns whether TCP packets have classes. The class depends on the bytes that the flow has sent.
     pub const fn have_tags(&self) -> bool {
         matches!(self.kind, Kind::Tcp { tags: Some(_), .. })
     }

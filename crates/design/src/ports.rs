@@ -60,7 +60,7 @@ impl Ports {
         }
     }
 
-    /// Sets the name of the key that limits the queues, for errors. The default is `queue.limit`.
+    /// Sets the key that limits the queues. Errors contain this key. The default is `queue.limit`.
     #[must_use]
     pub fn with_room(self, key: &'static str) -> Self {
         Self {
@@ -111,7 +111,7 @@ impl Ports {
         self.fixed
     }
 
-    /// Returns the name of the key that limits the queues.
+    /// Returns the key that limits the queues.
     pub(crate) const fn room_key(&self) -> &'static str {
         self.room_key
     }

@@ -86,7 +86,7 @@ fn with_copies(queue: QueueConfig) -> Option<QueueConfig> {
         QueueConfig::Priority(queue) => pushed_out(queue.classes, queue.limit, queue.mark_above),
         QueueConfig::Trimming(queue) => QueueConfig::Trimming(Trimming {
             classes: queue.classes + 1,
-            // The class of copies has its own limit, which equals the limit of the other classes.
+            // The class of copies has its own limit. This limit equals the limit of the other classes.
             sharing: match queue.sharing {
                 Sharing::PerClass => Sharing::PerClass,
                 Sharing::Shared | Sharing::LastApart => Sharing::LastApart,

@@ -92,7 +92,7 @@ impl<T: Named> Register<T> {
         if entries.iter().any(|taken| taken.name() == name) {
             return refuse("the name is taken");
         }
-        // A register never becomes smaller, so the number of parts limits the leaked memory.
+        // Parts are never removed, so the leaked memory is limited by the number of parts.
         entries.push(Box::leak(Box::new(own)));
         Ok(())
     }
@@ -154,7 +154,7 @@ fn names_of_designs() -> impl Iterator<Item = &'static str> {
 }
 
 /// Returns name, summary and parameters of each part that has parameters.
-/// The order is the order of the reference: load balancers, queue disciplines, designs.
+/// The order is the same as in the reference: load balancers, queue disciplines, designs.
 pub fn with_parameters() -> Vec<(&'static str, &'static str, &'static [Parameter])> {
     let balancers = NamedBalancer::all().into_iter();
     let queues = NamedQueue::all().into_iter();
@@ -166,7 +166,7 @@ pub fn with_parameters() -> Vec<(&'static str, &'static str, &'static [Parameter
     parts.filter(|(_, _, keys)| !keys.is_empty()).collect()
 }
 
-/// Checks that the keys of a part can use a section with the part's name.
+/// Checks that a part's name can be the name of the section with its keys.
 fn has_section(name: &'static str, parameters: &[Parameter]) -> Result<(), NameError> {
     let section = section_of(name);
     let is_taken = SECTIONS_OF_NO_PART.contains(&section.as_str())

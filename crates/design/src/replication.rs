@@ -10,7 +10,7 @@ pub enum Replication {
     RepFlow,
     /// Only the handshakes of mice are sent twice (RepSYN).
     RepSyn,
-    /// Each mouse draws no replication, RepFlow or RepSYN. All mice share one network.
+    /// Each mouse has a random replication: none, RepFlow or RepSYN. All mice share one network.
     Mixed,
     /// Requests have duplicates, according to this rule.
     Duplicates(Duplicates),
@@ -29,7 +29,7 @@ impl Replication {
 /// Rule for the copies of a request: the time at which they are sent, and whether the first answer cancels all others.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Duplicates {
-    /// All copies are sent at once, in the same class. No copy is cancelled.
+    /// All copies are sent at the same time, in the same class. No copy is cancelled.
     All,
     /// Same as `All`, but the first answer purges all other copies.
     Purged,

@@ -8,11 +8,11 @@ use tailcut_transport::ConfigError;
 
 /// Capacity of a port's queue.
 struct Room {
-    /// Limit of one class: waiting packets, or only waiting data.
+    /// Limit of one class. It applies to all waiting packets, or only to waiting data.
     limit: Limit,
     /// Number of classes that each have this capacity. 1 if all classes share the capacity.
     parts: u8,
-    /// Limit of the waiting headers in bytes, in a queue that has one.
+    /// Limit of the waiting headers in bytes. `None`: the queue has no such limit.
     headers: Option<u64>,
     /// ECN threshold.
     mark_above: Option<Limit>,
@@ -150,7 +150,7 @@ impl SwitchPlan {
         Ok(())
     }
 
-    /// Returns a limit in bytes. Each packet of a limit in packets counts as a full packet.
+    /// Returns a limit in bytes. If the limit is a number of packets, each of them counts as a full packet.
     fn bytes(&self, limit: Limit) -> u64 {
         match limit {
             Limit::Packets(packets) => u64::from(packets) * u64::from(self.full_packet),

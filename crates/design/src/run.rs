@@ -12,8 +12,8 @@ pub struct Run<'a> {
     pub values: &'a Values,
     /// Whether the sender chooses the path of each packet, as in the load balancer `permute`.
     pub permutes: bool,
-    /// Function that returns the time from a full packet's first bit to its ACK's last bit in the empty network.
-    /// The value is the longest of these times.
+    /// Function that returns the longest round trip of a full packet and its ACK in the empty network.
+    /// The time is from the first bit of the packet to the last bit of the ACK.
     pub longest_round_trip: &'a dyn Fn() -> Duration,
 }
 

@@ -39,7 +39,7 @@ pub struct SwitchPlan {
     pub full_packet: u32,
     /// Bytes of a packet without payload on the wire.
     pub header: u32,
-    /// Name of the key that limits the queues, for errors.
+    /// Key that limits the queues. Errors contain this key.
     pub room_key: &'static str,
     /// Error if the queue discipline of the settings cannot be installed.
     refused: Option<ConfigError>,

@@ -141,7 +141,7 @@ async fn compare(to: SocketAddr, volleys: usize) -> Result<()> {
     Ok(())
 }
 
-/// Returns the mean time of the faster of two handshakes, over pairs whose SYNs were sent one after the other.
+/// Returns the mean time of the faster of two handshakes. The SYNs of each pair were sent one after the other.
 fn neighbours(volley: &Volley) -> Option<f64> {
     let mut sent: Vec<Handshake> = volley.handshakes.iter().flatten().copied().collect();
     sent.sort_by(|a, b| a.sent_us.total_cmp(&b.sent_us));
@@ -227,7 +227,7 @@ fn load(to: SocketAddr, mbps: f64) -> Result<()> {
         let until = Instant::now() + draw();
         let mut next = Instant::now();
         while Instant::now() < until {
-            // No program listens at the port. So the call may fail with an earlier ICMP error, which is ignored.
+            // No program listens at the port. The call may fail with an earlier ICMP error. This error is ignored.
             let _ = socket.send_to(&DATAGRAM, to);
             next += gap;
             std::thread::sleep(next.saturating_duration_since(Instant::now()));

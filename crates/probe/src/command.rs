@@ -17,7 +17,7 @@ use tailcut_units::quantity::{self, QuantityError};
 
 /// Probability with which a walk finds all next hops.
 const CONFIDENCE: f64 = 0.999;
-/// Longest sleep between two rounds. It is short, so that the probe soon reacts to an interruption.
+/// Longest single sleep while the probe waits. It is short, so that the probe soon reacts to an interruption.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Flags of a probe.
@@ -49,11 +49,11 @@ pub struct Probe {
 /// Progress of a probe, for the user.
 #[derive(Clone, Copy, Debug)]
 pub enum Progress {
-    /// The probe searches the next hops behind this TTL. The second number counts the probes sent.
+    /// The probe searches for next hops. The fields are the TTL of the hop before them, and the number of probes sent.
     Paths(u8, u64),
     /// Number of volleys sent, and number of volleys in the round.
     Volleys(usize, usize),
-    /// The probe pauses until the round with this number. The second field is the time left.
+    /// The probe pauses between rounds. The fields are the number of the next round and the remaining time.
     Resting(u32, Duration),
 }
 
@@ -104,7 +104,7 @@ fn resolve(target: &str) -> Result<SocketAddr> {
         .with_context(|| format!("HOST:PORT: '{target}' has no address"))
 }
 
-/// Measures until all rounds have ended or `stop` is true. Each step of the progress is passed to `told`.
+/// Measures until all rounds have ended or `stop` is true. Calls `told` with each step of the progress.
 /// The results are written into the directory `out`, if there is one.
 ///
 /// # Errors
@@ -125,7 +125,7 @@ pub fn run(
     let address = resolve(&arguments.target)?;
     let mut files = out.map(Files::create).transpose()?;
     let mut ports = Ports::new(address, std::process::id());
-    // An unreachable target is reported here at once. The walk would need many probes to notice it.
+    // An unreachable target is reported here immediately. The walk would need many probes to notice it.
     reach(address, &mut ports, stop)?;
     let map = paths(arguments, address, &mut ports, stop, told)?;
     let count = usize::from(arguments.ports);

@@ -13,7 +13,7 @@ pub struct Measurement {
     pub target: String,
     /// Address of the target.
     pub address: SocketAddr,
-    /// Source ports. Port number `n` is the entry with index `n`.
+    /// Source ports. The number of a port is its index in this list.
     pub ports: Vec<u16>,
     /// Paths to the target.
     pub map: Map,
@@ -61,7 +61,7 @@ pub struct Findings {
     pub answered: usize,
     /// Number of answered handshakes whose SYN was repeated, because the SYN or the answer was lost.
     pub resent: usize,
-    /// Number of handshakes without an answer within 3.5 s. All statistics count them with a time of 3.5 s.
+    /// Number of handshakes without an answer within 3.5 s. All statistics include them with a time of 3.5 s.
     pub unanswered: usize,
     /// Number of handshakes that failed for another reason, such as a port in use or a reset.
     pub failed: usize,

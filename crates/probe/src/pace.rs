@@ -1,4 +1,4 @@
-//! Rate control of SYNs. This module does no I/O. Times may count from any fixed moment.
+//! Rate control of SYNs. This module does no I/O. Times may start at any fixed moment.
 
 use tailcut_units::{Time, TokenBucket};
 
@@ -6,11 +6,11 @@ use tailcut_units::{Time, TokenBucket};
 pub const MOST: f64 = 640.0;
 /// Smallest rate in SYNs per second, even if few answers arrive.
 const FEWEST: f64 = 4.0;
-/// Number of SYNs that may be sent at once after a pause. It is low, so that routers do not get bursts.
+/// Number of SYNs that may be sent together after a pause. It is low, so that routers do not get bursts.
 const BURST: f64 = 4.0;
 /// Share of missing answers above which the rate is halved, 0 to 1.
 const TOO_MANY: f64 = 0.1;
-/// Number of answers and missing answers between two changes of the rate.
+/// Number of probes, answered or not, between two changes of the rate.
 const WINDOW: u32 = 20;
 
 /// Part of a token that may be missing when a SYN is sent. Rounded times cause such small errors.
@@ -78,8 +78,8 @@ mod tests {
     use super::*;
     use tailcut_units::Duration;
 
-    /// Returns the number of SYNs that are sent within a second after `start`, if each is sent as
-    /// soon as it is allowed.
+    /// Returns the number of SYNs that are sent within a second after `start`.
+    /// Each SYN is sent as soon as it is allowed.
     fn sent(pace: &mut Pace, start: u64) -> u32 {
         let start = Time::ZERO + Duration::from_ms(1_000 * start);
         let (mut now, mut sent) = (start, 0);

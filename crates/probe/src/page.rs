@@ -7,9 +7,9 @@ use tailcut_report::{
     Axis, Cell, Mark, Page, PageSection, Plot, Point, Quantity, Scale, Screen, Series, Table,
 };
 
-/// Largest number of points of a line.
+/// Largest number of points in one line of a plot.
 const POINTS: usize = 200;
-/// Largest number of lines of a plot.
+/// Largest number of lines in a plot.
 const LINES: usize = 8;
 
 impl Findings {

@@ -152,7 +152,7 @@ macro_rules! words {
             /// All variants.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// Returns the name of the variant in files.
+            /// Returns the name that files use for this variant.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $word,)*

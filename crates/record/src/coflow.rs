@@ -14,7 +14,7 @@ pub enum CoflowKind {
     /// Answers of several workers to one host.
     #[default]
     Query,
-    /// Coflow of a file.
+    /// Coflow that a file describes.
     Coflow,
 }
 
@@ -28,7 +28,7 @@ table! {
         "coflow" coflow: u32,
         /// Kind of the coflow.
         "kind" kind: CoflowKind,
-        /// Host that sends the query and receives the answers; `None`: a coflow of a file.
+        /// Host that sends the query and receives the answers; `None`: a coflow from a file.
         "receiver" receiver: Option<HostId>,
         /// Number of flows, without the questions of a query.
         "flows" flows: u32,

@@ -45,7 +45,7 @@ fn field(writer: &mut csv::Writer<impl Write>, value: Option<impl ToString>) -> 
 }
 
 /// Reads the columns of `headings` and passes their rows to `each`, at most `at_once` rows per call.
-/// The file may have the columns in any order, and more columns.
+/// The file may contain further columns, and its columns may be in any order.
 pub(crate) fn read(
     file: impl Read,
     headings: &[Heading],
@@ -68,7 +68,7 @@ pub(crate) fn read(
         for (column, &position) in table.columns.iter_mut().zip(&positions) {
             let field = record.get(position).unwrap_or_default();
             push(column, field).ok_or_else(|| {
-                // Lines count from one, and the first line is the header.
+                // The first line is line 1. It is the header.
                 let (line, name) = (row + 2, &column.name);
                 format!("line {line}: column {name} is \"{field}\", not a number")
             })?;

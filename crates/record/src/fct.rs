@@ -28,7 +28,7 @@ impl SizeGroup {
             _ => Self::Elephants,
         }
     }
-    /// Returns the group's name as printed.
+    /// Returns the name of the group, as output contains it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Mice => "mice",

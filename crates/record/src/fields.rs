@@ -1,16 +1,16 @@
-//! Hash of a sequence of fields of rows. The hash of a run is such a hash.
+//! Hash of the fields of rows, in sequence. The hash of a run is such a hash.
 
 use crate::cell::{Cell, Value};
 use twox_hash::XxHash3_128;
 
 /// Row that the hash of a run includes.
 pub(crate) trait Hashed {
-    /// Adds the fields of the row to `hash`, exact to the picosecond, in the order in which the hash is defined.
+    /// Adds the fields of the row to `hash`, in the order of the hash's definition. Times are exact to the picosecond.
     fn hash(&self, hash: &mut Fields);
 }
 
 /// Hash of a sequence of fields. Every field is added as eight little-endian bytes.
-/// Two different sequences of fields are therefore never the same bytes.
+/// Two different sequences of fields therefore never have the same bytes.
 pub(crate) struct Fields(XxHash3_128);
 
 impl Fields {

@@ -10,7 +10,7 @@ table! {
     /// In files they are whole nanoseconds, rounded down.
     #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
     pub struct FlowRecord {
-        /// Number of the flow, from 0. If a trace is the whole workload, it is the row in the trace.
+        /// Number of the flow, from 0. If the whole workload is a trace, this is the flow's row in the trace.
         /// Otherwise, flows are numbered in the order of their starts.
         "flow" flow: FlowId,
         /// Sending host.
@@ -23,7 +23,7 @@ table! {
         "start_ns" start: Time,
         /// Time from `start` until the receiver had all bytes; `None`: the run ended first.
         "fct_ns" fct: Option<Duration>,
-        /// Completion time of this flow if it were alone in the network, without any queue.
+        /// Completion time that this flow would have alone in the network, without any queue.
         "ideal_fct_ns" ideal_fct: Duration,
         /// Retransmitted segments of all copies.
         "retransmissions" retransmissions: u32,
@@ -31,8 +31,8 @@ table! {
         "timeouts" timeouts: u32,
         /// Connections in addition to the first one: 0 without replication, 1 with RepFlow and RepSYN.
         "copies" copies: u32,
-        /// Part of the workload that the flow belongs to: an index into
-        /// [`RunRecord::classes`](crate::RunRecord::classes).
+        /// Part of the workload that the flow belongs to.
+        /// The number is an index into [`RunRecord::classes`](crate::RunRecord::classes).
         "class" class: u8 as Class,
         /// Time from `start` until the fastest connection was established.
         /// `None`: the transport has no handshake, or no connection was established.

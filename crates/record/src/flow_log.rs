@@ -40,7 +40,7 @@ enum RowLocation {
     Nowhere,
     /// Index into the open rows.
     Open(u32),
-    /// The flow is a part of the flow with this number and does not have its own row.
+    /// Part of the flow with this number. A part does not have its own row.
     PartOf(u32),
     /// Packed row: the offset of its first byte over all chunks, split into two parts to save memory.
     Packed { high: u16, low: u32 },

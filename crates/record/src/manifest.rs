@@ -95,9 +95,9 @@ pub enum RunState {
     /// The run was not finished when the manifest was written, at the start of the study.
     /// [`StoredStudy`](crate::StoredStudy) reports such a run as finished if its files exist.
     Planned,
-    /// Finished, with complete files.
+    /// The run has finished, and its files are complete.
     Finished,
-    /// Stopped before its end, without files.
+    /// The run was stopped before its end. It has no files.
     Interrupted,
 }
 
@@ -167,7 +167,7 @@ fn run_name(key: &RunKey) -> String {
         format!("-{}{value}", one.key)
     });
     let parameters: String = parameters.collect();
-    // Two runs may have the same name after the cut. The digits of the origin that follow distinguish them.
+    // The shortened names of two runs may be equal. The digits of the origin that follow distinguish the runs.
     let parameters: String = parameters.chars().take(LONGEST_PARAMETERS).collect();
     let name = format!("{}{load}{parameters}-seed{}", key.design, key.seed);
     name.chars()

@@ -8,7 +8,7 @@ use tailcut_units::quantity;
 /// Flows, requests and sessions that start in this part are measured, even if they end after it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum MeasureBound {
-    /// Automatic bound: the answer finds the end of the warm-up.
+    /// Automatic bound: the analysis of the results finds the end of the warm-up.
     Auto,
     /// No bound: the end of the run.
     End,

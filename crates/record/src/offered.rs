@@ -25,7 +25,7 @@ pub struct TierLoad {
     pub tier: String,
     /// Offered rate divided by the capacity of all links that traffic may use. Above 1, the tier is overloaded.
     pub load: f64,
-    /// Part of `load` that is proportional to the run's load. The rest comes from parts with a fixed rate.
+    /// Part of `load` that is proportional to the run's load. All other load comes from parts with a fixed rate.
     pub in_proportion: f64,
 }
 
@@ -56,7 +56,7 @@ impl OfferedLoad {
 }
 
 /// Mean number of bytes in flows and requests that have started and not finished.
-/// A flow counts with all its bytes until it has finished.
+/// Until a flow has finished, all its bytes are included.
 #[derive(Clone, Copy, Default, PartialEq, Debug, Serialize, Deserialize)]
 pub struct UnfinishedBytes {
     /// Mean over the middle third of the time between the first and the last start, in bytes.

@@ -32,8 +32,10 @@ impl OutputDir {
     /// Other runs are moved to `kept/`, where a later study finds them.
     ///
     /// # Errors
-    /// [`Error::NotAStudy`] if the directory contains other files, [`Error::Damaged`] if its manifest cannot be read,
-    /// [`Error::Locked`] while another process writes to it, [`Error::Io`] if the operating system reports an error.
+    /// [`Error::NotAStudy`] if the directory contains other files.
+    /// [`Error::Damaged`] if the manifest of the directory cannot be read.
+    /// [`Error::Locked`] while another process writes to the directory.
+    /// [`Error::Io`] if the operating system reports an error.
     pub fn open(
         path: impl Into<PathBuf>,
         mut manifest: Manifest,

@@ -115,7 +115,7 @@ fn byte_arrays(values: &[Option<Arc<str>>]) -> Vec<ByteArray> {
 }
 
 /// Reads the columns of `headings` and passes their rows to `each`, at most `at_once` rows per call.
-/// The file may have the columns in any order, and more columns.
+/// The file may contain further columns, and its columns may be in any order.
 pub(crate) fn read(
     file: impl ChunkReader + 'static,
     headings: &[Heading],

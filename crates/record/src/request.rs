@@ -28,7 +28,7 @@ table! {
         "winner" winner: Option<u32>,
         /// Response bytes that servers sent for all copies, useful or not.
         "sent_bytes" sent: Bytes,
-        /// Part of `sent` that the client already had or no longer needed.
+        /// Bytes of `sent` that the client already had or no longer needed.
         "wasted_bytes" wasted: Bytes,
         /// Service time of all copies at the servers.
         "service_ns" service: Duration,

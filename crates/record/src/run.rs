@@ -67,9 +67,10 @@ pub struct RunTotals {
     /// Packets in queues or on links at the end of the run.
     pub remaining: PacketCount,
     /// Packets whose payload a switch cut off, and the removed bytes.
-    /// The packets also count as delivered, dropped or remaining.
+    /// These packets are also included in the delivered, dropped or remaining packets.
     pub trimmed: PacketCount,
-    /// Packets whose header a switch returned to the sender, and the bytes of these headers. A packet counts once.
+    /// Packets whose header a switch returned to the sender, and the bytes of these headers.
+    /// A packet is returned at most once.
     pub returned: PacketCount,
     /// Packets marked as "congestion experienced".
     pub marks: u64,
@@ -102,7 +103,7 @@ pub struct RunRecord<F = Vec<FlowRecord>> {
     pub classes: Vec<String>,
     /// Flows, finished or not.
     pub flows: F,
-    /// Flows that start after `flows` and only carry load, until the last of `flows` has ended.
+    /// Later flows that only carry load. Such flows start until the last of `flows` has ended.
     /// The numbers of these flows follow the numbers of `flows`. Not hashed.
     pub load_only: F,
     /// Requests, finished or not.
@@ -271,7 +272,7 @@ impl Sums {
 }
 
 /// Summary of a run, as `--json` prints it and `run.json` contains it.
-/// Fields that older versions did not write have a default.
+/// Fields that are missing in files of older versions have a default.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunSummary {
     /// Key of the run: `design`, `topology`, `workload`, `load`, `seed`, and `parameters` if the study sweeps keys.
@@ -280,7 +281,7 @@ pub struct RunSummary {
     /// Number of started flows.
     pub flows: u64,
     /// Number of flows that only carry load after all other flows have started.
-    /// These flows count only in packets, bytes, drops and marks. `None`: an earlier version wrote the file.
+    /// Only packets, bytes, drops and marks include these flows. `None`: an earlier version wrote the file.
     #[serde(default)]
     pub load_only: Option<u64>,
     /// Number of flows that had not finished at the end of the run.
@@ -353,13 +354,13 @@ pub struct RunSummary {
     /// Completion times of the queries; `None`: the workload has no queries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queries: Option<FctStats>,
-    /// Completion times of the coflows of files; `None`: the workload has no such coflows.
+    /// Completion times of the coflows from files; `None`: the workload has no such coflows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coflows: Option<FctStats>,
     /// Load that the workload offers to the links; `None`: an earlier version wrote the file.
     #[serde(default)]
     pub offered: Option<OfferedLoad>,
-    /// Mean number of unfinished bytes while flows arrive.
+    /// Mean number of unfinished bytes during the arrivals of flows.
     /// `None`: all flows start at the same time, or an earlier version wrote the file.
     #[serde(default)]
     pub unfinished_bytes: Option<UnfinishedBytes>,

@@ -49,7 +49,7 @@ table! {
         "bytes" bytes: Bytes,
         /// Packets dropped at this port, over all reasons.
         "dropped" dropped: u64,
-        /// Packets that left with a congestion mark from this port.
+        /// Packets that got a congestion mark at this port.
         "marked" marked: u64,
         /// Longest backlog of the port's queue during the run.
         "max_backlog_bytes" max_backlog: Bytes,
@@ -78,7 +78,7 @@ table! {
 }
 
 /// Returns the suffix of each link's name. Most links have an empty suffix.
-/// If several links connect the same two nodes, their suffixes are `#0`, `#1` and so on, in the order of `topology`.
+/// If several links connect the same two nodes, they have the suffixes `#0`, `#1` and so on, in their order.
 pub fn link_numbers(topology: &[TopologyLink]) -> Vec<String> {
     let mut of_ends: HashMap<(&str, &str), Vec<usize>> = HashMap::new();
     for (place, link) in topology.iter().enumerate() {

@@ -98,17 +98,17 @@ pub struct SessionOutcome {
     /// Size of the session in bytes.
     pub bytes: Bytes,
     /// Time from the client's request until all receivers had all bytes.
-    /// Receivers that were removed from the transfer do not count.
+    /// Receivers that were removed from the transfer are not included.
     /// `None`: a receiver did not get all bytes, or all receivers were removed.
     pub completion: Option<Duration>,
-    /// Number of unneeded symbols at the receiver that received most of them.
+    /// Largest number of unneeded symbols at one receiver.
     pub in_vain: u32,
     /// Whether the transfer to at least one receiver was aborted.
     pub failed: bool,
 }
 
 impl SessionOutcome {
-    /// Groups `rows` by session, in their order.
+    /// Groups `rows` by session. The sessions keep the order of their rows.
     pub fn of(rows: &[SessionRecord]) -> Vec<Self> {
         let sessions = rows.chunk_by(|a, b| a.session == b.session);
         sessions.filter_map(Self::of_one).collect()
@@ -148,7 +148,7 @@ pub struct SessionSummary {
     pub sessions: u64,
     /// Number of sessions in which at least one receiver did not get all bytes before the end of the run.
     pub unfinished: u64,
-    /// Part of `unfinished` in which a transfer was aborted.
+    /// Number of unfinished sessions in which a transfer was aborted.
     #[serde(default)]
     pub failed: u64,
     /// Mean goodput of the finished sessions, in bits per second.

@@ -258,7 +258,7 @@ impl StoredRun {
         let mut classes = std::mem::take(&mut self.classes);
         let read = match self.summary.load_only {
             Some(_) => self.read(TableKind::Flows, &mut classes, each),
-            // The tables of earlier versions do not have the column.
+            // The tables of earlier versions do not have the column that marks flows which only carry load.
             None => self.read(TableKind::Flows, &mut classes, |flow| {
                 each(ListedFlow::counted(flow));
             }),

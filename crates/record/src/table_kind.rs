@@ -9,7 +9,7 @@ use crate::{FlowRows, ParameterValue, RunKey, RunRecord, TopologyLink, link_numb
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Columns with the names of links, which follow the columns of the row type.
+/// Columns with the names of links. They follow the columns of the row type.
 pub(crate) const LINK_NAMES: [&str; 2] = ["port.name", "link.name"];
 
 /// Kind of a run's table.
@@ -51,7 +51,7 @@ pub struct Pieces<'a> {
     pub rows: usize,
     columns: &'static [Heading],
     pieces: Box<dyn Iterator<Item = Table> + 'a>,
-    /// Name of the last column, which contains the name of the link whose number is in the first column.
+    /// Name of the last column. It contains the name of the link whose number is in the first column.
     link: Option<&'static str>,
     names: HashMap<i64, String>,
 }
@@ -90,8 +90,8 @@ impl TableKind {
     /// All rows have the same values.
     pub(crate) fn complete(self, run: &RunKey, mut table: Table) -> Table {
         let rows = table.rows();
-        // The documentation fixes the position of the column `design`: second in these tables, and after the columns of
-        // the row in all other tables.
+        // The documentation determines the position of the column `design`. In these tables, it is the second column.
+        // In all other tables, it follows the columns of the row.
         let design = match self {
             Self::Flows | Self::Requests => 1,
             _ => table.columns.len(),

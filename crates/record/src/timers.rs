@@ -24,9 +24,9 @@ pub struct SlowCodec {
 /// One copy of a request then usually sends the whole response, and several copies cannot each send a part of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct CoarseChunk {
-    /// Size of the unit in bytes.
+    /// Size of the chunk in bytes.
     pub bytes: u64,
-    /// Number of requests whose object is not larger than the unit.
+    /// Number of requests whose object is not larger than the chunk.
     pub requests: u64,
     /// Number of all requests.
     pub of: u64,

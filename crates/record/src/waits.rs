@@ -45,7 +45,7 @@ pub struct BurstStats {
     /// Mean length of a burst in bytes on the wire.
     pub mean_bytes: f64,
     /// Mean length of a burst in bytes, weighted by length.
-    /// Each byte counts with the length of its burst, and the mean is over all bytes.
+    /// The weight of a burst is its length, so the mean is over all bytes.
     pub byte_mean_bytes: f64,
     /// 99th percentile of the length of a burst in bytes.
     pub p99_bytes: u64,

@@ -45,7 +45,7 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns the temporary path of a file or directory, which it has until it is complete.
+/// Returns the temporary path that a file or directory has until it is complete.
 pub(crate) fn beside(path: &Path) -> PathBuf {
     let mut partial = path.as_os_str().to_owned();
     partial.push(PARTIAL);

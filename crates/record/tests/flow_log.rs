@@ -1,4 +1,4 @@
-//! Tests of the log of flows, which packs a row when its flow ends.
+//! Tests of the log of flows. The log packs a row when its flow ends.
 
 use proptest::collection::vec;
 use proptest::prelude::*;

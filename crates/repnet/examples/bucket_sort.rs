@@ -2,7 +2,7 @@
 //! The host is the master of the jobs that it starts, and a slave for the jobs of all other hosts.
 //! A master distributes integers from 0 to 65535 over the slaves by value, in chunks of 20.
 //! Each chunk is one short flow.
-//! A slave sorts its bucket by counting, and sends the bucket back as one long flow, which is never replicated.
+//! A slave sorts its bucket by counting, and sends the bucket back as one long flow. This flow is never replicated.
 //! The Node example of the npm package is compatible.
 //!
 //! ```sh
@@ -152,7 +152,7 @@ fn receive(message: &Value, buckets: &Buckets) -> io::Result<()> {
     Ok(())
 }
 
-/// Sends a sorted bucket to the master in a long flow, which is never replicated.
+/// Sends a sorted bucket to the master in a long flow. This flow is never replicated.
 async fn send_bucket(finish: &Value, counts: &[u32]) -> io::Result<()> {
     let host = finish["host"].as_str().unwrap_or_default();
     let port = finish["port"].as_u64().unwrap_or_default() as u16;

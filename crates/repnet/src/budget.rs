@@ -2,7 +2,7 @@
 //! The user sets an upper limit of the share.
 //! Below the limit the share adapts.
 //! The share is halved when connections to the target often fail, and raised slowly otherwise.
-//! Many open RepFlow flows count as an incast, where a second copy of every answer makes the congestion worse.
+//! Many open RepFlow flows are an incast, where a second copy of every answer makes the congestion worse.
 //! New flows then use RepSYN (RepNet paper, section II-C).
 
 use std::collections::{BTreeMap, VecDeque};

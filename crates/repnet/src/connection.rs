@@ -32,7 +32,7 @@ pub(crate) struct Connection {
     hello: Option<Box<Hello>>,
     /// Banner that a server sends, and the number of its bytes that were sent.
     banner: Option<([u8; HELLO_BYTES], usize)>,
-    /// Error of a write. The connection counts as failed only after all received bytes were read.
+    /// Error of a write. The connection fails only after all received bytes were read.
     broken: Option<io::Error>,
     /// Whether the peer's FIN was read.
     ended: bool,
@@ -42,7 +42,7 @@ pub(crate) struct Connection {
     /// Wanted value of `TCP_NODELAY`; `None`: the system's default.
     nodelay: Option<bool>,
     /// Last value of `TCP_NODELAY` that was set. The option is set with the first bytes of the application.
-    /// This order saves a system call on a connection that loses its race. A hello is sent at once in any case.
+    /// This order saves a system call on a connection that loses its race. A hello is always sent immediately.
     applied: Option<bool>,
 }
 
@@ -52,7 +52,7 @@ struct Hello {
     length: usize,
     sent: usize,
     /// Buffer for a banner and one more byte.
-    /// A read that does not fill the buffer shows that no more bytes are available, which saves the next read.
+    /// A read that does not fill the buffer shows that no more bytes are available. The next read is then not needed.
     banner: [u8; HELLO_BYTES + 1],
     received: usize,
 }
@@ -96,7 +96,7 @@ impl Connection {
         }
     }
 
-    /// Sets whether small writes of the application are sent at once.
+    /// Sets whether small writes of the application are sent immediately.
     pub fn set_nodelay(&mut self, nodelay: bool) {
         self.nodelay = Some(nodelay);
         if self.applied.is_some() {
@@ -141,7 +141,7 @@ impl Connection {
         }));
     }
 
-    /// Sends the preamble and reads the banner. Returns `None` at once if the connection has no hello.
+    /// Sends the preamble and reads the banner. Returns `None` immediately if the connection has no hello.
     pub fn poll_hello(&mut self, cx: &mut Context<'_>) -> Poll<Option<Answer>> {
         let Some(hello) = &mut self.hello else {
             return Poll::Ready(None);
@@ -187,7 +187,7 @@ impl Connection {
             (Poll::Ready(Err(error)), _) => Poll::Ready(Read::Failed(error)),
             (Poll::Ready(Ok(())), broken) if into.filled().is_empty() => match broken {
                 // The kernel reports a reset only once.
-                // The write has already received that error, so the read sees an end.
+                // The write has already received that error, so the read sees the end of the stream.
                 Some(error) => Poll::Ready(Read::Failed(error)),
                 None => {
                     self.ended = true;
@@ -228,7 +228,7 @@ impl Connection {
         }
     }
 
-    /// Returns whether closing the connection now sends all earlier bytes and then a FIN.
+    /// Returns whether a close of the connection sends all earlier bytes and then a FIN.
     pub fn may_end_by_closing(&self) -> bool {
         self.banner.is_none() && self.broken.is_none()
     }

@@ -136,7 +136,7 @@ impl Connector {
                     Err(counter) => counter,
                 };
                 let plain = self.plain(&addresses, settings, counter, false).await;
-                // A target that refuses both ports is down, which says nothing about its capability.
+                // A target that refuses both ports is down. The refusal gives no information about its capability.
                 if let Err(error) = &plain
                     && error.kind() == io::ErrorKind::ConnectionRefused
                 {
@@ -200,7 +200,7 @@ impl Connector {
             return Err(|counts| &counts.plain_fallback);
         };
         tokio::spawn(Arc::clone(&flow).drive());
-        // If the call is cancelled after this line, `stream` is dropped, which closes the flow.
+        // If the call is cancelled after this line, `stream` is dropped. The drop closes the flow.
         let stream = TcpStream::replicated(Arc::clone(&flow), service, None);
         let opened = std::future::poll_fn(|cx| flow.lock().poll_opened(cx));
         let opened = match settings.fallback_delay {
@@ -236,7 +236,7 @@ impl fmt::Debug for Connector {
     }
 }
 
-/// Running probe. It ends when its result is known, or with the runtime.
+/// Running probe. It ends when its result is known, or when the runtime ends.
 struct Probing {
     known: Arc<Known>,
     at: SocketAddr,
@@ -459,6 +459,6 @@ async fn probe(at: SocketAddr, within: Duration) -> bool {
             _ => false,
         })
     };
-    // A missing answer counts as no server, regardless of its cause.
+    // If there is no answer, the result is the same for every cause: no RepNet server.
     matches!(tokio::time::timeout(within, asked).await, Ok(Ok(true)))
 }

@@ -87,9 +87,9 @@ counters! {
     dropped_other_instance,
     /// Number of connections given up, because the server refused them or they failed in the hello.
     dropped_refused,
-    /// Number of connections given up, because they ended before all bytes that the other connection had delivered.
+    /// Number of connections given up, because they ended before they had all bytes of the other connection.
     dropped_early_fin,
-    /// Number of connections given up, because they were behind when the flow was idle.
+    /// Number of connections given up, because they were behind the other connection when the flow was idle.
     dropped_behind,
     /// Number of connections given up, because a new connection took their role in the flow.
     dropped_replaced,
@@ -99,7 +99,7 @@ counters! {
     dropped_hello_timeout,
     /// Number of connections given up, because a flow's second connection came from another address than the first.
     dropped_other_address,
-    /// Number of flows that were RepSYN or had one plain connection because of the budget.
+    /// Number of flows that the budget limited to RepSYN or to one plain connection.
     budget_refusals,
     /// Number of bytes of the application that were written to a second connection.
     bytes_sent_twice,
@@ -107,9 +107,9 @@ counters! {
     waiting,
     /// Number of ended flows that are now remembered.
     tombstones,
-    /// Number of connections with an incomplete hello, or with an answer to it, that have not ended.
+    /// Number of connections that have not ended, and whose hello is incomplete or was refused.
     pending_hellos,
-    /// Number of connections that belong to no flow any more and have not ended yet.
+    /// Number of connections that no longer belong to a flow and have not ended yet.
     lingering,
     /// Number of listeners with a replica port.
     servers_paired,

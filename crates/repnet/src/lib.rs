@@ -1,4 +1,4 @@
-//! RepNet over tokio's TCP: a short flow is sent on two paths, and the faster path counts.
+//! RepNet over tokio's TCP: a short flow is sent on two paths, and the application gets the bytes of the faster path.
 //! The source is the paper "RepNet: Cutting Tail Latency in Data Center Networks with Flow Replication".
 //!
 //! In a network with several equal-cost paths, a hash of addresses and ports binds a connection to one path.

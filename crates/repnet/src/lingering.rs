@@ -1,8 +1,8 @@
 //! Connections that no flow needs any more. Some belong to ended flows, and all their bytes are in the kernel.
 //! Other connections lost a race, and the peer closes them.
 //! Each connection may finish by itself, and its further bytes are discarded.
-//! Closing it at once, with unread bytes, would send a reset and could destroy bytes in flight.
-//! A connection on a stalled path would never finish, so the time and the number of these connections are limited.
+//! An immediate close with unread bytes would send a reset, and could destroy bytes in flight.
+//! A connection on a stalled path would never finish. The time and the number of such connections are limited.
 
 use crate::connection::{Connecting, reset};
 use crate::counters::Counters;

@@ -523,7 +523,7 @@ impl Server {
     }
 
     /// Adds a second connection to a flow that has been idle.
-    /// If the connection does not fit, it is refused, and the flow continues unchanged.
+    /// If the connection does not fit the flow, it is refused, and the flow continues unchanged.
     fn rejoin(
         &self,
         preamble: &Preamble,

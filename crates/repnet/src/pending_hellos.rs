@@ -125,7 +125,7 @@ impl PendingHello {
         }
     }
 
-    /// Returns the connection, which now belongs to a flow, and a byte that was already read.
+    /// Returns the connection and a byte that was already read. The connection now belongs to a flow.
     /// Returns `None` if the connection was reset because newer connections needed its slot.
     pub fn into_leg(mut self) -> Option<(TcpStream, Option<u8>)> {
         let there = self.slot.release();
@@ -134,7 +134,7 @@ impl PendingHello {
     }
 
     /// Reads the hello. The buffer has space for one more byte.
-    /// A read that does not fill the buffer shows that no more bytes are available, which saves the next read.
+    /// A read that does not fill the buffer shows that no more bytes are available. The next read is then not needed.
     pub async fn read_hello(&mut self) -> ReceivedHello {
         let Some(tcp) = &mut self.tcp else {
             return ReceivedHello::Nothing;

@@ -19,7 +19,7 @@ pub enum Pairing {
     #[default]
     Hello,
     /// Pairing by the source port, as in the paper, without additional bytes.
-    /// Use this pairing only in flat networks, which do not rewrite addresses.
+    /// Use this pairing only in flat networks. Flat networks do not rewrite addresses.
     /// In other networks requests can run twice.
     Port,
 }
@@ -51,8 +51,8 @@ pub struct FlowSettings {
     /// Port of the second listener. `None`: the port after the service's port.
     #[cfg_attr(feature = "proxy", serde(deserialize_with = "port"))]
     pub replica_port: Option<u16>,
-    /// Number of bytes, sent and received since the flow was last idle, at which a flow continues on one connection
-    /// only. `u64::MAX`: no limit.
+    /// Number of bytes after which a flow continues on one connection only. `u64::MAX`: no limit.
+    /// Sent and received bytes are counted, since the flow was last idle.
     #[cfg_attr(feature = "proxy", serde(deserialize_with = "size_or_endless"))]
     pub max_bytes: u64,
     /// Largest number of bytes that are kept for a connection that has not arrived, at most 2^30.
@@ -61,7 +61,7 @@ pub struct FlowSettings {
     /// Largest number of bytes that wait for the slower connection, 65,536 to 2^30.
     #[cfg_attr(feature = "proxy", serde(deserialize_with = "size::<0, ANY, _, _>"))]
     pub lag_cap: u64,
-    /// Longest time until a connection is established, hello included, 1 ms to 2^31 - 1 ms.
+    /// Longest time until a connection is established and its hello is complete, 1 ms to 2^31 - 1 ms.
     #[cfg_attr(feature = "proxy", serde(deserialize_with = "time::<0, ANY, _>"))]
     pub leg_deadline: Duration,
     /// Longest time that a finished flow waits for its slower connection, 1 ms to 60 s.

@@ -62,7 +62,7 @@ impl TcpStream {
         }))
     }
 
-    /// Returns whether the stream has, or had, two connections.
+    /// Returns whether the stream has two connections, or had two at an earlier time.
     pub const fn is_replicated(&self) -> bool {
         matches!(self.0, Inner::Replicated(_))
     }
@@ -95,7 +95,7 @@ impl TcpStream {
         }
     }
 
-    /// Sets whether small writes are sent at once (`TCP_NODELAY`), on all present and future connections.
+    /// Sets whether small writes are sent immediately (`TCP_NODELAY`), on all present and future connections.
     /// If the stream is replicated, the option is on from the start.
     ///
     /// # Errors
@@ -110,7 +110,7 @@ impl TcpStream {
         }
     }
 
-    /// Returns whether small writes are sent at once.
+    /// Returns whether small writes are sent immediately.
     ///
     /// # Errors
     /// The connection is gone.

@@ -1,5 +1,5 @@
 //! Custom queue discipline: a FIFO that drops from its front. A full queue drops its oldest packet, not the newest one.
-//! The sender therefore detects the loss earlier, by the time that a packet spends in the full queue.
+//! The sender therefore detects the loss earlier. It saves the time that a packet spends in the full queue.
 //!
 //! Run it with `cargo run --release --example own_queue`.
 

@@ -118,7 +118,7 @@ impl CapturePlan {
         run.stack.design.has_packets() && run.seed.saturating_sub(self.first_seed) < self.seeds
     }
 
-    /// Starts the capture of a run, which is written to `out`.
+    /// Starts the capture of a run. The capture is written to `out`.
     pub fn capture<W: Write>(&self, run: &RunConfig, out: W) -> RunCapture<W> {
         let wire_options = WireOptions {
             seed: run.seed,

@@ -14,7 +14,7 @@ const NAMING: [&str; 4] = [
     "workload.file",
 ];
 
-/// Name of a network or workload if it differs between the runs.
+/// Name that replaces the name of a network or workload that differs between the runs.
 const SWEPT: &str = "swept";
 
 /// Keys in which several studies differ, and keys that one of the studies sweeps.
@@ -67,7 +67,7 @@ struct Column {
     key: String,
     /// Value of the key for each study; `None` if the study does not have the key or sweeps it.
     of_studies: Vec<Option<Parameter>>,
-    /// Values of the key in runs that sweep it: the original form, and the form that all studies share.
+    /// Values of the key in runs that sweep it: each in its original form, and in the form that all studies share.
     swept: Vec<(Parameter, Parameter)>,
 }
 

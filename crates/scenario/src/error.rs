@@ -106,11 +106,11 @@ impl fmt::Display for ScenarioError {
 impl std::error::Error for ScenarioError {}
 
 /// Returns the name that is closest to the text that was found. At most a third of the name's characters may differ.
-/// A name also counts as close if it begins with the text, which then needs three characters or more.
+/// A name also counts as close if it begins with the text, and the text has three characters or more.
 pub fn did_you_mean<'a>(found: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let found: String = found
         .chars()
-        // Without this limit, the comparison of long texts would be slow.
+        // Only 64 characters are compared, because the comparison of long texts would be slow.
         .take(64)
         .flat_map(char::to_lowercase)
         .collect();

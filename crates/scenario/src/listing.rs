@@ -11,7 +11,7 @@ use tailcut_sim::{
 /// Name with a description, and additional data for scripts.
 #[derive(Clone, Debug)]
 pub struct ListedName {
-    /// Kind of part that the name stands for in a design's name. Empty for other names.
+    /// Kind of part, such as `transport`, if the name can be part of a design's name. Otherwise empty.
     pub part: &'static str,
     /// Name.
     pub name: String,
@@ -54,7 +54,7 @@ fn part(kind: &'static str, name: &str, summary: &str, source: &str) -> ListedNa
     ListedName::new(kind, name, &about)
 }
 
-/// Returns the parts of the names of designs: replications, transports and load balancers.
+/// Returns the possible parts of a design's name: replications, transports and load balancers.
 pub fn designs() -> Vec<ListedName> {
     let replications = REPLICATIONS.iter();
     let replications =

@@ -6,7 +6,7 @@ use crate::terms;
 use crate::value::shortened;
 use std::fmt;
 
-/// Key of the schema. In a repeated section it also identifies the table.
+/// Key of the schema. In a repeated section, the path also identifies the table.
 #[derive(Clone, Copy, Debug)]
 pub struct KeyPath {
     pub(crate) section: &'static Section,

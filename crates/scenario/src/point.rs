@@ -71,7 +71,7 @@ impl Scenario {
         }
         let columns: Vec<Vec<Parameter>> = self.sweep.axes.iter().map(Axis::parameters).collect();
         // Another study may have read a file earlier, and the file may have changed since.
-        // This study therefore reads it again.
+        // This study therefore reads the file again.
         let mut base = self.clone();
         base.traces = Traces::default();
         let point = |number: u64| {

@@ -1,4 +1,4 @@
-//! Keys and values of manifests, in which a comparison of studies finds the keys that differ.
+//! Keys and values of manifests. A comparison of studies uses them to find the keys that differ.
 
 use crate::error::Location;
 use crate::path::KeyPath;

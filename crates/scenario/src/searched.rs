@@ -86,7 +86,7 @@ impl SearchedKey {
     }
 
     /// Returns the scenario with this value of the key. The value replaces a value or sweep of the key.
-    /// The value is also a parameter of the runs, which distinguishes these runs from other runs.
+    /// The value is also a parameter of the runs, so that these runs differ from other runs.
     ///
     /// # Errors
     /// The key does not allow the value.
@@ -137,7 +137,7 @@ impl Sweep {
         (low.0 < high.0 && same_kind).then(|| [low.1.clone(), high.1.clone()])
     }
 
-    /// Adds an axis, which replaces an earlier axis of the same key.
+    /// Adds an axis. An earlier axis of the same key is replaced.
     pub(super) fn insert(&mut self, axis: Axis) {
         match self.axes.iter_mut().find(|known| known.path == axis.path) {
             Some(known) => *known = axis,

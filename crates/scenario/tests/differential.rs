@@ -65,7 +65,7 @@ fn scenario() -> impl Strategy<Value = String> {
     );
     let queue = (
         prop::sample::select(&["20 packets", "100 packets", "50000B"][..]),
-        // A threshold of the whole queue is refused, because it marks nothing.
+        // A threshold as large as the whole queue is refused, because it marks nothing.
         1..=19_u32,
     );
     let traffic = (

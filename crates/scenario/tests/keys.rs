@@ -359,7 +359,7 @@ const REQUIRED: [&str; 7] = [
 ];
 
 /// Returns the runs, the output settings and the measured part as text.
-/// The manifest's copy of the scenario contains every key, so the other parts of this copy are left out.
+/// Most of the manifest's copy of the scenario is left out, because this copy contains every key.
 fn in_words(scenario: &Scenario) -> Result<String, String> {
     let study = Study::of(scenario).map_err(|error| error.to_string())?;
     Ok(format!(

@@ -32,7 +32,7 @@ fn the_load_of_hosts_is_three_times_as_much_on_uplinks_that_are_oversubscribed_t
          \"fixed:146000\"\n"
     );
     let offered = offered(&text);
-    // The load counts headers, preamble and gap: each packet with 1,460 B of payload has 1,538 B on the link.
+    // The load includes headers, preamble and gap: each packet with 1,460 B of payload has 1,538 B on the link.
     let hosts = 0.2 * 1_538.0 / 1_460.0;
     for (tier, expected) in [
         ("host uplinks", hosts),

@@ -57,7 +57,7 @@ fn of_two_equal_senders_each_loses_more_in_about_half_of_the_seeds() {
     }
     assert_eq!(lower.len(), 4);
     for (design, count) in lower {
-        // Binomial(40, 1/2): outside of this range in 0.6 % of all cases.
+        // A binomial number (40 trials, probability 1/2) is outside this range in 0.6 % of all cases.
         assert!((12..=28).contains(&count), "{design}: {count} of 40");
     }
 }

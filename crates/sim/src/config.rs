@@ -222,7 +222,7 @@ pub struct WorkloadSpec {
     pub load: Option<f64>,
     /// Parts of the workload.
     pub parts: Vec<WorkloadPart>,
-    /// Weights of hosts that send or receive more than others. They apply to parts that draw source and destination.
+    /// Weights of hosts that send or receive more than others. They apply to parts with random sources or destinations.
     /// Open loops use the weights of sources and destinations.
     /// Closed loops and bursts use only the weights of destinations.
     pub weights: Arc<HostWeights>,
@@ -243,9 +243,9 @@ pub struct WorkloadPart {
 /// Origin of the flows of a part.
 #[derive(Clone, Debug)]
 pub enum FlowsSpec {
-    /// Flows of a file.
+    /// Flows from a file.
     Trace(Arc<Trace>),
-    /// Coflows of a file.
+    /// Coflows from a file.
     Coflows(Arc<CoflowTrace>),
     /// Open loop: flows arrive even if earlier flows have not finished.
     Open(OpenSpec),
@@ -284,7 +284,7 @@ impl Limits {
 
 impl FlowsSpec {
     /// Returns the limits of the arrivals.
-    /// Returns `None` for a trace, coflows of a file and a burst, which have no limits.
+    /// Returns `None` for a trace, coflows from a file, and a burst. These have no limits.
     pub const fn limits(&self) -> Option<Limits> {
         let (from, until, at_most) = match self {
             Self::Trace(_) | Self::Coflows(_) | Self::Burst(_) => return None,
@@ -359,7 +359,7 @@ pub struct OpenSpec {
     pub until: Duration,
     /// Largest number of flows.
     pub max_flows: Option<u64>,
-    /// Fan-in of small flows, which are flows below `below` bytes.
+    /// Fan-in of small flows. A flow is small if it has fewer than `below` bytes.
     /// At the start of such a flow, `senders - 1` other hosts send a flow of the same size to its destination.
     pub fan_in: Option<FanInSpec>,
 }
@@ -369,7 +369,7 @@ pub struct OpenSpec {
 pub struct FanInSpec {
     /// Total number of senders, at least 2 (11 in the RepNet paper).
     pub senders: u32,
-    /// Size limit in bytes: smaller flows fan in.
+    /// Size limit in bytes. Smaller flows have a fan-in.
     pub below: Bytes,
 }
 
@@ -382,7 +382,7 @@ pub enum OfferedRate {
         fraction: f64,
         /// Capacity to which the fraction refers.
         of: LoadReference,
-        /// Whether headers, preamble and inter-packet gap count towards the load.
+        /// Whether the load includes headers, preamble and inter-packet gap.
         wire_bytes: bool,
     },
     /// Flows per second, of all sources together.
@@ -395,7 +395,7 @@ pub enum LoadReference {
     /// Links of the sending hosts.
     #[default]
     HostLinks,
-    /// Uplinks of the racks. Only the bytes that leave a rack count. With one rack: the links of the hosts.
+    /// Uplinks of the racks. The load includes only bytes that leave a rack. With one rack: the links of the hosts.
     RackUplinks,
     /// Rate that the scenario states.
     Rate(Rate),
@@ -425,7 +425,7 @@ pub struct ClosedSpec {
 pub struct QueriesPart {
     /// Sizes of the answers, in bytes.
     pub sizes: Arc<SizeDistribution>,
-    /// Number of aggregators, which are drawn by the seed. `None`: all hosts.
+    /// Number of aggregators. The seed determines which hosts they are. `None`: all hosts.
     pub aggregators: Option<u32>,
     /// Number of workers of a query, at least 1.
     /// Workers are different hosts, drawn uniformly from all hosts except the aggregator.
@@ -457,7 +457,7 @@ pub struct BurstPart {
     pub jitter: Duration,
 }
 
-/// Requests of clients. Each request draws its servers uniformly at random.
+/// Requests of clients. The servers of each request are random, all with the same probability.
 #[derive(Clone, Debug)]
 pub struct RequestsPart {
     /// Sizes of the answers, in bytes.
@@ -481,7 +481,7 @@ pub struct RequestsPart {
 /// Offered rate of requests.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum RequestRate {
-    /// Fraction of the capacity of the busiest stations of all servers. Copies beyond the quorum do not count.
+    /// Load of each server's busiest station, as a fraction of its capacity. Copies beyond the quorum are excluded.
     Load(f64),
     /// Requests per second, of all clients together.
     PerSecond(f64),
@@ -535,21 +535,21 @@ pub struct ApplicationPart {
 /// Traffic matrix: source and destination of flows.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum MatrixSpec {
-    /// Destination drawn uniformly from all other hosts.
+    /// Random destination among all other hosts, all with the same probability.
     Anywhere,
     /// Like `Anywhere`, but only among the hosts that do not belong to a permutation with this number of hosts.
     AnywhereBeside {
-        /// Number of hosts in the permutation, which are left out. At least 2 hosts remain.
+        /// Number of hosts in the permutation. These hosts are left out. At least 2 hosts remain.
         left_out: u32,
     },
-    /// Destination drawn uniformly from the hosts of other racks.
+    /// Random destination among the hosts of other racks, all with the same probability.
     BetweenRacks,
-    /// Random derangement of all hosts, drawn once.
+    /// Random derangement of all hosts. It is the same for the whole run.
     Permutation {
         /// Whether flows can stay within a rack.
         within_racks: bool,
     },
-    /// Random derangement of a random subset of the hosts, both drawn once.
+    /// Random derangement of a random subset of the hosts. Both are the same for the whole run.
     PermutationOf {
         /// Number of hosts that take part, at least 2.
         hosts: u32,

@@ -15,16 +15,16 @@ use tailcut_workload::{Class, Error, Flow, Matrix, Operation, SizeDistribution};
 pub struct Demand {
     /// Number of flows, requests and sessions.
     pub transfers: f64,
-    /// Packet-hops of full data packets: the packets, each multiplied by the number of links of its path.
+    /// Packet-hops of full data packets: for each packet, the number of links of its path is added.
     /// Zero in designs without packets.
     pub packet_hops: f64,
 }
 
-/// Largest number of sources of a matrix for which the lengths of paths are counted.
+/// Largest number of sources in a matrix from which the lengths of paths are counted.
 const SOURCES: usize = 64;
 
 /// Estimates the demand of a run's workload.
-/// For each part of the workload, at most `draws` transfers are drawn, as the run draws them.
+/// For each part of the workload, at most `draws` transfers are generated, in the same way as in the run.
 /// The estimate assumes that all other transfers are similar.
 /// The transfers of a closed loop are counted as if the loop were alone in the network.
 ///
@@ -130,7 +130,7 @@ impl DemandEstimate<'_> {
         u64::from(self.config.settings.framing.payload).max(1)
     }
 
-    /// Adds transfers whose sizes are drawn. `hops` is the mean number of links.
+    /// Adds transfers with random sizes. `hops` is the mean number of links on their paths.
     fn add_drawn(&mut self, transfers: f64, sizes: &SizeDistribution, hops: f64) {
         let packets = sizes.mean_packets(self.config.settings.framing.payload);
         self.demand.transfers += transfers;
@@ -147,7 +147,7 @@ impl DemandEstimate<'_> {
         packets * self.demand.packet_hops / self.packets.max(1.0)
     }
 
-    /// Adds the demand of an open loop. `drawn` are the first flows of the loop.
+    /// Adds the demand of an open loop. `drawn` contains the first flows of the loop.
     fn open(&mut self, spec: &OpenSpec, drawn: &[Flow], arrivals: Arrivals) {
         let is_whole = drawn.len() < self.draws;
         let arrivals_drawn = match spec.fan_in {

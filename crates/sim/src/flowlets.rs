@@ -1,10 +1,10 @@
 //! Rule for the gap of flowlets, from the papers of CONGA and LetFlow.
-//! The gap is of the order of the round-trip time, and above the differences between the latencies of paths.
+//! The gap is about as long as the round-trip time, and longer than the differences between the latencies of paths.
 //!
 //! The range of good gaps starts at the round-trip time of the empty network.
 //! With a shorter gap, a flow changes its path within a window, and its packets overtake each other.
 //! The range ends at the round-trip time with full queues on the path, up to their marking threshold or limit.
-//! No difference between two paths is larger.
+//! The latencies of two paths never differ by more than this time.
 //! With a longer gap, a flow that is limited by its window never pauses long enough, because ACKs arrive earlier.
 
 use crate::config::RunConfig;

@@ -35,7 +35,7 @@ impl Arrivals {
         }
     }
 
-    /// Returns whether an arrival at `now` counts.
+    /// Returns whether an arrival at `now` is counted.
     pub fn counts(&self, now: Time) -> bool {
         now <= self.until
     }

@@ -17,7 +17,7 @@ use tailcut_record::{LinkLoad, OfferedLoad, TierLoad};
 use tailcut_units::{Duration, HostId};
 use tailcut_workload::{Class, Error, FanIn, Matrix, Operation, Session};
 
-/// Number of storage sessions that are drawn.
+/// Number of storage sessions that are generated to estimate the load.
 const SESSIONS: u32 = 4_000;
 
 /// Load of a part between the start and the end of its arrivals.
@@ -26,7 +26,7 @@ struct PartLoad {
     until: Duration,
     /// Whether the load of this part is proportional to the load of the run.
     in_proportion: bool,
-    /// Bytes per second on each link, as line time: headers, preamble and gap included.
+    /// Bytes per second on each link, including headers, preamble and gap.
     bytes: Vec<f64>,
     /// For each link, whether the traffic can use it.
     uses: Vec<bool>,
@@ -242,7 +242,7 @@ impl<'a> LinkLoads<'a> {
         }))
     }
 
-    /// Adds the other senders of fan-ins. Each host receives `times` times its rate in addition.
+    /// Adds the other senders of fan-ins. Each host receives `times` times its present rate in addition.
     /// The additional bytes come from hosts that are drawn uniformly from the sources of the matrix.
     fn fan_in(&mut self, matrix: &Matrix, received: &[f64], times: f64) {
         let mut senders = matrix.sources().to_vec();
@@ -317,8 +317,8 @@ impl<'a> LinkLoads<'a> {
         }
     }
 
-    /// Adds `bytes` per second from one host to several hosts. The bytes count once on each link of a tree.
-    /// `drawn` selects among equal-cost links.
+    /// Adds `bytes` per second from one host to several hosts. Each link of a tree carries the bytes once.
+    /// `drawn` is a random number that selects among equal-cost links.
     fn tree(&mut self, from: HostId, to: &[HostId], bytes: f64, drawn: u32) {
         let uplinks = self.topology.uplinks_of(from);
         let link = uplinks.start + drawn % uplinks.len() as u32;
@@ -352,7 +352,7 @@ struct Group {
     at: Vec<f64>,
 }
 
-/// Returns the group number of each host, and the groups, which have no traffic yet.
+/// Returns the group number of each host, and the groups. The groups have no traffic yet.
 fn groups(topology: &Topology) -> (Vec<usize>, Vec<Group>) {
     let mut switches: Vec<Vec<u32>> = vec![Vec::new(); topology.hosts() as usize];
     for link in &topology.links {

@@ -59,7 +59,7 @@ impl RunParts<'_> {
         (packet, self.packing.hints(&packet, segment))
     }
 
-    /// Handles a packet that reached its host. Returns its segment, which the caller passes to the host's transport.
+    /// Handles a packet that reached its host. Returns the segment for the host's transport. The caller passes it on.
     pub fn arrived(&mut self, now: Time, delivery: &Delivery<Segment>) -> Segment {
         let segment = unpacked(delivery);
         if self.runner.wants_arrivals() {
@@ -72,7 +72,7 @@ impl RunParts<'_> {
 impl<'a, B: Clone + 'static> RunParts<'a, B> {
     /// Creates the components of a run with the driver's own hosts. The driver sends packets into the network.
     /// `uplink` is the queue of the hosts' uplinks. `watch` observes the packets.
-    /// `transports` contains one transport per host, which executes the orders of applications.
+    /// `transports` contains one transport per host. The transports execute the orders of applications.
     ///
     /// # Errors
     /// The configuration cannot be executed, or the run has no packets.
@@ -158,7 +158,7 @@ impl<'a, B: Clone + 'static> RunParts<'a, B> {
     }
 
     /// Executes the next order at its host.
-    /// Returns the host, which the driver must serve next, or `None` if there are no more orders.
+    /// Returns the host, or `None` if there are no more orders. The driver must serve this host next.
     pub fn carry_out(&mut self, now: Time) -> Option<HostId> {
         let order = self.runner.order()?;
         let host = order.host();

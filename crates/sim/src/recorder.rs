@@ -164,7 +164,7 @@ impl Recorder {
         nearest.copied().unwrap_or(to)
     }
 
-    /// Records that flow `part` is one of several parts of flow `whole`. A part has no row.
+    /// Records that flow `part` is one of several parts of flow `whole`. A part does not have its own row.
     /// Both flows belong to sessions.
     pub fn is_part(&mut self, part: FlowId, whole: FlowId) {
         self.session_flows.is_part(
@@ -241,7 +241,7 @@ impl Recorder {
         self.queues.len() + self.links.len() - before
     }
 
-    /// Counts the samples from `first` to before `until` of a network in which nothing happens.
+    /// Counts the samples of an idle network from `first` to the last one before `until`.
     /// Samples of an idle network have no rows. Returns their number.
     pub fn skip(&mut self, first: Time, every: Duration, until: Time) -> u64 {
         if until <= first {

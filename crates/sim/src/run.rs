@@ -31,7 +31,7 @@ use tailcut_transport::{Segment, Transport, copies};
 use tailcut_units::{Bytes, FlowId, HostId, Time};
 use tailcut_workload::Class;
 
-/// Receiver of a run's progress, which can also stop the run. The thread that executes the run calls the methods.
+/// Receiver of a run's progress. It can also stop the run. The thread that executes the run calls the methods.
 pub trait RunControl: Sync {
     /// Reports the estimated share of the run that is complete, from 0 to 1.
     fn progress(&self, share: f64);
@@ -72,7 +72,7 @@ pub fn run_watched(
 }
 
 /// Executes a run like [`run_watched`], for runs with millions of flows.
-/// Flows that have ended are packed, which uses a third of the memory.
+/// Flows that have ended are packed. Packed flows use a third of the memory.
 ///
 /// # Errors
 /// The errors of [`run`].
@@ -351,7 +351,7 @@ fn fill<B: Clone>(
         });
     }
     record.totals = RunTotals {
-        // A hop counts when its transmission begins.
+        // A hop is counted when its transmission begins.
         // Ports with one event per packet also contain transmissions that begin after the end of the run.
         packet_hops: record.ports.iter().map(|port| port.packets).sum(),
         events: fabric.events() + host_events,

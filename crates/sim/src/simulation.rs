@@ -1,7 +1,7 @@
 //! Event loop. It passes segments between the transports and the fabric.
 //! The loop merges events of the network, timers and NICs of hosts, and arrivals of the workload into one order.
 //!
-//! At one instant, the order is: the network, NICs that become free, timers, samples, arrivals.
+//! At one instant, the order is: events of the network, NICs that become free, timers, samples, arrivals.
 //! The order is the same with every event queue.
 
 use crate::application::ApplicationRunner;

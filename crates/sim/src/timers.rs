@@ -35,7 +35,7 @@ pub(crate) fn timers(config: &RunConfig, topology: &Arc<Topology>) -> Timers {
 
 /// Returns the chunk size if it is too coarse.
 /// A chunk is too coarse if most objects fit in one chunk, while clients add the chunks of several copies.
-/// Over packets, clients add single bytes instead of chunks, except with a disk or with requests for single chunks.
+/// In a network with packets, clients add single bytes, except with a disk or with requests for single chunks.
 pub(crate) fn coarse_chunk(config: &RunConfig, rows: &[RequestRecord]) -> Option<CoarseChunk> {
     let parameters = &config.settings.designs.requests;
     let policy = parameters.policy(config.stack.replication);

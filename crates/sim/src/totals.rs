@@ -11,7 +11,7 @@ const fn packets(count: Count) -> PacketCount {
 }
 
 /// Returns the totals of the packets that entered a fabric.
-/// Totals that the ports, the engine or a clock count are zero.
+/// Totals that come from the ports, the engine or a clock are zero.
 pub fn network_totals<B: Clone, O: Observer<B>>(fabric: &Fabric<B, O>) -> RunTotals {
     let by_reason = fabric.drops().by_reason().into_iter();
     let dropped = by_reason.filter(|(_, dropped)| dropped.packets > 0);

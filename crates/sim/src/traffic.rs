@@ -122,7 +122,7 @@ fn continued(config: &RunConfig, topology: &Topology) -> Result<Box<dyn Source>,
 
 /// Storage service or custom application.
 struct Service {
-    /// Whether its flows have rows in the record.
+    /// Whether the service's flows have rows in the record.
     records_events: bool,
     application: Box<dyn Application>,
 }

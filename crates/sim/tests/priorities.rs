@@ -23,9 +23,9 @@ fn mice_under_elephants(design: &str, bytes: u64) -> RunConfig {
     mice_under(4, design, bytes, 0)
 }
 
-/// Returns a run with large flows from hosts 1 to `elephants` to host 0, which last for the whole run.
+/// Returns a run with large flows from hosts 1 to `elephants` to host 0. The large flows last for the whole run.
 /// After the first 5 ms, the next host starts a small flow of `bytes` every 200 us.
-/// Each small flow starts `shift` ns later within the time of a packet.
+/// Each start is also delayed by up to 1.3 us. This delay grows by `shift` ns from flow to flow.
 fn mice_under(elephants: u32, design: &str, bytes: u64, shift: u64) -> RunConfig {
     let shape = single_switch(elephants + 2, queue_of(100));
     let topology = shape.build().expect("a topology");
@@ -88,8 +88,8 @@ fn probes_of_large_flows_that_wait_cost_small_flows_nothing_under_pfabric() {
 
 #[test]
 fn a_mouse_under_pias_waits_for_one_packet_a_way_once_elephants_are_demoted() {
-    // The small flow has four packets, half of the initial window.
-    // This is the window after a mark in the first round trip.
+    // The small flow has four packets: half of the initial window.
+    // The window has this size after a mark in the first round trip.
     let mut config = mice_under_elephants("pias", 5_000);
     config.settings.designs.pias.thresholds = vec![20_000, 1_000_000];
     let record = simulate(&config);

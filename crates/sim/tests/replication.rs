@@ -118,7 +118,7 @@ fn one_congested_path(probes: u32) -> FlowsSpec {
     ))
 }
 
-/// Returns the share of probes on the congested path. A probe on this path waits in queues longer than 20 packets take.
+/// Returns the share of probes on the congested path. Such a probe waits longer than 20 packets take to transmit.
 fn share_that_meets_congestion(design: &str) -> Interval {
     let record = record(&config(design, one_congested_path(5_000)));
     let queueing = Duration::from_us(250);

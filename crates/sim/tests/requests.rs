@@ -378,7 +378,7 @@ fn a_link_that_does_not_interrupt_costs_a_primary_one_chunk_or_one_object_at_mos
 
 #[test]
 fn a_hedge_after_a_fixed_delay_collapses_where_servers_do_not_hear_of_its_end() {
-    // The 40 servers have exponential work, which is ten times as long for one copy in twenty.
+    // The work of the 40 servers is exponential. One copy in twenty takes ten times as long.
     // The delay of the hedge is the 95th percentile of an idle server.
     let run = |design: &str| {
         let mut config = requests(design, 0.8, 20_000);
@@ -399,7 +399,7 @@ fn a_hedge_after_a_fixed_delay_collapses_where_servers_do_not_hear_of_its_end() 
     assert!(p99(&run("hedge")) > 5.0 * single);
     assert!(p99(&run("hedge-purge")) < 0.5 * single);
     assert!(p99(&run("das")) < 0.2 * single);
-    // If a purge also stops running work at once, priorities give no further advantage.
+    // If a purge also stops running work immediately, priorities give no further advantage.
     assert!(p99(&run("duplicate-purge")) < p99(&run("das")));
 }
 

@@ -1,4 +1,4 @@
-//! Clock of the file system. The age of a lock is measured with it, because the clocks of machines may differ.
+//! Clock of the file system. It measures the age of locks, because the clocks of machines may differ.
 
 use crate::holder::mark;
 use std::fs::{self, File};
@@ -39,7 +39,7 @@ impl Clock {
     }
 }
 
-/// Returns the time of the clock, which is the time that a new file gets.
+/// Returns the time of the clock. A new file would get this time.
 fn show(folder: &Path) -> io::Result<SystemTime> {
     let path = folder.join(format!(".clock-{}", mark()));
     let mut file = File::options().write(true).create_new(true).open(&path)?;

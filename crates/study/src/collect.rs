@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use tailcut_record::{self as record, Earlier, Manifest, Origin, OutputDir, RunSummary, StoredRun};
 
-/// Imperfections that a collection accepts.
+/// Options of a collection: the faults of a study that the collection accepts.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct CollectOptions {
     /// Whether some of the cases may be missing.
@@ -35,7 +35,7 @@ impl StudyDir {
     /// If `out` is on the same file system, the tables are not copied: both directories refer to the same files.
     ///
     /// # Errors
-    /// [`Error::Incomplete`] and [`Error::Builds`], unless `what` allows them; [`Error::Locked`].
+    /// [`Error::Locked`]. Also [`Error::Incomplete`] and [`Error::Builds`], unless `what` allows them.
     /// Damaged results and failed system calls are errors too.
     pub fn collect(&self, out: &Path, what: CollectOptions) -> Result<Collected, Error> {
         let _lock = self.lock()?;

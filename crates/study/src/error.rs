@@ -74,7 +74,7 @@ pub enum Error {
         /// Index of the case.
         case: usize,
     },
-    /// Cases are unfinished, and the user did not allow a part of the study.
+    /// Some cases are unfinished, and the user did not allow an incomplete result.
     #[error(
         "{}: found {} of {cases} cases missing ({:.1} %), {failed} of them failed: {}; \
          allowed: all cases done, or --partial for a report of the others",

@@ -14,7 +14,7 @@ pub struct UnderWay {
     pub share: f64,
 }
 
-/// Smallest finished share from which the rest of a run can be estimated.
+/// Smallest finished share of a run from which its remaining time can be estimated.
 const LEAST_SHARE_TO_EXTRAPOLATE: f64 = 0.1;
 
 /// Measured and expected time of some runs, in seconds.
@@ -36,7 +36,7 @@ impl TimeTotals {
     }
 }
 
-/// Totals of the runs of one kind, which differ only in their seeds.
+/// Totals of the runs of one kind. Runs of one kind differ only in their seeds.
 #[derive(Clone, Copy, Default, Debug)]
 struct Kind {
     ended: u32,
@@ -67,7 +67,7 @@ struct RunForecast {
 /// - For a run without an expected time, the forecast is the mean time of the finished runs of its kind.
 /// - For a run with an expected time, the forecast is this time, multiplied by the ratio of measured to expected time.
 ///   The ratio comes from the finished runs of the same kind.
-///   If there are none, the ratio comes from the same design, or else from the whole study.
+///   If this kind has no finished run, the ratio comes from the same design, or else from the whole study.
 #[derive(Debug)]
 pub struct Forecast {
     runs: Vec<RunForecast>,
@@ -162,7 +162,7 @@ impl Forecast {
         self.to_go(under_way).map(|(work, _)| work)
     }
 
-    /// Returns the seconds of all remaining runs together, and of the longest.
+    /// Returns the total seconds of all remaining runs, and the seconds of the longest one.
     fn to_go(&self, under_way: &[UnderWay]) -> Option<(f64, f64)> {
         let (mut work, mut longest) = (0.0, 0.0f64);
         for run in self.runs.iter().filter(|run| run.is_waiting) {

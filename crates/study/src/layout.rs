@@ -2,7 +2,7 @@
 
 /// File with the plan.
 pub const PLAN: &str = "plan.json";
-/// File that is the lock of the process that plans, collects, retries or prunes.
+/// Lock file of the process that plans, collects, retries or prunes.
 pub const LOCK: &str = "lock";
 /// Folder with copies of the files that the scenario reads. The name of a copy is the hash of its bytes.
 pub const FILES: &str = "files";
@@ -16,7 +16,7 @@ pub const LOCKS: &str = "locks";
 pub const JOBS: &str = "jobs";
 /// Suffix of the name of a lock's file.
 pub const LOCK_END: &str = ".lock";
-/// Suffix of the name of a claim to a stale lock.
+/// Suffix of the file name of a claim to a stale lock.
 pub const STALE_END: &str = ".stale";
 /// Suffix of the name of a failure's file.
 pub const FAILED_END: &str = ".json";

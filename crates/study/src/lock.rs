@@ -88,7 +88,7 @@ impl LockFile {
         self.silent > LOCK_TIMEOUT || self.holder.as_ref().is_some_and(Holder::has_ended)
     }
 
-    /// Returns whether the holder is the process `ended`, which has ended.
+    /// Returns whether the holder is the process with the number `ended`. This process has ended.
     fn is_of(&self, ended: Option<u32>) -> bool {
         let holder = self.holder.as_ref();
         holder.is_some_and(|holder| Some(holder.pid) == ended && holder.is_here())
@@ -105,7 +105,7 @@ impl Lock {
     }
 
     /// Takes the lock like [`Lock::take`].
-    /// Also takes it from the process `ended` of this machine, which has certainly ended.
+    /// Also takes the lock from the process `ended` of this machine. This process has certainly ended.
     ///
     /// # Errors
     /// A failed system call.
@@ -258,7 +258,7 @@ mod tests {
     use std::sync::Barrier;
     use std::time::SystemTime;
 
-    /// Writes the lock file of a process on another machine, whose last heartbeat was `silent` ago.
+    /// Writes the lock file of a process on another machine. The last heartbeat was `silent` ago.
     fn of_another(path: &Path, silent: Duration) -> Holder {
         let holder = Holder {
             host: "elsewhere".to_owned(),

@@ -12,7 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use tailcut_record::StoredRun;
 
-/// Files and folders of a study's directory that can be removed without loss to the plan.
+/// Files and folders of a study's directory that the plan no longer needs.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize)]
 pub struct Prunable {
     /// Results of cases that are not in the plan.

@@ -30,7 +30,7 @@ pub struct Array<'a> {
     pub study: &'a StudyDir,
     /// Chunks of cases, one for each job.
     pub chunks: &'a [Chunk],
-    /// Path of the program `tailcut`, which must be the same on all nodes.
+    /// Path of the program `tailcut`. It must be the same on all nodes.
     pub program: &'a Path,
     /// Further flags for sbatch.
     pub flags: Vec<String>,
@@ -109,7 +109,7 @@ impl Array<'_> {
         self.chunks.iter().map(|chunk| chunk.places.len()).sum()
     }
 
-    /// Returns the text for the user after the submission as job `job`.
+    /// Returns the text that the user sees after the submission. `job` is the number of the job.
     pub fn text(&self, job: &str) -> String {
         let (cases, jobs) = (self.cases(), self.chunks.len());
         let longest = self.longest().map_or_else(String::new, |longest| {

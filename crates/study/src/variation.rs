@@ -96,8 +96,8 @@ fn timers(run: &mut RunConfig, factor: Factor) {
 }
 
 /// Multiplies the buffers of switches by `factor`: queues, memory that ports share, and queues of designs.
-/// Marking thresholds stay unchanged, with one exception, as with `mark_above = "auto"`.
-/// A threshold in packets above 65 % of its queue becomes 65 % of the queue.
+/// Marking thresholds stay unchanged, except packet thresholds above 65 % of the queue.
+/// Such thresholds become 65 % of the queue, as with `mark_above = "auto"`.
 fn buffers(run: &mut RunConfig, factor: Factor) {
     let (queue, shared) = match &mut run.topology.shape {
         Shape::SingleSwitch(shape) => (&mut shape.queue, &mut shape.shared_buffer),

@@ -64,7 +64,7 @@ impl Runner<'_> {
     }
 }
 
-/// Watcher, which runs cases in processes of this machine.
+/// Watcher. It runs cases in processes of this machine.
 pub struct Watch<'a> {
     /// Study whose cases the processes run.
     pub study: &'a StudyDir,

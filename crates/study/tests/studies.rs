@@ -73,7 +73,7 @@ fn more_work_is_expected_to_take_longer_and_designs_are_told_apart() {
             0.0 < few && few < some && some < many,
             "{few} {some} {many}"
         );
-        // A run also has a fixed time. Without the fixed time, twice as many flows take twice the time.
+        // A run also has a fixed time. Without the fixed time, twice as many flows would take twice the time.
         let ratio = (many - some) / (some - few);
         assert!((1.9..2.1).contains(&ratio), "{ratio}");
     }

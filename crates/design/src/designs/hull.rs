@@ -9,7 +9,7 @@ use tailcut_fabric::queue::Phantom;
 use tailcut_transport::nic::PacedConfig;
 use tailcut_units::stream_seed;
 
-/// Stream number of the pacers' random numbers, for [`stream_seed`].
+/// Number of the random stream of the pacers, an argument of [`stream_seed`].
 const PACER_DRAWS: u64 = 0x0070_6163_6572;
 
 /// Returns the pacer of a host in a run with `seed`.

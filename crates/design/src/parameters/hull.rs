@@ -31,7 +31,7 @@ pub struct PhantomParameters {
     /// Counter value above which packets are marked: 6 KB, from the published sweep of 1 to 30 KB.
     pub mark_above: Bytes,
     /// Counter value that is compared with `mark_above`. The default is the value without the arriving packet.
-    /// One public emulator adds the packet first.
+    /// One public emulator adds the arriving packet before the comparison.
     pub compare: Compare,
     /// Position of the counter. The default is on the link behind the port, as in the hardware.
     /// In public simulation code, the counter is parallel to the port's queue.
@@ -52,14 +52,14 @@ impl Default for PhantomParameters {
 /// Parameters of the hosts' queues and NICs, for all designs.
 #[derive(Clone, Copy, Default, PartialEq, Debug)]
 pub struct NicParameters {
-    /// Length in packets of the host's queue, which is a FIFO between transport and NIC.
+    /// Length of the host's queue in packets. The queue is a FIFO between transport and NIC.
     /// `None`: there is no queue, and the transport serves its connections in turn when the link is free.
     pub queue: Option<NonZeroU32>,
     /// Receive interrupt coalescing. `None`: one interrupt per frame.
     pub coalescing: Option<Coalescing>,
     /// Longest random delay of each packet before it leaves the host. Zero: packets leave when the link is free.
     pub jitter: Duration,
-    /// Largest deviation of a host's clock, which sets the rate of its uplinks, in parts per million.
+    /// Largest deviation of a host's clock in parts per million. The clock sets the rate of the host's uplinks.
     /// Each host has a random deviation. `None`: clocks are exact.
     pub drift: Option<f64>,
 }

@@ -32,7 +32,7 @@ pub struct DesignParameters {
     /// Parameters of HULL.
     pub hull: HullParameters,
     /// Hash of ECMP.
-    /// All hashes except the mixed hash need `@ecmp`, because other load balancers distinguish flows by the hash.
+    /// All hashes except the mixed hash need `@ecmp`, because other load balancers use the hash to distinguish flows.
     pub ecmp_hash: EcmpHash,
     /// Parameters of requests, servers and duplicates.
     pub requests: RequestParameters,

@@ -9,25 +9,25 @@ use tailcut_units::{Bytes, Duration};
 /// Parameters of NDP and its switches. The thresholds are for NDP+ only.
 #[derive(Clone, PartialEq, Debug)]
 pub struct NdpParameters {
-    /// Packets that a sender pushes before the first pull, at least 1: 30 (NDP paper, section 6).
-    /// The model in the SCDP paper has 12, at 1 Gb/s.
+    /// Packets that a sender pushes before the first pull, at least 1. Default: 30 (NDP paper, section 6).
+    /// The model in the SCDP paper uses 12, at 1 Gb/s.
     pub initial_window: u32,
-    /// Capacity for data at a switch port: 8 packets (NDP paper, section 3.1).
+    /// Capacity for data at a switch port. Default: 8 packets (NDP paper, section 3.1).
     pub queue: Limit,
-    /// Capacity for headers and control packets at a switch port, in bytes of full packets: 8.
-    /// The capacity for data has the same value (NDP paper, section 3.1).
+    /// Capacity for headers and control packets at a switch port, in units of one full packet. Default: 8.
+    /// The default has as many bytes as the capacity for data (NDP paper, section 3.1).
     pub header_queue_packets: u32,
-    /// Number of headers that a port sends for each data packet, while headers and data wait: 10.
+    /// Number of headers that a port sends for each data packet, while headers and data wait. Default: 10.
     /// The source is the NDP paper, section 3.1.
     pub headers_per_data: u32,
-    /// Lower bound of the retransmission timeout: 5 ms.
+    /// Lower bound of the retransmission timeout. Default: 5 ms.
     pub min_rto: Duration,
-    /// Retransmission timeout before the first round-trip sample: 20 ms.
+    /// Retransmission timeout before the first round-trip sample. Default: 20 ms.
     pub initial_rto: Duration,
     /// Thresholds of NDP+: numbers of sent bytes at which a flow moves to the next lower class.
     /// The thresholds ascend, and there are at most 7. NDP has no thresholds.
     pub thresholds: Vec<u64>,
-    /// Whether retransmitted bytes count towards the thresholds of NDP+.
+    /// Whether the thresholds of NDP+ apply to all sent bytes, including retransmitted bytes.
     /// Default true, because SCDP counts every symbol.
     pub resends_count: bool,
     /// Whether hosts of NDP+ serve their own flows by class, as its switches do. Default true.
@@ -80,22 +80,22 @@ pub struct ScdpParameters {
     /// `None`: two thirds of a single sender's window, so that three senders push twice as many symbols.
     /// The paper leaves the value to the application (section IV-E).
     pub shared_window: Option<u32>,
-    /// Time after which receivers count as stragglers, and the sender's policy for stragglers.
+    /// Time after which a slow receiver is a straggler, and the sender's policy for stragglers.
     /// By default, the sender reports them after 20 ms and continues to wait.
     /// The paper leaves both values to the application (section IV-D).
     pub stragglers: Stragglers,
-    /// Largest number of source symbols in a block, 1 to 56,403: 100. The value in the paper is unknown.
+    /// Largest number of source symbols in a block, 1 to 56,403. Default: 100. The value in the paper is unknown.
     pub block_symbols: u32,
-    /// Number of symbols beyond the K source symbols of a block that a receiver requests after a loss: 2.
+    /// Number of symbols beyond the source symbols of a block that a receiver requests after a loss. Default: 2.
     /// The source is the SCDP paper, section IV-C.
     pub overhead: u32,
-    /// Probability that decoding fails, at 0, 1, and 2 or more symbols above K: 1e-2, 1e-4, 1e-6 (RFC 6330).
+    /// Probability that decoding fails with 0, 1, and 2 or more extra symbols. Default: 1e-2, 1e-4, 1e-6 (RFC 6330).
     pub decode_failure: [f64; 3],
-    /// Decoding rate of a block: 1.3 Gb/s (section V).
+    /// Decoding rate of a block. Default: 1.3 Gb/s (section V).
     pub decode_speed: DecodeSpeed,
     /// Number of blocks that a host decodes at the same time. The paper's model has no limit.
     pub decode_cores: DecodeCores,
-    /// Bytes that a group's address adds to each packet: 0.
+    /// Bytes that a group's address adds to each packet. Default: 0.
     /// In Elmo (Shahbaz et al., SIGCOMM 2019) the address adds up to 325 B, on average 114 B.
     /// The reason is that packets of Elmo contain the multicast tree.
     pub group_header: Bytes,
@@ -104,19 +104,19 @@ pub struct ScdpParameters {
     pub thresholds: Vec<u64>,
     /// Whether hosts serve their own sessions by class, as switches do. Default true.
     pub host_order: bool,
-    /// Time after which a sender or receiver without progress tries again: 20 ms. The paper gives no value.
+    /// Time after which a sender or receiver without progress tries again. Default: 20 ms. The paper gives no value.
     pub timeout: Duration,
-    /// Number of timeouts in a row after which a sender or receiver ends with a failure: 15, as in Linux's TCP.
+    /// Number of timeouts in a row after which a sender or receiver fails. Default: 15, as in Linux's TCP.
     pub max_timeouts: u32,
-    /// Capacity for symbols at a switch port, split evenly among the classes: 100 KB (section V).
+    /// Capacity for symbols at a switch port, split evenly among the classes. Default: 100 KB (section V).
     pub queue: Limit,
-    /// Capacity in bytes for headers and pulls at a switch port: 1 MB.
+    /// Capacity in bytes for headers and pulls at a switch port. Default: 1 MB.
     /// The paper assumes that this queue is never full (section IV-B).
     pub header_queue: Bytes,
-    /// Number of headers and pulls that a port sends for each symbol, while both kinds of packets wait: 10, as in NDP.
-    /// The paper gives no value.
+    /// Number of headers and pulls that a port sends for each symbol, while both kinds of packets wait.
+    /// Default: 10, as in NDP. The paper gives no value.
     pub headers_per_data: u32,
-    /// Choice of the symbol that is trimmed if the queue is full: the arriving symbol (section IV-A).
+    /// Choice of the symbol that is trimmed if the queue is full. Default: the arriving symbol (section IV-A).
     /// The alternative is NDP's random choice.
     pub victim: Victim,
 }
@@ -152,13 +152,13 @@ impl Default for ScdpParameters {
 /// Parameters of SCDP over switches that drop packets. Blocks and the codec have the parameters of SCDP.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ScdpPlainParameters {
-    /// Symbols that a sender pushes before the first credit, 1 to 4,096: 10, as in TCP (RFC 6928).
+    /// Symbols that a sender pushes before the first credit, 1 to 4,096. Default: 10, as in TCP (RFC 6928).
     pub initial_window: u32,
-    /// Largest number of symbols in flight from one sender, 4 to 4,096: 4,096.
+    /// Largest number of symbols in flight from one sender, 4 to 4,096. Default: 4,096.
     pub max_window: u32,
-    /// Largest share of lost symbols that does not shrink the window while there is no queue: 0.1.
+    /// Share of lost symbols up to which the window does not shrink, if there is no queue. Default: 0.1.
     pub loss_by_chance: f64,
-    /// Shortest time for which a receiver waits for a symbol before it sends a probe: 200 us.
+    /// Shortest time for which a receiver waits for a symbol before it sends a probe. Default: 200 us.
     pub min_timeout: Duration,
     /// Timeout of senders and receivers before the first round-trip sample.
     /// `None`: four times the longest round trip in the empty network, at least 1 ms.

@@ -6,12 +6,13 @@ use tailcut_units::{Bytes, Duration};
 /// Parameters of RepNet (RepNet paper, sections II-C and III).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RepNetParameters {
-    /// Flows below this size are replicated (100 KB).
+    /// Flows below this size are replicated. Default: 100 KB.
     pub limit: Bytes,
     /// Largest number of bytes that a server stores while the second connection of a flow has not arrived.
-    /// With more bytes, the server uses only the first connection (100 KB; the paper gives no value).
+    /// With more bytes, the server uses only the first connection. Default: 100 KB. The paper gives no value.
     pub archive_limit: Bytes,
-    /// Time for which a server waits for the second connection of a flow: 1 s. The released code has 0.8 to 1 s.
+    /// Time for which a server waits for the second connection of a flow.
+    /// Default: 1 s. The released code uses 0.8 to 1 s.
     pub waiting_list_timeout: Duration,
 }
 

@@ -20,7 +20,7 @@ pub struct RequestParameters {
     /// Size of a request in bytes, in models with packets.
     pub request_size: Bytes,
     /// Number of bytes that disks and links serve as one unit.
-    /// Clients that request pieces use pieces of this size, with three or more copies and with splitting by ranges.
+    /// Clients request pieces of this size if they split by ranges, or if they combine three or more copies.
     pub chunk: Bytes,
     /// Order in which a server serves the copies of one class.
     pub discipline: Discipline,
@@ -40,7 +40,7 @@ pub struct RequestParameters {
     pub purge: CancelScope,
     /// Method with which `rans` splits an object among copies.
     pub split: Split,
-    /// Lead in bytes at which a low copy and a high copy exchange their classes. `None`: never.
+    /// Lead of a low copy over a high copy, in bytes, at which the two exchange their classes. `None`: never.
     pub swap_lead: Option<Bytes>,
     /// Time at which a client sends a hedge.
     pub hedge: Trigger,

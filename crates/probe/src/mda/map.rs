@@ -11,7 +11,7 @@ pub struct Node {
     pub at: Option<Answer>,
     /// Next hops, sorted.
     pub next: Vec<Answer>,
-    /// Number of flows through the node whose next hop was probed.
+    /// Number of the node's flows that were also probed one hop farther.
     pub flows: u32,
     /// Whether as many flows were probed as the stopping rule requires.
     pub is_complete: bool,
@@ -112,7 +112,7 @@ impl Map {
     }
 
     /// Returns the number of paths from the first hop to the target.
-    /// If no flow reached the target, counts the paths to the farthest nodes that answer.
+    /// If no flow reached the target, returns the number of paths to the farthest nodes that answer.
     pub(super) fn count_paths(hops: &[Hop]) -> u64 {
         let mut ways: BTreeMap<Option<Answer>, u64> = BTreeMap::from([(None, 1)]);
         let mut arrived = 0;
@@ -129,12 +129,12 @@ impl Map {
             }
             ways = next;
         }
-        // No flow reached the target, so the paths to the farthest nodes count.
+        // No flow reached the target, so the paths to the farthest nodes are counted.
         let farthest: u64 = ways.values().sum();
         (arrived + farthest).max(1)
     }
 
-    /// Returns the routers of a flow as text. `?` stands for a router that did not answer or was not probed.
+    /// Returns the routers on a flow's path as text. `?` stands for a router that did not answer or was not probed.
     pub fn way(&self, flow: usize) -> Option<String> {
         let answers = self.ways.get(flow)?;
         let words = answers.iter().filter_map(|answer| match answer {

@@ -1,11 +1,11 @@
 //! Multipath detection algorithm (MDA).
-//! The algorithm determines the number of probes that finds all next hops of a router with a given confidence.
+//! The algorithm determines how many probes find all next hops of a router with a given confidence.
 //! A walk over a network creates these probes.
 //! The walk does no I/O: the caller sends the probes and passes the answers back.
 //!
-//! Sources: B. Augustin, T. Friedman, R. Teixeira, Measuring Load-balanced Paths in the Internet, IMC 2007,
-//! section 2 (stopping rule, node control); D. Veitch, B. Augustin, R. Teixeira, T. Friedman, Failure Control in
-//! Multipath Route Tracing, INFOCOM 2009 (one confidence for the whole graph).
+//! Sources:
+//! - Augustin et al., Measuring Load-balanced Paths in the Internet, IMC 2007, section 2: stopping rule, node control.
+//! - Veitch et al., Failure Control in Multipath Route Tracing, INFOCOM 2009: one confidence for the whole graph.
 //!
 //! Deviations:
 //! - The confidence is always computed for a graph of [`MOST_BRANCHINGS`] nodes with several next hops.

@@ -3,15 +3,16 @@
 
 use std::cell::RefCell;
 
-/// Largest number of nodes with several next hops for which [`StoppingRule::of_graph`] keeps its confidence.
+/// Size of the largest graph for which [`StoppingRule::of_graph`] keeps its confidence.
+/// The size is the number of its nodes with several next hops.
 pub const MOST_BRANCHINGS: u32 = 64;
 
-/// Number of flows to send through a node, by the number of known next hops.
+/// Rule for the number of flows to send through a node. The number depends on the known next hops.
 #[derive(Clone, Debug)]
 pub struct StoppingRule {
     /// Largest probability that the search misses a next hop of a node.
     bound: f64,
-    /// Values n_1, n_2, ... that were computed so far.
+    /// Numbers of flows that were computed so far. The first one is for one known next hop.
     flows: RefCell<Vec<u32>>,
 }
 
@@ -37,9 +38,9 @@ impl StoppingRule {
         }
     }
 
-    /// Returns n_k for k = `found`, the number of flows to send when k next hops are known.
-    /// If there were k + 1 equally likely next hops, this number of flows would probably find all of them.
-    /// The bound limits the probability that one is missed. For `found` = 0, returns n_1.
+    /// Returns the number of flows to send when `found` next hops are known.
+    /// If there were one more equally likely next hop, this number of flows would probably find all of them.
+    /// The bound limits the probability that one is missed. With no known next hop, the result is the same as for one.
     pub fn flows(&self, found: usize) -> u32 {
         let mut flows = self.flows.borrow_mut();
         while flows.len() < found.max(1) {
@@ -56,7 +57,7 @@ impl StoppingRule {
 fn fewest_flows(next_hops: usize, bound: f64) -> u32 {
     // `seen[n]` is the probability that n next hops have been seen.
     // The recursion adds only positive numbers, so no digits are lost.
-    // The inclusion-exclusion formula would lose all digits above about 100 next hops.
+    // With more than about 100 next hops, the inclusion-exclusion formula would lose all digits.
     let all = next_hops as f64;
     let mut seen = vec![0.0; next_hops + 1];
     seen[1] = 1.0;
@@ -91,7 +92,7 @@ mod tests {
     }
 
     /// Returns the probability that the rule misses next hops of a node with `next_hops` next hops.
-    /// The search may stop at each smaller number of found next hops.
+    /// The search fails if it stops when only some of the next hops are known.
     fn failure(rule: &StoppingRule, next_hops: usize) -> f64 {
         let all = next_hops as f64;
         let mut seen = vec![0.0; next_hops + 1];

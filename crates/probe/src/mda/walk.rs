@@ -66,7 +66,7 @@ enum Stage {
     Over,
 }
 
-/// Number of unanswered flows behind a node after which the search gives up, if fewer flows were answered.
+/// The search behind a node ends after more than this many unanswered flows, unless as many were answered.
 const MOST_SILENT: u32 = 20;
 
 /// Node and the state of the search for its next hops.
@@ -87,7 +87,7 @@ pub struct Walk {
     rule: StoppingRule,
     limits: Limits,
     stage: Stage,
-    /// Number of flows, with the lowest numbers, that are probed at every TTL.
+    /// Number of flows that are probed at every TTL. These flows have the lowest numbers.
     wanted: usize,
     /// Answers to the probes of each flow. Index 0 is TTL 1.
     ways: Vec<Vec<Option<Answer>>>,
@@ -151,7 +151,7 @@ impl Walk {
         }
     }
 
-    /// Counts one more probe, which the caller has sent again.
+    /// Counts one more probe. The caller has sent this probe again.
     pub fn repeated(&mut self) {
         self.probes += 1;
     }
@@ -206,7 +206,7 @@ impl Walk {
         way[place] = Some(answer);
     }
 
-    /// Returns the node that answered a flow at a TTL. TTL 0 is the host itself, `Some(None)`.
+    /// Returns the node that answered a flow at a TTL. At TTL 0, the node is the host itself: `Some(None)`.
     fn at(&self, flow: Flow, ttl: u8) -> Option<Option<Answer>> {
         match ttl.checked_sub(1) {
             None => Some(None),
@@ -294,7 +294,7 @@ impl Walk {
         }
     }
 
-    /// Creates the probes behind each node that the stopping rule requires.
+    /// Creates the probes that the stopping rule requires behind each node.
     /// First uses flows that are known to reach the node. If there are not enough, probes new flows at this TTL.
     fn ask_behind(&mut self, ttl: u8) {
         let nodes = self.nodes(ttl);

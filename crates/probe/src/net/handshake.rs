@@ -12,8 +12,8 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// Socket with a fixed source port for one handshake. When it is dropped, it is closed by a reset.
-/// The five-tuple can then be used again at once, because neither host keeps any state.
+/// Socket with a fixed source port for one handshake. When the value is dropped, a reset closes the connection.
+/// The five-tuple can then be used again immediately, because neither host keeps any state.
 #[derive(Debug)]
 pub struct Socket {
     fd: OwnedFd,
@@ -138,7 +138,7 @@ impl AsFd for Socket {
     }
 }
 
-/// Connection state (include/net/tcp_states.h).
+/// Connection state SYN-SENT (include/net/tcp_states.h).
 const SYN_SENT: u8 = 2;
 const SYN_RECEIVED: u8 = 3;
 const CLOSED: u8 = 7;
@@ -148,8 +148,8 @@ fn tcp_info(socket: BorrowedFd<'_>) -> Option<libc::tcp_info> {
     // SAFETY: `tcp_info` consists of numbers, for which all-zero bytes are valid.
     let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
     let mut length = size_of::<libc::tcp_info>() as libc::socklen_t;
-    // SAFETY: `info` is writable for `length` bytes, which the kernel does not exceed. Both live
-    // until the call returns, and the kernel keeps no pointer to them.
+    // SAFETY: `info` is writable for `length` bytes, and the kernel writes no more bytes than these.
+    // Both values live until the call returns, and the kernel keeps no pointer to them.
     let answer = unsafe {
         libc::getsockopt(
             socket.as_raw_fd(),
@@ -162,7 +162,7 @@ fn tcp_info(socket: BorrowedFd<'_>) -> Option<libc::tcp_info> {
     (answer == 0).then_some(info)
 }
 
-/// Waits until one of the sockets is ready, at most for `most`.
+/// Waits until one of the sockets is ready, or until the time `most` has passed.
 ///
 /// # Errors
 /// The system reports an error.

@@ -1,4 +1,4 @@
-//! Handshakes over real sockets as an ordinary user, without raw sockets and capabilities.
+//! Handshakes over real sockets as an ordinary user, without raw sockets or capabilities.
 
 mod handshake;
 mod ports;

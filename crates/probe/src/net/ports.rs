@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 const FIRST: u16 = 33_000;
 const LAST: u16 = 60_999;
 
-/// Source ports by number. A number has the same port during the whole probe.
+/// Source ports by number. A number stands for the same port during the whole probe.
 #[derive(Debug)]
 pub struct Ports {
     to: SocketAddr,

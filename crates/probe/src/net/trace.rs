@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tailcut_units::Time;
 
-/// Number of times that a probe is sent. Without any answer, the router then counts as silent.
+/// Number of times that a probe is sent. If no answer arrives, the router counts as silent.
 const TRIES: u32 = 4;
 /// Time to wait after each try. It is below 1 s, because the kernel repeats a SYN after 1 s.
 const WAITS: [Duration; TRIES as usize] = [
@@ -169,7 +169,7 @@ impl Tracing<'_> {
             .map_err(|error| Trouble::System(self.to, error))
     }
 
-    /// Reads the answers that have arrived. Gives up probes that have waited too long.
+    /// Reads the answers that have arrived. Ends the wait for probes that have waited too long.
     fn hear(&mut self) {
         let now = Instant::now();
         let mut place = 0;

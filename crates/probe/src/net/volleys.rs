@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tailcut_units::median;
 
-/// Time limit of a handshake. In this time, the kernel repeats a SYN after 1 s, and again at 2 s or 3 s.
+/// Time limit of a handshake. Within this limit, the kernel repeats a SYN after 1 s, and again at 2 s or 3 s.
 pub const PATIENCE: Duration = Duration::from_millis(3_500);
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -24,7 +24,7 @@ pub struct Shooter {
     random: Xoshiro256PlusPlus,
     /// Seconds between the starts of two volleys.
     every: f64,
-    /// Start of the first volley. The times of all volleys count from here.
+    /// Start of the first volley. The times of all volleys are measured from here.
     began: Instant,
     /// Time at which the next volley may begin.
     next: Instant,
@@ -133,7 +133,7 @@ impl Shooter {
                 Some(Outcome::Established { rtt, resent }) => {
                     let took = match resent {
                         0 => rtt,
-                        // After a lost SYN, the kernel's round-trip time counts from the repeated SYN only.
+                        // After a lost SYN, the kernel measures the round-trip time from the repeated SYN only.
                         _ => socket.began.elapsed(),
                     };
                     volley.handshakes[*number] = Some(Handshake {

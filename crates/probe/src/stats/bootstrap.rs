@@ -9,7 +9,7 @@
 //! With few blocks, intervals would be too narrow, so two factors widen them.
 //! The source is T. Hesterberg, What Teachers Should Know About the Bootstrap, 2015, section 5.3.
 //! The first factor is the ratio of Student's t to the normal distribution.
-//! The second factor is the ratio of the deviation over m - 1 blocks to the deviation over m blocks.
+//! The second factor is the ratio of two deviations: over the number of blocks minus 1, and over the number of blocks.
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -47,7 +47,7 @@ fn autocorrelation_time(means: &[f64]) -> f64 {
             .sum::<f64>()
 }
 
-/// Returns how often each of `volleys` volleys occurs in each resample.
+/// Returns one item for each resample: how often it contains each volley. `volleys` is the number of volleys.
 /// The seed is fixed, so that a report is reproducible.
 pub fn resamples(volleys: usize, block: usize) -> impl Iterator<Item = Vec<u16>> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(0x7072_6f62_6500);
@@ -78,10 +78,10 @@ pub fn expansion(volleys: usize, block: usize) -> f64 {
     (1.0 + first + second) * (blocks / (blocks - 1.0)).sqrt()
 }
 
-/// Returns the lowest and the highest of the middle 95 % of resampled figures.
+/// Returns the lower and the upper limit of the middle 95 % of the resampled figures.
 pub fn interval(mut figures: Vec<f64>) -> (f64, f64) {
     figures.sort_unstable_by(f64::total_cmp);
-    // 1/40 is 2.5 %, which is removed at each end.
+    // 1/40 is 2.5 %. This share is removed at each end.
     let cut = figures.len() / 40;
     let end = figures.len().saturating_sub(1 + cut);
     let at = |place: usize| figures.get(place).copied().unwrap_or(f64::NAN);

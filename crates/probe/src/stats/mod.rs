@@ -3,7 +3,7 @@
 //!
 //! A volley is one handshake from each of several source ports to one target.
 //! All its handshakes start at nearly the same time, so RepSYN could have used any two of them.
-//! The pairs of a volley therefore contain all dependence between the delays, and no assumption about it is needed.
+//! The pairs of a volley therefore show how delays depend on each other. No model of this dependence is needed.
 
 mod bootstrap;
 mod groups;

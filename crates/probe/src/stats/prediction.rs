@@ -7,7 +7,7 @@ use serde::Serialize;
 
 /// Smallest number of volleys for a prediction.
 pub const FEWEST_VOLLEYS: usize = 60;
-/// Smallest number of handshakes above a percentile.
+/// Smallest number of handshakes above a percentile that is reported.
 const BEYOND: f64 = 10.0;
 
 /// Figure (a number that describes the measurement) with its 95 % interval.

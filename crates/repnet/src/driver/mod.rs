@@ -1,5 +1,5 @@
 //! Driver of one flow over its connections. The flow's task moves bytes when a connection or a timer wakes it.
-//! Calls of the application also move bytes at once, if the connections accept them.
+//! Calls of the application also move bytes immediately, if the connections accept them.
 
 mod orders;
 mod pump;
@@ -54,7 +54,7 @@ pub(crate) struct Surroundings {
     pub archive_cap: u64,
 }
 
-/// Flow in a mutex, which its application and its task share.
+/// Flow in a mutex. The application and the flow's task share it.
 pub(crate) struct Shared(Mutex<Core>);
 
 impl Shared {
@@ -206,7 +206,7 @@ impl Core {
                 Command::Reset(its, reason) if its == leg => {
                     self.around.counters.0.dropped(reason);
                 }
-                // `Settled` would remove the check, which now belongs to the bytes of the new connection.
+                // `Settled` would remove the check. The check now belongs to the bytes of the new connection.
                 Command::Settled => {}
                 other => self.perform(other),
             }
@@ -250,7 +250,7 @@ impl Core {
                 taken += count;
             }
             self.app.inbound.drain(..taken);
-            // A full buffer had stopped reads from the connections. They have to be read again now.
+            // A full buffer had stopped the reads from the connections. The connections are read again now.
             if was_full {
                 self.wake_driver();
             }

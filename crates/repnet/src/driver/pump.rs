@@ -39,7 +39,7 @@ impl Core {
     }
 
     /// Moves all bytes that can be moved now.
-    /// If `connects` is true, it also continues attempts to connect, which is possible only on a thread of the runtime.
+    /// If `connects` is true, also continues attempts to connect. This is possible only on a thread of the runtime.
     pub(super) fn pump(&mut self, cx: &mut Context<'_>, now: Time, connects: bool) {
         // A connection that has no bytes to read is not read again in this call. It wakes the task when bytes arrive.
         let mut quiet = [false; 2];
@@ -223,7 +223,7 @@ impl Core {
                 };
                 self.flow.sent(leg, written as u64);
             } else if ends {
-                // If the peer has sent its FIN too, the connection is closed at once.
+                // If the peer has sent its FIN too, the connection is closed immediately.
                 let closes = self.flow.closes_with_its_end(leg) && connection.may_end_by_closing();
                 if !closes && !self.finish(cx, leg, &mut moved) {
                     break;
@@ -253,7 +253,7 @@ impl Core {
     }
 
     /// Writes the bytes that the application has just written at position `from` to the connections.
-    /// Only bytes that the connections accept at once are written.
+    /// Only bytes that the connections accept immediately are written.
     /// Connections that still have older bytes to send are skipped.
     pub(super) fn write_now(&mut self, from: u64, bytes: &[u8]) {
         let Some(driver) = self.wakers.driver.clone() else {

@@ -30,7 +30,7 @@ pub(crate) struct RelayEnd {
 
 /// Copies bytes in both directions until both connections have ended, or until `cut` completes.
 /// If one connection fails, the other one is reset.
-/// Otherwise its peer would mistake an incomplete stream for a complete one.
+/// Otherwise the peer of the other one would mistake an incomplete stream for a complete one.
 pub(crate) async fn relay(
     accepted: Stream<TcpStream>,
     target: TcpStream,

@@ -33,7 +33,7 @@ pub struct Kind {
     pub hurried: bool,
 }
 
-/// Timeout of a hurried flow: for each connection to be established, to reach the server, and to be confirmed.
+/// Timeout of a hurried flow. It limits the handshake, the arrival at the server and the confirmation of a connection.
 const HURRY: Duration = Duration::from_millis(20);
 
 impl Kind {

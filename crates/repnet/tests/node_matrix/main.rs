@@ -19,7 +19,7 @@ const FLOWS: usize = 21;
 /// Number of flows in a combination: a thousandth of the number in `make soak`.
 const CHAOS_FLOWS: usize = 63;
 const CONCURRENCY: usize = 7;
-/// Number of flows in a combination for which memory is checked.
+/// Smallest number of flows in a combination for which memory is checked.
 const LONG: usize = 10_000;
 const SEED: u64 = 20_261_120;
 
@@ -156,8 +156,8 @@ async fn matrix() -> io::Result<()> {
                 assert!(!outcome.outcomes.contains_key("wrong"), "{what}");
                 if (mode, pairing) == (Mode::RepSyn, Pairing::Port) {
                     // The server does not know that the client races only the handshakes.
-                    // A server that writes more than it may keep for the second connection continues on the first
-                    // connection only. The client may have chosen the second one.
+                    // A server that writes too many bytes for its buffer continues on the first connection only.
+                    // The client may have chosen the second connection.
                     assert!(right > 0, "{what}");
                     continue;
                 }

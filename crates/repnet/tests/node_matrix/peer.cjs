@@ -1,8 +1,9 @@
 // One end of the Rust-Node matrix, on Node. argv[2] is its task as JSON.
 //
-// A server has three services: it echoes, it answers with the SHA-256 of the received bytes, or it writes first and
-// ends its direction. It prints {"ports": [..]}, and for each line on stdin {"report": {..}}. A client runs flows to
-// these services and prints {"client": {..}}.
+// A server has three services. The first echoes, and the second answers with the SHA-256 of the received bytes.
+// The third writes first and ends its direction.
+// The server prints {"ports": [..]}, and for each line on stdin {"report": {..}}.
+// A client runs flows to these services and prints {"client": {..}}.
 const crypto = require('node:crypto');
 const fs = require('node:fs');
 const readline = require('node:readline');

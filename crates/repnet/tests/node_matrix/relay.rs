@@ -1,4 +1,4 @@
-//! Network between a client and a server. One of a flow's two connections has a fault, which the flow's seed selects.
+//! Network between a client and a server. The flow's seed selects a fault for one of the two connections.
 //! The other connection always passes.
 
 use std::collections::HashMap;

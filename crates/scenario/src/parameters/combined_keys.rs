@@ -25,7 +25,7 @@ pub struct CombinedKeys {
 /// Delayed ACKs.
 #[derive(Clone, Debug)]
 pub struct Acks {
-    /// Segments per ACK. `None`: every segment is acknowledged at once.
+    /// Segments per ACK. `None`: every segment is acknowledged immediately.
     pub segments: Option<u8>,
     /// Longest delay of an ACK. `None`: a delay that fits the smallest retransmission timeout.
     pub timeout: Option<Duration>,

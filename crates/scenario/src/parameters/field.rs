@@ -4,15 +4,15 @@ use super::{FieldValue, Parameters};
 use crate::value::{Kind, Value};
 use std::fmt;
 
-/// Field of a run's parameters, which a key sets.
+/// Field of a run's parameters that a key sets.
 /// The default of the key is the value of this field in the default parameters.
 #[derive(Clone, Copy)]
 pub struct Field {
-    /// Values that the type of the field allows, if its key adds no limit.
+    /// Values that the type of the field allows, if the key sets no further limit.
     pub(crate) kind: Option<Kind>,
     /// Words that the field's type accepts.
     pub(crate) words: &'static [&'static str],
-    /// Function that returns the content of the field as a value of a key with this kind and these words.
+    /// Function that returns the content of the field as a value of a key, given the key's kind and words.
     pub(crate) value: fn(&Parameters, Kind, &[&'static str]) -> Option<Value>,
     /// Function that stores a value in the field.
     pub(crate) set: fn(&mut Parameters, &Value),

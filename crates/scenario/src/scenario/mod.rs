@@ -169,7 +169,7 @@ impl Scenario {
         self.files.get(path)
     }
 
-    /// Sets a key by its path, like [`Scenario::set`], to a value as a user wrote it.
+    /// Sets a key by its path, like [`Scenario::set`]. `raw` is the value as a user wrote it.
     ///
     /// # Errors
     /// The key is unknown or does not allow the value. The error contains `place` as its location.
@@ -302,7 +302,7 @@ impl Table {
             .or_else(|| known.default_among(self.defaults()))
     }
 
-    /// Returns the defaults of the section's keys. A profile of TCP sets the defaults of the keys after it.
+    /// Returns the defaults of the section's keys. In the section `tcp`, they depend on `profile` and `timers`.
     fn defaults(&self) -> &'static Parameters {
         let choice = |key| self.given(key).map(|entry| &entry.value);
         if self.section.name != "tcp" {
@@ -313,7 +313,7 @@ impl Table {
         Parameters::defaults_of(profile.unwrap_or_default(), timers.unwrap_or_default())
     }
 
-    /// Returns the defaults of the section's keys, for a run.
+    /// Returns a copy of the defaults of the section's keys, for a run.
     pub(crate) fn parameters(&self) -> Parameters {
         self.defaults().clone()
     }
@@ -335,7 +335,7 @@ impl Table {
     }
 
     /// Returns the written value of a key, or its default, as a typed value.
-    /// An option is `None` for a word, such as `off`, and for a default that depends on other keys.
+    /// An `Option` is `None` for a word such as `off`, or if the default depends on other keys.
     ///
     /// # Panics
     /// If the schema has no such key, or if its type is different.

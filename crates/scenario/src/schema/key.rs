@@ -151,7 +151,7 @@ pub(super) const fn typed(name: &'static str, sets: Fallback, about: &'static st
     }
 }
 
-/// Creates the default of a key that sets a field, given by its path from [`Parameters`].
+/// Creates the default of a key that sets a field. The argument is the field's path from [`Parameters`].
 /// The field's default becomes the key's default.
 macro_rules! sets {
     ($($field:ident).+) => {

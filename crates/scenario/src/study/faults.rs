@@ -56,7 +56,7 @@ pub fn faults(scenario: &Scenario, network: &Network) -> Outcome<Vec<LinkFault>>
     Ok(faults)
 }
 
-/// Returns the impairments of a fault: one impairment, or a lower rate and a loss.
+/// Returns the impairments of a fault: one impairment, or a lower rate together with a loss.
 fn impairments(table: &Table) -> Vec<Trouble> {
     let loss = table
         .get::<Option<f64>>("loss")

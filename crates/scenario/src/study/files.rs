@@ -1,4 +1,4 @@
-//! Flow sizes and traces, which can be in files.
+//! Flow sizes and traces. Both can be in files.
 
 use super::topology::Network;
 use crate::error::{Location, Outcome, ScenarioError};

@@ -79,7 +79,7 @@ fn hosts(names: &NamedNodes, table: &Table, network: &Network) -> Outcome<Vec<us
     Ok(hosts)
 }
 
-/// Rejects weights of hosts that no part of the workload uses.
+/// Rejects weights of hosts if no part of the workload uses weights.
 pub fn check(scenario: &Scenario, parts: &[WorkloadPart]) -> Outcome<()> {
     let is_drawn = |matrix: &MatrixSpec| {
         matches!(

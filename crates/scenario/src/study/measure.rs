@@ -7,7 +7,7 @@ use tailcut_record::MeasureBound;
 use tailcut_sim::{FlowsSpec, WorkloadSpec};
 use tailcut_units::Duration;
 
-/// Checks that the start and the end of the measured part are bounds, and that the end follows the start.
+/// Checks that the start and the end of the measured part are valid bounds, and that the end follows the start.
 pub fn check(scenario: &Scenario) -> Outcome<()> {
     use MeasureBound::{At, Auto, End, Share};
     let table = scenario.table("measure");
@@ -44,7 +44,7 @@ pub fn check(scenario: &Scenario) -> Outcome<()> {
     Ok(())
 }
 
-/// Checks that load can go on: flows arrive at random in all parts of the workload, and hosts are simulated.
+/// Checks that the load can continue: flows arrive at random in all parts of the workload, and hosts are simulated.
 pub fn check_load(scenario: &Scenario, workload: &WorkloadSpec) -> Outcome<()> {
     let table = scenario.table("measure");
     if !table.get::<bool>("continue_load") {

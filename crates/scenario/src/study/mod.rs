@@ -273,7 +273,7 @@ fn check_expected_flows(
     Ok(())
 }
 
-/// Returns the name of the study, which is valid as the name of a directory.
+/// Returns the name of the study. The name is also valid for a directory.
 fn name(scenario: &Scenario) -> Outcome<String> {
     let top = scenario.table("");
     let name = top.text("name").unwrap_or_else(|| scenario.name.clone());

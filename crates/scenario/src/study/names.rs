@@ -103,9 +103,9 @@ pub(super) struct UnknownName {
     pub meant: Option<String>,
 }
 
-/// Parses an index or range of `of` elements: `2`, `0..2` for the first two, `2..` and `..` up to the last one.
+/// Parses an index such as `2`, or a range. `0..2` means the first two elements, `2..` and `..` end at the last one.
 /// If the elements are in pods, the text can also be `1.0`, or `1.0..2` for the first two of pod 1.
-/// Returns `None` if these elements do not exist.
+/// Returns `None` if these elements do not exist. `of` is the number of elements.
 pub(super) fn index_range(text: &str, of: usize, in_pod: usize) -> Option<Range<usize>> {
     let (first, after) = match text.split_once("..") {
         Some((first, after)) => (first.trim(), Some(after.trim())),

@@ -48,7 +48,7 @@ pub fn read(scenario: &Scenario) -> Outcome<(Settings, RunOptions)> {
     Ok((settings, options))
 }
 
-/// Returns the queue discipline that the user chose, or `None` for FIFO, which keeps the discipline of the design.
+/// Returns the queue discipline that the user chose. `None` for FIFO: each design keeps its own discipline.
 fn discipline(scenario: &Scenario) -> Outcome<Option<&'static NamedQueue>> {
     let table = scenario.table("queue");
     let name = table.text("discipline").unwrap_or_default();

@@ -21,7 +21,7 @@ const TIMED: [&str; 8] = [
     "application",
 ];
 
-/// Parts of the scenario that, in addition to designs, determine whether a key has an effect.
+/// Parts of the scenario that determine whether a key has an effect. The designs are not included.
 struct ReaderContext<'a> {
     scenario: &'a Scenario,
     settings: &'a Settings,
@@ -50,7 +50,7 @@ pub fn check(
     for section in sections() {
         let mut disciplines = NamedQueue::all().into_iter();
         let discipline = disciplines.find(|one| section_of(one.name) == section.name);
-        // Name of the section's queue discipline, if the switch ports of this scenario do not use it.
+        // If the section belongs to a queue discipline that this scenario does not use, this is the discipline's name.
         let other = discipline.map(|one| one.name);
         let other = other.filter(|name| *name != chosen);
         for table in scenario.tables(section.name) {

@@ -95,7 +95,7 @@ impl Reader<'_> {
         matches!(raw, Raw::Argument(text) if text.contains(".."))
     }
 
-    /// Returns the unit of a value, which is the text after its number.
+    /// Returns the unit of a value: the text after the number.
     /// For a value without a unit, returns the unit in which the key counts.
     fn unit_of(&self, raw: &Raw) -> String {
         let unit = match raw {

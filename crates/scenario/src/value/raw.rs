@@ -14,7 +14,7 @@ pub enum Raw {
     Flag(bool),
     /// Array in a file.
     Array(Vec<Raw>),
-    /// Value in a file that no key accepts, by the name of its type.
+    /// Value in a file that no key accepts. The field is the name of the value's type.
     Other(&'static str),
     /// Text of a flag. A flag's text can stand for any other variant.
     Argument(String),

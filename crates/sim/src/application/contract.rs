@@ -15,13 +15,13 @@ pub trait Application: Send {
     fn next(&self) -> Option<Time>;
 
     /// Returns whether the application will start transfers without an event.
-    /// The drain of a run begins after the last start.
+    /// The drain of a run begins after the last start of a transfer.
     /// Override this method if `next` also returns times of work that is already in progress.
     fn begins_more(&self) -> bool {
         self.next().is_some()
     }
 
-    /// Acts at the time that [`Application::next`] returned, which is `desk.now()`.
+    /// Acts at the time that [`Application::next`] returned. `desk.now()` is this time.
     fn act(&mut self, desk: &mut Desk<'_>);
 
     /// Handles an event of one of the application's transfers from the transport of `host`.
@@ -44,13 +44,13 @@ pub trait Application: Send {
     }
 
     /// Returns the number of operations that the application has started, for the progress display.
-    /// Flows with their own rows do not count.
+    /// Flows with their own rows are not included.
     fn started(&self) -> u64 {
         0
     }
 
     /// Reports that the run ends while one of the application's transfers is unfinished.
-    /// `stats` are the costs of the sender so far.
+    /// `stats` contains the costs of the sender so far.
     fn cut_off(&mut self, _flow: FlowId, _stats: FlowStats) {}
 
     /// Ends the application at the end of the run. Returns rows for the tables.

@@ -17,7 +17,7 @@ pub struct Desk<'a> {
     pub(super) recorder: &'a mut Recorder,
     pub(super) orders: &'a mut Orders,
     pub(super) multicasts: &'a mut MulticastTransfers,
-    /// Number of transfers so far, which is also the next transfer number.
+    /// Number of transfers so far. The next transfer gets this number.
     pub(super) numbers: &'a mut u32,
 }
 
@@ -56,7 +56,7 @@ impl Desk<'_> {
     }
 
     /// Sends `bytes` from one host to another, as a flow with a row in the table of flows.
-    /// Returns the number of the flow, which its events contain.
+    /// Returns the number of the flow. The flow's events contain this number.
     /// Returns `None` if a host does not exist, or if both hosts are the same.
     pub fn send(&mut self, src: HostId, dst: HostId, bytes: u64) -> Option<FlowId> {
         if src == dst || src.0 >= self.hosts || dst.0 >= self.hosts {
@@ -97,12 +97,12 @@ impl Desk<'_> {
 
     /// Sends `bytes` to several hosts at the same time. Each host has a row in the table of flows.
     /// The receivers form a multicast group, and switches copy the packets.
-    /// Returns the number of the transfer, which its events contain.
+    /// Returns the number of the transfer. The transfer's events contain this number.
     /// The receivers report `Completed`, and the sender reports `Closed`.
     /// Only scdp has such transfers. Other designs report `Failed` at this instant.
     ///
     /// # Errors
-    /// No receivers or too many, a receiver that occurs twice or does not exist, or the sender as a receiver.
+    /// There are no receivers or too many, or a receiver occurs twice, does not exist, or is the sender.
     pub fn send_to_all(
         &mut self,
         src: HostId,
@@ -127,11 +127,11 @@ impl Desk<'_> {
         })
     }
 
-    /// Creates a multicast group of hosts and returns its address. Use it in custom transports.
+    /// Creates a multicast group of hosts and returns its address. Custom transports use this function.
     /// Built-in transports send to groups by [`Desk::send_to_all`].
     ///
     /// # Errors
-    /// No members or too many, or a member that occurs twice or does not exist.
+    /// There are no members or too many, or a member occurs twice or does not exist.
     pub fn form_group(&mut self, members: &[HostId]) -> Result<HostId, GroupError> {
         if let Some(host) = members.iter().find(|host| host.0 >= self.hosts) {
             return Err(GroupError::Excluded(*host));

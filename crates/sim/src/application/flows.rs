@@ -75,7 +75,7 @@ fn row(number: u32, coflow: &Coflow) -> CoflowRecord {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Replicating {
     seed: u64,
-    /// Size limit for mixed replication, in bytes. Each smaller flow draws its replication method at random.
+    /// Size limit for mixed replication, in bytes. A smaller flow gets a random replication method.
     drawn_below: Option<u64>,
 }
 
@@ -104,11 +104,11 @@ impl Replicating {
     }
 }
 
-/// Runs in which each small flow draws its replication method at random.
+/// Mixed replication: each small flow gets a random replication method.
 pub(crate) mod mixed {
     use tailcut_transport::Replication;
 
-    /// Possible replication methods. Each has its name in records, which follows the class, and its replication.
+    /// Possible replication methods, each with its name in records. The name follows the class.
     pub const OUTCOMES: [(&str, Replication); 3] = [
         ("tcp", Replication::Off),
         ("repflow", Replication::RepFlow),

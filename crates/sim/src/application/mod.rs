@@ -1,4 +1,4 @@
-//! Applications, which start all transfers of a run.
+//! Applications. They start all transfers of a run.
 //! An application acts at given times and on events of its transfers, and replies with orders.
 //! Flows of the workload, requests and storage sessions are applications, like custom ones.
 

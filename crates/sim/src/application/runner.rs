@@ -21,7 +21,7 @@ pub(crate) struct ApplicationRunner {
     wants_departures: bool,
     orders: Orders,
     multicasts: MulticastTransfers,
-    /// Number of transfers so far, which is also the next transfer number.
+    /// Number of transfers so far. The next transfer gets this number.
     numbers: u32,
     hosts: u32,
     pub recorder: Recorder,
@@ -75,7 +75,7 @@ impl ApplicationRunner {
     }
 
     /// Makes the orders that are due available to [`ApplicationRunner::order`].
-    /// If no order is due, the runner first calls the application whose time has come.
+    /// If no order is due, the runner first calls the application that is due.
     pub fn act(&mut self, now: Time, groups: &mut dyn Groups) {
         if self.orders.due_at().is_none() && self.due <= now {
             self.call_application(now, groups, |application, desk| application.act(desk));

@@ -95,7 +95,7 @@ impl Copy {
         (self.server.is_open && answer.bytes > 0).then_some(answer)
     }
 
-    /// Returns how many of the bytes that the server has sent are bytes of the object, not of headers.
+    /// Returns how many of the sent bytes belong to the object. All other bytes are headers.
     pub fn object_bytes(&self, sent: u64) -> u64 {
         let end = self.server.end.as_ref();
         end.map_or(0, |end| end.object_bytes(sent))

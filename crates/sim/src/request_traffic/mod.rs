@@ -12,7 +12,7 @@ use tailcut_units::{Rate, Time};
 use tailcut_workload::{Error, Requests, RequestsSpec};
 
 /// Returns the load on the busiest stations of all servers, if the clients send one request per second.
-/// Copies beyond the quorum do not count.
+/// Copies beyond the quorum are not included.
 fn load_of_one(config: &RunConfig, part: &RequestsPart, link: Rate) -> f64 {
     let parameters = &config.settings.designs.requests;
     let seconds = parameters.bottleneck_seconds(part.sizes.mean(), link);

@@ -98,7 +98,7 @@ impl Network {
                 HostRole::Neither
             })
         };
-        // Without a disk and without chunk requests, the server has the complete answer at once.
+        // Without a disk and without chunk requests, the server has the complete answer immediately.
         // The answer is then one part.
         let part = match parameters.disk.is_some() || policy.asks_in_pieces() {
             true => parameters.chunk.0,

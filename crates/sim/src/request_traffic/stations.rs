@@ -64,7 +64,7 @@ struct ClientState {
     timer_at: Time,
 }
 
-/// Link of a client, which is a station at which answers queue.
+/// Link of a client. It is a station at which answers queue.
 struct Link {
     rate: Rate,
     station: Station,

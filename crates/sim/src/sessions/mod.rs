@@ -34,7 +34,7 @@ enum Role {
     /// Separate flow to the receiver with this index.
     Unicast(usize),
     /// Transfer to a group.
-    /// The flows of the receivers have consecutive numbers, which start with the number of the transfer.
+    /// The flows of the receivers have consecutive numbers. The first one is the number of the transfer.
     Multicast,
     /// Receiver of a transfer from several senders.
     Receiver,
@@ -73,7 +73,7 @@ pub(crate) struct Sessions {
     /// Roles of flows, by flow number.
     flow_roles: Vec<FlowRole>,
     running: BTreeMap<u32, Running>,
-    /// Flows of chains. The value is the number of bytes that must still arrive before the next server starts.
+    /// Flows of chains, each with the number of bytes that must still arrive before the next server starts.
     chain_bytes_left: BTreeMap<FlowId, u64>,
     rows: Vec<SessionRecord>,
 }
@@ -90,7 +90,7 @@ impl Sessions {
         }
     }
 
-    /// Stores the role of flow `id`, which must be the next flow.
+    /// Stores the role of flow `id`. This flow must be the next flow.
     fn add_role(&mut self, id: FlowId, session: u32, role: Role) {
         debug_assert_eq!(
             transfer_index(id),
@@ -281,7 +281,7 @@ impl Application for Sessions {
         let Some(left) = self.chain_bytes_left.get_mut(&segment.flow) else {
             return;
         };
-        // A repeated segment counts twice, because the driver sees packets and not the state of the transport.
+        // A repeated segment is counted twice, because the driver sees packets and not the state of the transport.
         *left = left.saturating_sub(u64::from(segment.payload));
         if *left > 0 {
             return;

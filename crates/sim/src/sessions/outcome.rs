@@ -76,7 +76,7 @@ impl Sessions {
         }
     }
 
-    /// Handles the end of a separate flow, whose receiver has all data.
+    /// Handles the end of a separate flow. The flow's receiver has all data.
     fn unicast_completed(&mut self, now: Time, session: u32, number: usize) {
         let Some(running) = self.running.get_mut(&session) else {
             return;

@@ -155,7 +155,7 @@ fn no_link_exceeds_its_rate(run: &Run, record: &RunRecord, case: &str) {
         let from = before.checked_sub(1).map_or(Time::ZERO, |i| instants[i]);
         let span = sample.time.since(from.max(*last));
         *last = sample.time;
-        // A sample counts a packet when its transmission ends.
+        // A sample includes a packet when its transmission ends.
         // The transmission of the first packet can therefore have begun before the interval.
         let bytes = sample.bytes.0.saturating_sub(1);
         assert!(

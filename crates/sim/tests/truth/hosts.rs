@@ -44,7 +44,7 @@ pub struct Hosts {
     pub parts: RunParts<'static>,
     /// Number of host events so far.
     pub events: u64,
-    /// Pending host events: time, whether it is a timer (free NICs come first), and host.
+    /// Pending host events: time, kind (false: free NIC, true: timer), and host.
     due: BTreeSet<(Time, bool, u32)>,
     waits_for_nic: Vec<bool>,
     timer_at: Vec<Time>,

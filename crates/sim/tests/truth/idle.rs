@@ -58,7 +58,7 @@ fn hours_between_two_flows_cost_no_steps_with_samples_every_millisecond() {
             let ended = record.flows.iter().filter(|flow| flow.fct.is_some());
             assert_eq!(ended.count(), 2, "{case}");
 
-            // Skipped samples count, too. The first sample after the pause covers only one interval.
+            // Skipped samples are counted, too. The first sample after the pause covers only one interval.
             let sampling = record.sampling.expect("it was sampled");
             let least = HOURS * 1_000;
             assert!(

@@ -14,9 +14,9 @@ const PAYLOAD: u64 = 1_460;
 
 /// Load that some links carry in a run.
 struct Carried {
-    /// Bytes of line time of data packets, as a share of the capacity while flows arrived.
+    /// Load of data packets with headers, preamble and gap, as a share of the capacity while flows arrived.
     load: f64,
-    /// Bytes of line time of SYNs and ACKs, as a share of the same capacity.
+    /// Load of SYNs and ACKs with headers, preamble and gap, as a share of the same capacity.
     control: f64,
 }
 

@@ -11,10 +11,10 @@ use tailcut_sim::transport::tcp::DelayedAck;
 use tailcut_units::Duration;
 
 const QUEUE: u32 = 1_000;
-/// Ten segments, which is the initial window.
+/// Bytes of the initial window: ten segments.
 const WINDOW: u64 = 10 * 1_460;
 
-/// Name and shape of a network, with pairs of hosts. Each distance of the network has a pair.
+/// Name and shape of a network, with pairs of hosts. There is one pair for each possible distance.
 type Case = (&'static str, Shape, Vec<(u32, u32)>);
 
 /// Returns all kinds of topologies.

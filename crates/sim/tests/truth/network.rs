@@ -58,7 +58,7 @@ pub enum Role {
 /// Role of a packet, and the time when it entered the network.
 type Tag = (Role, Time);
 
-/// Waiting times in seconds: of every cross packet in order of arrival, by path, and of both copies of every probe.
+/// Waiting times in seconds: of every cross packet by path, and of both copies of every probe, in order of arrival.
 #[derive(Default)]
 pub struct Waits {
     pub cross: [Vec<f64>; 2],
@@ -136,14 +136,14 @@ pub fn drive(
     }
 }
 
-/// Size of a probe. It takes 8 ns at the slow rate, which is a negligible load.
+/// Size of a probe in bytes. It takes 8 ns at the slow rate, so its load is negligible.
 const PROBE: u32 = 1;
 
 fn after(now: Time, per_second: f64, stream: &mut Stream) -> Time {
     now + Duration::from_secs_f64(stream.exponential() / per_second)
 }
 
-/// Returns a function that draws sizes from a distribution.
+/// Returns a function that returns random sizes from a distribution.
 pub fn drawn(distribution: SizeDistribution) -> impl FnMut(&mut Stream) -> u32 {
     move |stream| distribution.sample(stream) as u32
 }

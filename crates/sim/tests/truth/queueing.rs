@@ -42,7 +42,7 @@ fn exceeding(waits: &[f64], limit: f64) -> Interval {
     batch_means(&beyond, BATCHES, CONFIDENCE)
 }
 
-/// Draws an exponential size, rounded up to whole bytes, which increases the mean of 15,000 by half a byte.
+/// Returns a random exponential size in whole bytes. The rounding increases the mean of 15,000 by half a byte.
 fn exponential(stream: &mut Stream) -> u32 {
     (stream.exponential() * MEAN_BYTES).ceil() as u32
 }

@@ -1,6 +1,6 @@
 //! Second driver, with its own clock.
 //! The second driver moves packets between the same components as the simulator, and its record is the same.
-//! If the driver wakes up late, early or for many events at once, packets are still conserved and time never goes back.
+//! Even if the driver wakes up late, early or for many events together, packets are conserved and time never goes back.
 
 use crate::determinism::{DESIGNS, run_of};
 use crate::hosts::{Clock, Hosts};

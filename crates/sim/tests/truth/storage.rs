@@ -63,7 +63,7 @@ fn a_lone_write_by_multicast_crosses_each_link_of_its_tree_once_a_symbol() {
         assert!(symbols <= 685 + pulls, "some symbols twice: {port:?}");
         assert!(link.from != client || port.packets == 685, "{port:?}");
     }
-    // The tree has two branches to the other two receivers, and each symbol is copied at each of them.
+    // The tree has two branches to the other two receivers. Each symbol is copied at both branches.
     assert_eq!(record.totals.copied.packets, 2 * 685);
     assert_eq!(record.totals.trimmed.packets, 0);
     // The goodput is close to the goodput with a single receiver.
@@ -135,7 +135,7 @@ fn a_server_of_a_chain_is_done_after_those_before_it_and_begins_after_its_chunk(
         );
         ends.last().copied().flatten().expect("an end")
     };
-    // With the whole block as chunk, each server stores and forwards the block, which takes three times as long.
+    // With the whole block as chunk, each server stores and forwards the block. This takes three times as long.
     assert!(late(1_000_000) > late(64_000) * 2);
 }
 

@@ -98,7 +98,7 @@ fn a_pinned_flow_and_its_acks_keep_to_their_spine() {
 
 #[test]
 fn a_pinned_flow_and_its_acks_keep_to_their_aggregation_switch_and_core() {
-    // k = 4, m = 2: edges s0 to s7, aggregations s8 to s15, cores s16 to s19.
+    // Fat-tree with k = 4 and m = 2. Edges are s0 to s7, aggregations are s8 to s15, and cores are s16 to s19.
     // Host h0 is on s0 in the first pod, and host h15 is on s7 in the last pod.
     for path in 0..4 {
         let csv = format!("start_ns,src,dst,bytes,path\n0,0,15,300000,{path}\n");
@@ -169,7 +169,7 @@ fn ecmp_spreads_flows_evenly_at_both_tiers_and_is_not_polarised() {
         assert_eq!(packets % per_flow, 0, "a flow keeps to its path");
         (packets / per_flow) as f64
     };
-    // k = 8, m = 4: edges s0 to s31, aggregations s32 to s63, cores s64 to s79.
+    // Fat-tree with k = 8 and m = 4. Edges are s0 to s31, aggregations are s32 to s63, and cores are s64 to s79.
     let at_edges: Vec<f64> = (0..4)
         .map(|edge| chi_square(&[32, 33, 34, 35].map(|aggregation| up(edge, aggregation))))
         .collect();

@@ -15,7 +15,7 @@ const FIRST_WORK: f64 = 20_000.0;
 
 /// Exponent with which the time per unit of work grows with the length of a run.
 /// Longer runs need more time per unit, because the caches of the CPU cannot hold all their flows.
-/// Measured with 6 designs, and runs that are 20 to 60 times as long: 0 to 0.09.
+/// The measured values are 0 to 0.09, for 6 designs and for runs that are 20 to 60 times as long.
 const GROWTH: f64 = 0.06;
 
 /// Length of a run, relative to the calibration run, up to which the time per unit of work grows.
@@ -24,7 +24,7 @@ const GROWS_UP_TO: f64 = 64.0;
 /// Number of transfers from which the work of a short run is estimated.
 const DRAWS: usize = 100_000;
 
-/// Linear function from the work of a run to the CPU time that a design needs for it.
+/// Linear function. It converts the work of a run to the CPU time that a design needs for the work.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Rate {
     /// Fixed time of a run, in seconds.
@@ -54,7 +54,7 @@ impl Rate {
     fn through(small: (f64, f64), large: (f64, f64)) -> Self {
         let steep = (large.1 - small.1) / (large.0 - small.0).max(1.0);
         // Errors of the measurement must not cause a negative slope or a negative fixed time.
-        // The fixed time must not hide the work either.
+        // The fixed time is at most half of the large run's time, because the work needs some of the time too.
         let fixed = (small.1 - steep.max(0.0) * small.0).clamp(0.0, large.1 / 2.0);
         Self {
             fixed,
@@ -63,7 +63,7 @@ impl Rate {
     }
 }
 
-/// Returns the CPU time that a run needs for its work, from shorter runs. `None` if the run cannot be run.
+/// Measures the CPU time of a run with shorter runs. Returns `None` if the shorter runs fail.
 pub fn calibrate(config: &RunConfig, control: &dyn RunControl) -> Option<Rate> {
     let topology = config.topology.shape.build().ok()?;
     let work_at = |share| {
@@ -82,13 +82,13 @@ pub fn calibrate(config: &RunConfig, control: &dyn RunControl) -> Option<Rate> {
     let least = (small, seconds_of(&short, BUDGET, control)?);
     let mut most = least;
     let mut spent = 2.0 * least.1;
-    // A short run shows how much work fits into the rest of the budget.
+    // A short run shows how much work fits into the remaining budget.
     while share < 1.0 && spent < BUDGET / 2.0 {
         let room = (BUDGET - spent) * 0.8 * most.0 / most.1.max(1e-6);
         // 0.8 leaves a margin, because a longer run needs more time per unit of work (see GROWTH).
         // The length grows in several steps, because the few transfers of a short run may not be typical.
         let next = (room / whole).min(share * 16.0).min(1.0);
-        // The budget only allows a run that is less than twice as long, which adds little information.
+        // If the budget allows only a run that is less than twice as long, this run would add little information.
         if next < share * 2.0 {
             break;
         }
@@ -138,7 +138,7 @@ struct Limited<'a> {
     control: &'a dyn RunControl,
     begun: Instant,
     end: Instant,
-    /// Last reported progress (share of the run), with the seconds until then.
+    /// Last reported progress: the share of the run, and the seconds until this report.
     furthest: Mutex<Option<(f64, f64)>>,
 }
 
