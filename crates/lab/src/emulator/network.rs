@@ -30,7 +30,7 @@ const FLOWS_AT_ONCE: usize = 4_096;
 enum Order {
     /// Return the status of the lab.
     Status(Sender<Status>),
-    /// Return the flows of programs. The list starts at this index of the ended flows.
+    /// Return the flows of programs, from this index in the list of ended flows.
     Flows(u64, Sender<TrackedFlows>),
     /// Change the properties of a link.
     Link(String, LinkChange, Sender<Result<String, String>>),

@@ -169,7 +169,7 @@ impl<'a> MeasuredRun<'a> {
             events,
             drain: config.drain,
             ahead: match plan.has_requests {
-                // Orders for copies contain no start time: the agents execute them at once.
+                // Orders for copies contain no start time: the agents execute them immediately.
                 // The orders are therefore sent exactly at the start time.
                 true => Duration::ZERO,
                 false => ORDER_LEAD_TIME,

@@ -45,8 +45,8 @@ impl Congestion {
         }
     }
 
-    /// Makes the congestion control available in the kernel until the returned value is dropped, and sets
-    /// [`Congestion::name`]. Call this function while the machine's own /proc and /sys are mounted.
+    /// Makes the congestion control available in the kernel until the returned value is dropped.
+    /// Also sets [`Congestion::name`]. Call this function while the machine's own /proc and /sys are mounted.
     ///
     /// # Errors
     /// The kernel has no DCTCP with the required parameters, and this process may not register tailcut's DCTCP.

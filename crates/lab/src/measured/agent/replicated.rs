@@ -61,8 +61,8 @@ enum Slot {
     Open(OpenConnection),
     /// The flow no longer needs the connection, but the kernel has not closed it yet.
     Draining(OwnedFd),
-    /// The flow no longer needs this connection attempt. The client resets the connection only after the handshake,
-    /// because the server waits for this connection to identify the flow by its addresses.
+    /// Connection attempt that the flow no longer needs. The client resets the connection only after the handshake.
+    /// The server waits for this connection, because its addresses identify the flow.
     Abandoned(OwnedFd),
 }
 
@@ -323,8 +323,8 @@ impl Replicated {
         has_moved
     }
 
-    /// Reads and discards data of a connection that the flow no longer needs, until the kernel has closed the
-    /// connection. Its final statistics are available only after that.
+    /// Reads and discards data of a connection that the flow no longer needs, until the kernel has closed it.
+    /// The final statistics of the connection are available only afterwards.
     fn drain_released(&mut self, leg: Leg, buffer: &mut [u8]) {
         let slot = &mut self.slots[leg as usize];
         let Slot::Draining(socket) = slot else {
