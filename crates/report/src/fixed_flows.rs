@@ -82,7 +82,7 @@ impl Makespans {
     }
 
     /// Returns the change against another design as text: `99 % less (95 % CI 98 to 99)`. The change is paired by seed.
-    /// `mean` is the ratio of the mean times of a flow. The text contains it if it changes in the opposite direction.
+    /// `mean` is the ratio of the flows' mean times. The text contains it only if it changes in the opposite direction.
     fn against(&self, base: &Self, mean: Option<Ratio>) -> Option<String> {
         if self.seeds != base.seeds {
             return None;

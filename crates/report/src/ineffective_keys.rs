@@ -39,8 +39,8 @@ pub(crate) fn sentences(study: &Study) -> Vec<String> {
     sentences.collect()
 }
 
-/// Returns whether the results do not depend on a key: there are runs that differ only in this key,
-/// and they all have the same results.
+/// Returns whether all runs that differ only in this key have the same results.
+/// Returns `false` if no runs differ only in this key.
 fn has_no_effect<'a>(runs: impl Iterator<Item = &'a Run>, key: &str) -> bool {
     // All runs of an entry have the same key in this map, so they differ only in the swept key.
     // An entry contains the hash of the first run's results and all values of the swept key.

@@ -24,7 +24,7 @@ pub struct Behaviour {
     pub elephants: f64,
     /// Bytes on the wire divided by the application's bytes.
     pub bytes: f64,
-    /// One of this number of flows does not finish. If the number is 0, all flows finish.
+    /// Number of flows of which one does not finish. If the number is 0, all flows finish.
     pub unfinished_one_in: u32,
 }
 
