@@ -32,8 +32,7 @@ fn studied(run: &RunRecord) -> Vec<f64> {
     fcts(run, is_studied)
 }
 
-/// Returns the goodput of the whole incast in Mb/s: the bytes of all flows,
-/// divided by the time until the last flow ends.
+/// Returns the goodput of the incast in Mb/s: the bytes of all flows, divided by the time until the last flow ends.
 fn goodput(run: &RunRecord) -> f64 {
     let last = studied(run).into_iter().fold(0.0, f64::max);
     let flows = run.flows.iter().filter(|flow| is_studied(flow));
