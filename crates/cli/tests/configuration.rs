@@ -391,8 +391,8 @@ fn a_key_of_the_command_line_names_its_route_where_there_are_several() {
     assert_eq!(config.drain.as_secs(), 1);
 }
 
-/// Returns the three configurations with TLS keys in a folder: two listeners with a key,
-/// and a gateway with a client's key.
+/// Returns configurations with TLS keys, each with its reader and the name of the key.
+/// Each of the three programs has a listener with a key, and a gateway also has a client's key.
 fn with_tls() -> [(Read, String, &'static str); 4] {
     let tls = "tls = { certificate = \"cert.pem\", key = \"key.pem\" }\n";
     let replica = GATEWAY.replace("[2]", "[\"https://a\"]");

@@ -88,7 +88,7 @@ fn one_path_is_told_as_one() {
     );
     assert_eq!(found["paths"]["paths"], 1);
     assert_eq!(found["paths"]["doubts"], serde_json::json!([]));
-    // In one of fifty runs, the ports of a single path differ by chance.
+    // In one of fifty runs, the handshake times of a single path's ports differ by chance.
     // The verdict is then different and is not checked.
     if found["groups"]["p"].as_f64() > Some(0.02) {
         assert_eq!(found["verdict"]["sentence"], "one path: do not deploy");
