@@ -304,7 +304,7 @@ impl<'a> World for MeasuredRun<'a> {
             }
         }
         // The events may include the end of the last flow.
-        // The result is then true, so that the driver calls `act` again before it waits.
+        // If there are events, the result is true, so that the driver calls `act` again before it waits.
         has_events
             || self.order(now)
             || self.sample(now)
