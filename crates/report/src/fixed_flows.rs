@@ -243,7 +243,7 @@ pub(crate) fn completed(study: &Study, setting: usize, group: &Group, mut table:
         };
         insert(&mut table, 1, "makespan", makespan);
         insert(&mut table, 2, "slowest flow", max);
-        // The flows are complete, and not a sample of more traffic.
+        // The set of flows is complete. It is not a sample of a larger set.
         // A percentile therefore needs no minimum number of flows and no interval.
         for row in &mut table.rows {
             let runs = cell.runs(&row[0].text);

@@ -45,8 +45,8 @@ pub struct Judged {
 /// The network does not keep up in three cases:
 /// - Links are offered more than they can carry.
 /// - More than 1 % of the flows do not finish.
-/// - Under a load that continues, unfinished bytes grow by more than 50 % from the middle third to the last third of
-///   the arrivals, with 95 % confidence over the seeds.
+/// - Under a load that continues, unfinished bytes grow by more than 50 %, with 95 % confidence over the seeds.
+///   The growth is measured from the middle third to the last third of the arrivals.
 pub fn judge(
     config: &serde_json::Value,
     mut runs: Vec<Run>,

@@ -243,7 +243,7 @@ pub(crate) fn table(study: &Study) -> Option<Table> {
 }
 
 /// Marks changes of a mean that are mostly due to flows that waited for a timer.
-/// Without these flows, the change would be less than half, or have the other sign.
+/// Without the flows that waited, the change would be less than half, or have the other sign.
 /// In the returned table, such a change has a mark instead of a colour.
 /// `of` is the group whose columns begin with the group's short name.
 pub(crate) fn mark_timer_changes(
@@ -289,7 +289,7 @@ pub(crate) fn mark_timer_changes(
 }
 
 /// Returns whether most of a change in the mean is due to flows that waited for a timer.
-/// These flows must be at most a twentieth of all flows.
+/// The flows that waited must be at most a twentieth of all flows.
 fn is_of_timers(study: &Study, setting: usize, group: &Group, design: &str, base: &str) -> bool {
     let cells = study.cells();
     let Some(cell) = cells.get(setting) else {
