@@ -4,12 +4,12 @@
 //!
 //! Our values may differ from published values for three reasons. In addition, every band allows 5 points.
 //!
-//! Hosts: a published completion time includes the time in the kernels and programs of sender and receiver.
-//! This is true even if the paper subtracts the mean of this time. Our times do not include it.
+//! Hosts: published completion times contain time in kernels and programs, even if a paper subtracts its mean.
+//! Our times do not contain the time in kernels and programs.
 //! A design saves time only in the network, so our change in per cent may be twice the published change.
 //!
 //! Switches: the hash function, each port's share of the buffer, and the exact definition of load are not published.
-//! Each of these differences may halve a gain.
+//! Each of these unknown properties may halve a gain.
 //!
 //! Samples: 200,000 flows contain about 100 mice above the 99.9th percentile.
 //! A change of this percentile is therefore accurate to about ten points in either direction.

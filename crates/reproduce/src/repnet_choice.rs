@@ -1,6 +1,6 @@
 //! Second motivation of RepNet (RepNet paper, section II-B and figure 2): one of three paths is congested.
-//! A single connection uses this path with a probability of 1/3.
-//! Both of two connections use it with a probability of 1/9.
+//! A single connection uses the congested path with a probability of 1/3.
+//! Two connections both use the congested path with a probability of 1/9.
 
 use crate::measure::{Figure, Selection, fcts};
 use crate::part::{Part, Reproduction, Results, keys};

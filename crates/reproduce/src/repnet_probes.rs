@@ -18,7 +18,7 @@ const CONGESTED_US: f64 = 2_460.0;
 const PROBERS: [u32; 3] = [0, 1, 2];
 const PART: &str = "repnet-probes";
 
-/// Part with six cores, as in section V of the paper. Section II-A has no oversubscription, which requires nine cores.
+/// Part with six cores, as in section V of the paper. Section II-A has nine cores, because it has no oversubscription.
 const SIX_CORES: &str = "repnet-probes-6-cores";
 
 /// Reproduction of the round-trip times of probes.

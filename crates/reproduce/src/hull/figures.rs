@@ -128,8 +128,8 @@ pub fn farthest_ratio(
 }
 
 /// Returns the number of changes that are below zero.
-/// A change whose interval contains zero may or may not be below zero.
-/// The interval of the result therefore extends from the number without these changes to the number with them.
+/// A change is uncertain if its interval contains zero. The interval of the result contains all possible numbers.
+/// It starts at the number without the uncertain changes, and ends at the number with all uncertain changes.
 pub fn below_zero(changes: &[MeasuredValue]) -> MeasuredValue {
     let count =
         |holds: &dyn Fn(&MeasuredValue) -> bool| changes.iter().filter(|c| holds(c)).count() as f64;

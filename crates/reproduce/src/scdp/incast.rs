@@ -77,7 +77,7 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
             .filter(|design| results.ran(name, design))
         {
             // Without collapse, the incast uses most of the link, because the background traffic needs only a tenth.
-            // With collapse, the incast uses less than half.
+            // With collapse, the incast uses less than half of the link.
             // The goodput collapses if the windows of all senders together are larger than the buffer.
             let band = match (design, name) {
                 (_, "senders-1") => None,

@@ -24,7 +24,7 @@ struct Setting {
 /// Returns the settings that a table contains.
 ///
 /// # Panics
-/// If a line does not have five columns, or a number is missing.
+/// The function panics if a line does not have five columns, or if a number is missing.
 fn settings(table: &'static str) -> impl Iterator<Item = Setting> {
     lines(table).map(|[name, description, per_host, k, settings]| Setting {
         case: case(name, description, settings),
