@@ -251,7 +251,7 @@ fn scalars(program: &str) -> Vec<(&'static str, &'static str)> {
 }
 
 /// Returns all keys of a program, and the keys that [`scalars`] does not contain.
-/// The latter are lists, tables, paths of files, and keys that require another key.
+/// These other keys are lists, tables, paths of files, and keys that require another key.
 fn all_keys(program: &str) -> (Vec<String>, Vec<&'static str>) {
     fn of<T: serde::de::DeserializeOwned>(table: &str) -> Vec<String> {
         let keys = keys::<T>().into_iter();

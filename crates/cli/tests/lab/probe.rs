@@ -108,7 +108,7 @@ fn routers_that_answer_seldom_leave_a_lower_bound_or_are_asked_slowly() {
         "tcp",
     ]);
     let _server = lab.python("h1", SERVER);
-    // There are more ports than the token bucket allows replies.
+    // The number of ports is larger than the number of replies that the token bucket allows.
     let command = [
         TAILCUT,
         "probe",
