@@ -245,7 +245,7 @@ impl Tracker {
         }
     }
 
-    /// Returns up to `most` flows, from index `from` in the list of ended flows. The last part also has the open flows.
+    /// Returns up to `most` ended flows, starting at index `from`. The last part also contains the open flows.
     pub fn flows(&self, from: u64, most: usize) -> TrackedFlows {
         let skipped = from.saturating_sub(self.forgotten);
         let skipped = usize::try_from(skipped).unwrap_or(usize::MAX);

@@ -51,7 +51,7 @@ impl RealHosts for ThisMachine {
 }
 
 /// Gains the privileges to create hosts. Root already has these privileges.
-/// Any other user gets them in a new user namespace, which this process enters.
+/// Any other user gets these privileges in a new user namespace, which this process enters.
 /// Call this function before the process starts threads.
 ///
 /// # Errors

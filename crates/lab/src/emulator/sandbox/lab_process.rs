@@ -100,7 +100,7 @@ pub fn start_lab(name: &str, is_detached: bool) -> Result<(Child, Vec<String>)> 
 }
 
 /// Gains the privileges to create namespaces. Root already has these privileges.
-/// Any other user gets them in a new user namespace, in which the user has the number of root.
+/// Any other user gets these privileges in a new user namespace, in which the user has the number of root.
 /// Returns whether this process is in a new user namespace.
 ///
 /// # Errors
