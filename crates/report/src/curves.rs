@@ -6,7 +6,7 @@ use crate::run::{Flow, Run};
 use crate::study::Study;
 
 /// Number of points of a distribution function, minus one.
-/// In a file with 300 dots per inch, neighbours are then at most one dot apart on the axis of the share.
+/// In a file with 300 dots per inch, neighbouring points are at most one dot apart on the axis of the share.
 const DISTRIBUTION_POINTS: usize = 1_260;
 
 /// Designs of a study. Each one has its own colour.
