@@ -10,7 +10,7 @@ use tailcut_cast::files::manifest::Header;
 use tailcut_cast::files::{Error, FileSource, Hash, Label, ScanOptions, SlabHashes, Source, hash};
 use tailcut_cast::transfer::{SendOptions, send};
 
-/// Directory tree. Its manifest contains another name than the disk.
+/// Directory tree in whose manifest one name differs from the name on the disk.
 struct Altered {
     tree: FileSource,
     name: &'static [u8],
