@@ -157,7 +157,7 @@ fn report_existing_runs(found: &Found, dir: &Path) {
 ///
 /// # Errors
 /// The errors of [`execute_study`]. After an interruption, the finished runs are reported.
-/// The error is then [`Failure::Interrupted`].
+/// An interruption causes the error [`Failure::Interrupted`].
 pub fn execute_and_report(
     study: &Study,
     shared: &Shared,

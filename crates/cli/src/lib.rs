@@ -38,9 +38,9 @@ use std::process::ExitCode;
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-/// Executes the command line of this process and returns the exit code. 0: success, 1: a check failed,
-/// 2: wrong input or an error of the operating system, 3: cases of a study have failed,
-/// 4: other processes run the remaining cases, 130: an interruption.
+/// Executes the command line of this process and returns the exit code.
+/// Codes 0 to 2: 0 for success, 1 for a failed check, 2 for wrong input or an error of the operating system.
+/// Other codes: 3 if cases of a study failed, 4 if other processes run the remaining cases, 130 for an interruption.
 pub fn main() -> ExitCode {
     let is_json = failure_json::is_wanted(std::env::args_os());
     let matches = definition().try_get_matches();

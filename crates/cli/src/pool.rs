@@ -16,7 +16,7 @@ use tailcut_scenario::{Watcher, Workers};
 pub struct Pool<'a> {
     /// Number of runs that are executed at the same time.
     threads: NonZeroUsize,
-    /// Becomes true when the runs must stop.
+    /// Flag that becomes true when the runs must stop.
     pub stop: &'a AtomicBool,
     /// Whether progress is shown as plain lines, without a progress bar.
     plain: bool,

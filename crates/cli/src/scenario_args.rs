@@ -21,8 +21,8 @@ pub fn of_designs(
     changes: &Changes,
     seeds: &Seeds,
 ) -> Result<Scenario, Failure> {
-    // On the wall clock, another scenario is used,
-    // because real hosts on one machine cannot emulate the default rates in time.
+    // Real hosts on one machine cannot emulate the default rates in time.
+    // The wall clock therefore needs another scenario.
     let start = match changes.clock.as_deref() {
         Some("wall" | "both") => BuiltIn::named(ON_HOSTS).unwrap_or(&SCENARIOS[0]),
         _ => &SCENARIOS[0],

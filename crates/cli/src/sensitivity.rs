@@ -12,7 +12,7 @@ use tailcut_scenario::record::Earlier;
 use tailcut_study::VARIATIONS;
 
 /// Repeats a finished study with each change, in subdirectories of its directory.
-/// Writes the orders of the designs that result to the study's directory.
+/// Writes the order of the designs for each change to the study's directory.
 ///
 /// # Errors
 /// The errors of [`execute_study`]. After an interruption, the error is [`Failure::Interrupted`].

@@ -35,7 +35,7 @@ fn intervals_of_the_demo_hold_about_as_often_as_they_say() {
         if cell.figure.contains(", p9") && cell.seeds < 6 {
             assert_eq!(cell.sets, 0, "{what}");
         } else if cell.sets > 0 {
-            // If the coverage is 0.92, fewer than 33 of 40 intervals contain the true value with a probability of 1 %.
+            // If the coverage is 0.92, fewer than 33 of 40 intervals contain the true value only in 1 % of cases.
             assert!(cell.sets == 40 && cell.held >= 33, "{what}");
         }
     }

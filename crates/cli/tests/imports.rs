@@ -1,7 +1,7 @@
 //! Test that at most two files of a crate import each other in a circle.
 //!
-//! An import is a path in a `use` or in the code that starts with `crate::`, `super::`,
-//! `self::` or a submodule of the file. Imports in tests are not counted.
+//! An import is a path that starts with `crate::`, `super::`, `self::` or a submodule of the file.
+//! Such a path may be in a `use` or in the code. Imports in tests are not counted.
 //! If a file re-exports a name (`pub use`), an import of this name counts as an import of the file that defines it.
 
 mod sources;
@@ -135,8 +135,8 @@ impl Modules {
         Self { files }
     }
 
-    /// Returns the file to which a path leads: the file of the last module,
-    /// or the file that defines the name after this module.
+    /// Returns the file of the last module in a path.
+    /// If this file imports the name that follows, returns the file that defines the name.
     fn file_of(&self, path: &[String], hops: usize) -> Option<&Segments> {
         let depth = (0..=path.len())
             .rev()

@@ -24,7 +24,7 @@ const VERBS: [&str; 9] = [
     "of_text",
 ];
 
-/// Types of parameters that hold bytes or text from outside, or name a file with them.
+/// Types of parameters that hold bytes or text from outside, or the path of a file that contains them.
 const OUTSIDE: [&str; 8] = [
     "[u8]",
     "Vec<u8>",

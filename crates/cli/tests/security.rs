@@ -73,7 +73,7 @@ fn every_promise_names_tests_that_exist() {
         }
     }
     assert!(missing.is_empty(), "{missing:#?}");
-    // Only promises name tests.
+    // No other part of the page links to tests.
     let all: usize = promises
         .iter()
         .map(|promise| named_tests(promise).len())

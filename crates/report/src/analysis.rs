@@ -41,7 +41,7 @@ struct Figures {
     estimates: [Option<Result<Estimate, TooFew>>; 4],
     /// Ratios to the study's baseline.
     ratios: [Option<Ratio>; 4],
-    /// Ratios to the transport of the design without its replication.
+    /// Ratios to the figures of the design's transport without replication.
     /// `None` if this transport is not in the study, or if it is the study's baseline.
     own: [Option<Ratio>; 4],
 }
@@ -109,8 +109,8 @@ impl Analysis {
             .collect()
     }
 
-    /// Returns the settings whose distributions are drawn, among those with the topology and workload of `headline`:
-    /// all settings if there are few, otherwise only the headline.
+    /// Returns the settings with the topology and workload of `headline` whose distributions are drawn.
+    /// These are all settings if there are few, otherwise only the headline.
     pub fn with_distributions(&self, headline: usize) -> Vec<usize> {
         let sweep = self.sweep(headline);
         let is_swept = !self.settings[headline].parameters.is_empty();
@@ -126,7 +126,7 @@ impl Analysis {
         first.is_some_and(|first| self.settings.iter().any(|s| !s.is_beside(first)))
     }
 
-    /// Returns the suffix of the ids of plots and tables for the topology and workload of a headline.
+    /// Returns the suffix that ids of plots and tables get for the topology and workload of a headline.
     /// The suffix is empty for the first headline.
     pub fn suffix(&self, headline: usize) -> String {
         match self.headline() == Some(headline) {

@@ -1,4 +1,4 @@
-//! Axes of a study: the load and the swept keys. Settings with the same topology and workload differ in these.
+//! Axes of a study: the load and the swept keys. They distinguish settings with the same topology and workload.
 
 use crate::format::Quantity;
 use crate::plot::{self, Scale};
@@ -25,8 +25,8 @@ pub(crate) struct Value {
     pub number: Option<f64>,
 }
 
-/// Ratio of the largest to the smallest value from which an axis is logarithmic,
-/// even if the values have no even ratios.
+/// Minimum ratio of the largest to the smallest value for a logarithmic axis without even ratios.
+/// An axis with even steps is linear.
 const WIDE: f64 = 20.0;
 
 /// Maximum number of values of an axis for which each value gets a tick.
@@ -216,7 +216,7 @@ fn number(parameter: &Parameter) -> Option<f64> {
 }
 
 /// Returns the keys of the settings in groups. Keys that change together are in one group.
-/// Two keys change together if the number of different pairs of their values equals the number of values of each key.
+/// Two keys change together if each of them has as many values as there are different pairs of their values.
 fn groups(settings: &[&Setting]) -> Vec<Vec<String>> {
     let shown = |setting: &Setting, key: &str| setting.parameter(key).map(Parameter::shown);
     let count = |keys: &[&str]| {

@@ -7,9 +7,9 @@ use crate::threshold::Side;
 
 /// Width of the bracket at which the search ends. The width is a share of the bracket's upper end.
 const NARROW: f64 = 0.02;
-/// Width at which the search ends on either side of an undecided point. The width is a share of the upper end.
+/// Width at which a bracket next to an undecided point is narrow enough. The width is a share of its upper end.
 const NARROW_BESIDE_OPEN: f64 = 0.10;
-/// Ratio of the upper to the lower end from which the middle of a bracket is the geometric mean of its ends.
+/// If a bracket's upper end is at least this many times its lower end, its middle is the geometric mean of both ends.
 const WIDE: f64 = 20.0;
 
 /// Range of key values in which the search runs.

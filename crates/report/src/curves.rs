@@ -6,7 +6,7 @@ use crate::run::{Flow, Run};
 use crate::study::Study;
 
 /// Number of points of a distribution function, minus one.
-/// In a file with 300 dots per inch, two neighbours are at most one dot apart, measured along the axis of the share.
+/// In a file with 300 dots per inch, neighbouring points are at most one dot apart on the axis of the share.
 const DISTRIBUTION_POINTS: usize = 1_260;
 
 /// Designs of a study. Each one has its own colour.
@@ -24,7 +24,7 @@ impl Designs<'_> {
     }
 }
 
-/// Values of one group of flows over the seeds of one design, ascending, each with its run and the number of its row.
+/// Sorted values of one group of flows, over all seeds of one design. Each value has its run and its row number.
 pub(crate) struct Ranked<'a> {
     noun: &'static str,
     runs: &'a [&'a Run],
@@ -101,7 +101,7 @@ impl<'a> Ranked<'a> {
         let ranks = (0..=DISTRIBUTION_POINTS).map(|i| {
             let above = n.powf(1.0 - i as f64 / DISTRIBUTION_POINTS as f64);
             let rank = (n - above).round() as usize;
-            // Equal values have the same share. Only the rank of the first of them gives this share.
+            // Equal values have the same share. This share follows from the rank of the first equal value.
             let value = self.sorted.get(rank).map_or(f64::INFINITY, |row| row.0);
             self.sorted.partition_point(|(other, ..)| *other < value)
         });
@@ -137,9 +137,9 @@ impl<'a> Ranked<'a> {
     }
 }
 
-/// Returns the end of a complementary distribution function of `n` values.
-/// If several values are equal to the largest one, the curve goes down to the last of them.
-/// A study with a single value then still has a visible line.
+/// Returns the last point of a complementary distribution function of `n` values: the largest value, at the share 1/n.
+/// Returns `None` if the curve already ends at this share.
+/// If all values are equal, the curve is then still a visible line.
 fn lowest_step(points: &[Point], n: f64) -> Option<Point> {
     let last = *points.last()?;
     (last.y > 1.0 / n).then_some(Point { y: 1.0 / n, ..last })

@@ -368,8 +368,8 @@ fn flows(n: usize) -> String {
 }
 
 /// Returns the relative change of the bytes on the wire against the baseline, over the seeds that both designs ran.
-/// Uses the payload if a run does not count the bytes on the wire, or if they include flows that only carry load:
-/// a design whose last flow takes longer has more of these flows.
+/// If a run does not count these bytes, or if they include flows that only carry load, the payload is compared.
+/// A design whose last flow takes longer has more flows that only carry load.
 pub(crate) fn bytes_change(study: &Study, setting: usize, design: &str, base: &str) -> Option<f64> {
     let cells = study.cells();
     let cell = cells.get(setting)?;

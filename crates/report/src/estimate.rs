@@ -3,8 +3,8 @@
 //! A quantile is computed over all flows of all seeds.
 //! The intervals of a quantile, and of a ratio of two quantiles, come from resampled seeds ([`crate::resamples`]).
 //! Both designs of a ratio use the same resamples. A mean is computed over all finished flows.
-//! The interval of a mean is Student's t over the contributions of the seeds (the ratio estimator of cluster sampling:
-//! W. G. Cochran, Sampling Techniques, 1977, section 6.3).
+//! The interval of a mean is Student's t over the contributions of the seeds.
+//! Source: ratio estimator of cluster sampling (W. G. Cochran, Sampling Techniques, 1977, section 6.3).
 //! The interval of a share of the flows is computed in the same way.
 //! With the same seed, both designs of a ratio have the same arrivals, so ratios are paired by seed.
 
@@ -67,9 +67,9 @@ pub struct Ratio {
 pub struct BeyondGap {
     /// Value within the gap. Flows with larger values are beyond the gap.
     pub threshold: f64,
-    /// Share of this design's flows that take longer, with its 95 % confidence interval.
+    /// Share of this design's flows beyond the gap, with its 95 % confidence interval.
     pub share: Share,
-    /// Share of the other design's flows that take longer.
+    /// Share of the other design's flows beyond the gap, with its 95 % confidence interval.
     pub base: Share,
     /// Share of this design minus share of the other design. The difference is paired by seed.
     pub difference: Share,
@@ -118,7 +118,7 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Creates a value from a sample. `seeds` contains the numbers of the seeds in the sample.
+    /// Creates the flows from a sample. `seeds` contains the numbers of the seeds in the sample.
     pub fn new(sample: Sample, seeds: Vec<u64>) -> Self {
         Self {
             sample,
@@ -327,9 +327,9 @@ pub fn of_quantiles<const N: usize>(
     }))
 }
 
-/// Returns, for each seed, the deviation of its sum from `ratio` times its count, divided by the mean count.
+/// Returns one deviation for each seed: (sum - `ratio` * count) / mean count.
 /// `parts` contains the sum and the count of each seed.
-/// The deviations show the variation of the ratio of all sums to all counts.
+/// The deviations show how much the ratio of all sums to all counts varies over the seeds.
 fn deviations(parts: &[(f64, f64)], ratio: f64) -> Vec<f64> {
     let mean_count = parts.iter().map(|(_, count)| count).sum::<f64>() / parts.len().max(1) as f64;
     let deviation = |(sum, count): &(f64, f64)| (sum - ratio * count) / mean_count;

@@ -82,7 +82,7 @@ impl Makespans {
     }
 
     /// Returns the change against another design as text: `99 % less (95 % CI 98 to 99)`. The change is paired by seed.
-    /// `mean` is the ratio of the mean times of a flow. The text contains it if it changes in the opposite direction.
+    /// `mean` is the ratio of the flows' mean times. The text contains it only if it changes in the opposite direction.
     fn against(&self, base: &Self, mean: Option<Ratio>) -> Option<String> {
         if self.seeds != base.seeds {
             return None;
@@ -243,7 +243,7 @@ pub(crate) fn completed(study: &Study, setting: usize, group: &Group, mut table:
         };
         insert(&mut table, 1, "makespan", makespan);
         insert(&mut table, 2, "slowest flow", max);
-        // The flows are complete, and not a sample of more traffic.
+        // The set of flows is complete. It is not a sample of a larger set.
         // A percentile therefore needs no minimum number of flows and no interval.
         for row in &mut table.rows {
             let runs = cell.runs(&row[0].text);

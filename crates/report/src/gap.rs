@@ -14,10 +14,10 @@ pub struct Gap {
     pub to: f64,
 }
 
-/// Maximum share of the flows within an interval that may be in the interval's gap.
+/// Maximum share of an interval's flows that may be inside the gap.
 const FEW: f64 = 0.1;
 
-/// Minimum share of an interval's width, on a logarithmic scale, that a gap must have.
+/// Minimum width of a gap, as a share of the interval's width on a logarithmic scale.
 const MOST: f64 = 0.5;
 
 /// Minimum factor between the beginning and the end of a gap.

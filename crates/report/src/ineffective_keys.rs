@@ -7,7 +7,7 @@ use crate::study::Study;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Returns a sentence for each swept key whose values all give the same results with a design, seed by seed.
-/// In this case, the design does not read the key, or the limit of the key was never reached.
+/// The reason is that the design does not read the key, or that the limit of the key was never reached.
 pub(crate) fn sentences(study: &Study) -> Vec<String> {
     let designs = study.designs();
     let mut keys: Vec<&str> = Vec::new();
@@ -39,10 +39,10 @@ pub(crate) fn sentences(study: &Study) -> Vec<String> {
     sentences.collect()
 }
 
-/// Returns whether the results do not depend on a key: there are runs that differ only in this key,
-/// and they all have the same results.
+/// Returns whether all runs that differ only in this key have the same results.
+/// Returns `false` if no runs differ only in this key.
 fn has_no_effect<'a>(runs: impl Iterator<Item = &'a Run>, key: &str) -> bool {
-    // All runs of an entry have the same key in this map, so they differ only in the swept key.
+    // Each entry of this map contains the runs that differ only in the swept key.
     // An entry contains the hash of the first run's results and all values of the swept key.
     let mut by_setting: BTreeMap<String, (&str, BTreeSet<String>)> = BTreeMap::new();
     for run in runs {

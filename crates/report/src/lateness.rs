@@ -6,8 +6,8 @@ use crate::study::Study;
 use crate::table::{Cell, Table};
 use tailcut_record::WallClock;
 
-/// Returns the sentence about runs on real hosts. If some runs are invalid, the answer starts with this sentence.
-/// Otherwise the answer ends with it.
+/// Returns the sentence about runs on real hosts.
+/// An answer starts with this sentence if some runs are invalid, and otherwise ends with it.
 pub(crate) fn sentence(study: &Study, setting: usize) -> Option<String> {
     let cells = study.cells();
     let cell = cells.get(setting)?;

@@ -19,8 +19,7 @@ fn figure(plot: &Plot) -> Markup {
     let series: Vec<_> = series
         .map(|series| {
             let runs = series.runs.iter().map(|run| (&run.id, run.seed, run.noun));
-            // Point that determines the height of a curve: the next or the last point of steps,
-            // otherwise the nearest point.
+            // Point that determines the height of a curve: next or last point of steps, otherwise nearest point.
             let height = match series.mark {
                 Mark::StepBefore => "next",
                 Mark::Step => "last",

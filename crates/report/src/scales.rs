@@ -3,14 +3,14 @@
 use crate::group::Group;
 use crate::plot::{Point, Scale, Series};
 
-/// Ratio of the largest to the smallest completion time from which an axis is logarithmic.
+/// Minimum ratio of the largest to the smallest completion time for a logarithmic axis.
 pub(crate) const LOG_FROM: f64 = 10.0;
 
-/// Ratio of the largest to the smallest figure of the designs from which an axis is logarithmic.
+/// Minimum ratio of the largest to the smallest figure of the designs for a logarithmic axis.
 /// The limit is higher than for completion times: the distance from zero is meaningful as long as it is visible.
 pub(crate) const FAR_APART: f64 = 50.0;
 
-/// Ratio of the largest to the smallest value from which an axis of ratios is logarithmic.
+/// Minimum ratio of the largest to the smallest value for a logarithmic axis of ratios.
 /// On a logarithmic axis, a ratio and its inverse have the same distance from one.
 pub(crate) const RATIO_LOG_FROM: f64 = 3.0;
 

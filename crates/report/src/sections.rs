@@ -1,7 +1,7 @@
 //! Sections of the page, in order: the answer, the sections of each place, and the sections that all places share.
 //!
 //! A place is a combination of topology and workload. A study with one place has one section for each subject.
-//! With several places, each place has one section with all subjects. A place is then compared only with itself.
+//! With several places, each place has one section with all subjects. Different places are not compared.
 
 use crate::answer::{sentences, sentences_at};
 use crate::group::Group;

@@ -48,7 +48,7 @@ impl Analysis {
     }
 
     /// Returns the columns that identify a setting in a table.
-    /// If keys are swept, there is one column for each key. Otherwise, there is one column.
+    /// If keys are swept, there is one column for each key. Otherwise, a single column identifies the setting.
     pub fn setting_columns(&self) -> Vec<String> {
         let keys = keys(self.settings.iter());
         if keys.is_empty() {

@@ -187,8 +187,8 @@ fn others<'a>(study: &'a Study, group: &Group, row: &Row) -> Vec<&'a Row> {
     let of_design = rows.filter(|other| {
         (other.setting, &other.design) == (row.setting, &row.design) && other.group != *group
     });
-    // A group with the same number of flows contains the same flows,
-    // such as elephants in a workload without smaller flows.
+    // A group with the same number of flows contains the same flows.
+    // For example, elephants are all flows in a workload without smaller flows.
     let is_same =
         |other: &Row| group.is_of_flows() && other.group.is_of_flows() && other.flows == row.flows;
     of_design
@@ -218,8 +218,7 @@ fn named(group: &Group) -> String {
 
 /// Returns the share of members for which `is` returns true.
 /// `is` compares the time of a member with its time in the baseline.
-/// Returns `None` if the share is not a significant majority over the seeds,
-/// or if the two designs have different members.
+/// Returns `None` if the share is no significant majority over the seeds, or if the designs have different members.
 fn majority(
     study: &Study,
     group: &Group,

@@ -37,7 +37,7 @@ pub struct Judged {
 }
 
 /// Returns the side of `limit_us` microseconds on which a figure is, for the runs of one design in one setting.
-/// `config` is the configuration of the study of these runs.
+/// `config` is the configuration of the study to which these runs belong.
 /// The figure is computed over the same group as in the answer of a report.
 /// The group is requests, sessions of storage clients or mice. If there are none of these, it is all flows.
 /// Only the measured part of the runs is used.
@@ -45,8 +45,8 @@ pub struct Judged {
 /// The network does not keep up in three cases:
 /// - Links are offered more than they can carry.
 /// - More than 1 % of the flows do not finish.
-/// - Under a load that continues, unfinished bytes grow by more than 50 % from the middle third to the last third of
-///   the arrivals, with 95 % confidence over the seeds.
+/// - Under a load that continues, unfinished bytes grow by more than 50 %, with 95 % confidence over the seeds.
+///   The growth is measured from the middle third to the last third of the arrivals.
 pub fn judge(
     config: &serde_json::Value,
     mut runs: Vec<Run>,

@@ -70,8 +70,8 @@ fn percent(share: f64) -> String {
     format!("{} %", percent_digits(share * 100.0))
 }
 
-/// Returns sentences with the share of the tail that waited for a timer, by design. Further sentences warn about
-/// settings of a design that distort its result.
+/// Returns sentences with the share of the tail that waited for a timer, by design.
+/// Further sentences warn about settings of a design that distort its result.
 pub(crate) fn sentences(study: &Study, setting: usize, group: &Group) -> Vec<String> {
     let cells = study.cells();
     let Some(cell) = cells.get(setting) else {
@@ -185,8 +185,8 @@ fn codec_sentence<'a>(runs: impl Iterator<Item = (&'a str, &'a Run)>) -> Option<
     ))
 }
 
-/// Returns the table of the share of each design's flows that waited for a timer. Returns `None` if no flow waited, or
-/// if the runs do not contain this information.
+/// Returns the table of the share of each design's flows that waited for a timer.
+/// Returns `None` if no flow waited, or if the runs do not contain this information.
 pub(crate) fn table(study: &Study) -> Option<Table> {
     let analysis = study.analysis();
     let mut rows = Vec::new();
@@ -242,9 +242,10 @@ pub(crate) fn table(study: &Study) -> Option<Table> {
     })
 }
 
-/// Marks changes of a mean that are mostly due to flows that waited for a timer. Without these flows, the change would
-/// be less than half, or have the other sign. In the returned table, such a change has a mark instead of a colour. `of`
-/// is the group whose columns begin with the group's short name.
+/// Marks changes of a mean that are mostly due to flows that waited for a timer.
+/// Without the flows that waited, the change would be less than half, or have the other sign.
+/// In the returned table, such a change has a mark instead of a colour.
+/// `of` is the group whose columns begin with the group's short name.
 pub(crate) fn mark_timer_changes(
     study: &Study,
     setting: usize,
@@ -287,8 +288,8 @@ pub(crate) fn mark_timer_changes(
     table
 }
 
-/// Returns whether most of a change in the mean is due to flows that waited for a timer. These flows must be at most a
-/// twentieth of all flows.
+/// Returns whether most of a change in the mean is due to flows that waited for a timer.
+/// The flows that waited must be at most a twentieth of all flows.
 fn is_of_timers(study: &Study, setting: usize, group: &Group, design: &str, base: &str) -> bool {
     let cells = study.cells();
     let Some(cell) = cells.get(setting) else {

@@ -18,8 +18,8 @@ pub enum WaitedTimer {
 impl WaitedTimer {
     /// Returns the timer for which a flow waited.
     /// A flow waited for a timer if the timer fired and the flow took at least as long as the timer.
-    /// The second condition is necessary because each copy of a flow has its own timers.
-    /// If another copy finishes first, the timer costs nothing.
+    /// The time of the flow matters because each copy of a flow has its own timers.
+    /// If another copy finishes before a timer fires, this timer does not delay the flow.
     pub(crate) fn of_flow(flow: &FlowRecord, timers: &Timers) -> Self {
         let took = |span: Option<Duration>, timer: &Option<Timer>| {
             timer

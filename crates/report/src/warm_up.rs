@@ -4,8 +4,7 @@
 //! The first flows meet less traffic than later flows, and are faster. The automatic cut removes these first flows.
 //! The cut is the first time at which the number of flows in the system reaches its mean over the arrivals.
 //! All designs and seeds of a setting use the latest of their cuts, so that pairs of runs measure the same flows.
-//! If more than half of a run's flows start before this cut, the number of flows still grows.
-//! The run is then not steady.
+//! If more than half of a run's flows start before this cut, the number of flows still grows: the run is not steady.
 
 use crate::run::{Flow, Run, Setting, WHOLE};
 use tailcut_record::{MeasureBound, ParameterValue};

@@ -22,7 +22,7 @@ fn against_tcp(other: Behaviour) -> Study {
     compare(&[TCP, other], &[0.5], SEEDS, 4_000)
 }
 
-/// Returns a study of TCP and the design "new". `change` modifies a run. Its flag is true for runs of "new".
+/// Returns a study of TCP and the design "new". `change` modifies a run; its `bool` is true for runs of "new".
 fn changed(change: impl Fn(&mut RunRecord, bool)) -> Study {
     let new = Behaviour { name: "new", ..TCP };
     let both = |seed| {

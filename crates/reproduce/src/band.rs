@@ -4,12 +4,12 @@
 //!
 //! Our values may differ from published values for three reasons. In addition, every band allows 5 points.
 //!
-//! Hosts: a published completion time contains the time in the kernels and programs of sender and receiver,
-//! even if the paper subtracts the mean of this time. Our times do not contain it.
+//! Hosts: published completion times contain time in kernels and programs, even if a paper subtracts its mean.
+//! Our times do not contain the time in kernels and programs.
 //! A design saves time only in the network, so our change in per cent may be twice the published change.
 //!
 //! Switches: the hash function, each port's share of the buffer, and the exact definition of load are not published.
-//! Each of these may halve a gain.
+//! Each of these unknown properties may halve a gain.
 //!
 //! Samples: 200,000 flows contain about 100 mice above the 99.9th percentile.
 //! A change of this percentile is therefore accurate to about ten points in either direction.
@@ -25,7 +25,7 @@ pub fn for_gain(published: f64) -> Band {
 }
 
 /// Returns the band for a change of a completion time in per cent that was computed from public raw data.
-/// For a gain, the band is the same as in [`for_gain`], because the three reasons also apply to raw data.
+/// For a gain, the band is the same as in [`for_gain`], because the reasons in the module's text also apply.
 /// For a loss, the band extends from half of the loss to twice the loss, plus 5 points at either end.
 pub fn for_change(published: f64) -> Band {
     match published > 0.0 {
@@ -44,7 +44,7 @@ pub const fn up_to(most: f64) -> Band {
     (f64::NEG_INFINITY, most)
 }
 
-/// Band for a change that the paper calls a gain without a single number: any gain of at least 5 %.
+/// Band for a gain for which the paper gives no single number: any gain of at least 5 %.
 pub const SOME_GAIN: Band = up_to(-5.0);
 
 /// Band for a change if a bar chart of the paper shows no difference.

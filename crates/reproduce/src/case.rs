@@ -22,7 +22,7 @@ pub struct Case {
 /// Returns the lines of a table, split into columns. Lines that start with `#` are comments.
 ///
 /// # Panics
-/// If a line has a different number of columns.
+/// The function panics if a line has a different number of columns.
 pub fn lines<const N: usize>(table: &'static str) -> impl Iterator<Item = [&'static str; N]> {
     let lines = table.lines().filter(|line| !line.starts_with('#'));
     lines.map(|line| {
@@ -37,7 +37,7 @@ pub fn lines<const N: usize>(table: &'static str) -> impl Iterator<Item = [&'sta
 /// Returns the cases of a table.
 ///
 /// # Panics
-/// If a line does not have three columns.
+/// The function panics if a line does not have three columns.
 pub fn cases(table: &'static str) -> impl Iterator<Item = Case> {
     lines(table).map(|[name, description, settings]| case(name, description, settings))
 }
@@ -62,7 +62,7 @@ impl Case {
     /// Returns the keys that this case changes, each with its new value.
     ///
     /// # Panics
-    /// If a setting has no `=`.
+    /// The function panics if a setting has no `=`.
     pub fn changes(&self) -> Vec<(&'static str, &'static str)> {
         let settings = self
             .settings

@@ -2,8 +2,9 @@
 
 use tailcut_report::{ComparisonRow, Verdict};
 
-/// Minimum percentage of decided rows among the rows with a published number and a band.
-/// The first number is for full forms, and the second number for quick forms.
+/// Minimum percentage of decided rows, among the rows with a published number and a band.
+/// A row is decided if its interval is completely inside or completely outside the band.
+/// The first percentage is for full forms, and the second percentage for quick forms.
 const DECIDED: (usize, usize) = (70, 60);
 
 /// Result of the check: counts over all rows.
@@ -68,7 +69,7 @@ mod tests {
     use crate::measured_value::MeasuredValue;
     use crate::row::row;
 
-    /// Returns one row for each element of `halves`, which is the half-width of the row's interval.
+    /// Returns one row for each number in `halves`. The number is half of the width of the row's interval.
     /// All rows have the value 5 and the band 0 to 10.
     fn rows(halves: &[f64]) -> Vec<ComparisonRow> {
         let ours = |half: f64| MeasuredValue {

@@ -170,8 +170,8 @@ fn bytes_for_one_of_objects(run: &RunRecord) -> f64 {
     carried(run) / objects.sum::<f64>()
 }
 
-/// Returns a row that compares the effect of two designs together on the p99 with the product of their single effects,
-/// in per cent.
+/// Returns a row that compares the effect of two designs together with their expected effect, for the p99, in per cent.
+/// The expected effect is the product of the single effects of the two designs.
 fn beyond(
     at: &Selection<'_>,
     place: &str,

@@ -11,7 +11,7 @@ pub const MICE: u64 = 100_000;
 /// Method that computes one figure from the runs of a design.
 #[derive(Clone, Copy)]
 pub enum Figure<'f> {
-    /// Number of a run, such as a goodput or a share. The figure is the mean of this number over the seeds.
+    /// One number for each run, such as a goodput or a share. The figure is the mean of these numbers over the seeds.
     Run(&'f dyn Fn(&RunRecord) -> f64),
     /// Statistic over the values of all runs together, such as completion times.
     Of(Statistic, &'f dyn Fn(&RunRecord) -> Vec<f64>),
@@ -106,7 +106,7 @@ impl<'a> Selection<'a> {
         self.change_from(design, (*self, base), figure)
     }
 
-    /// Returns the change of a figure as [`Selection::change`] does.
+    /// Returns the change of a figure from `base` to `design` in per cent, as [`Selection::change`] does.
     /// The base may be in another part or at another load.
     pub fn change_from(
         &self,

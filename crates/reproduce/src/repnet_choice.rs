@@ -1,6 +1,6 @@
 //! Second motivation of RepNet (RepNet paper, section II-B and figure 2): one of three paths is congested.
-//! A single connection uses this path with a probability of 1/3.
-//! Both of two connections use it with a probability of 1/9.
+//! A single connection uses the congested path with a probability of 1/3.
+//! Two connections both use the congested path with a probability of 1/9.
 
 use crate::measure::{Figure, Selection, fcts};
 use crate::part::{Part, Reproduction, Results, keys};
@@ -19,9 +19,8 @@ const REPSYN: &str = "repsyn+cubic";
 /// The limit is twice the round-trip time of an idle path, 178 us.
 const SLOW_HANDSHAKE_US: f64 = 356.0;
 
-/// Time in microseconds above which a flow of 100 KB has used the congested path. It is twice the time on an idle path.
-/// That time consists of six round trips of 178 us (the handshake and five with data), and of 0.8 ms for the
-/// transmission.
+/// Time in microseconds above which a flow of 100 KB has used the congested path: twice the time on an idle path.
+/// On an idle path, six round trips of 178 us (one handshake, five with data) and the transmission (0.8 ms) are needed.
 const SLOW_FLOW_US: f64 = 2.0 * (6.0 * 178.0 + 843.0);
 
 /// Time that a flow spends in the kernels of the hosts in the paper, in microseconds (section IV-B).

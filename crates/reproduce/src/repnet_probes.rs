@@ -18,7 +18,7 @@ const CONGESTED_US: f64 = 2_460.0;
 const PROBERS: [u32; 3] = [0, 1, 2];
 const PART: &str = "repnet-probes";
 
-/// Part with six cores, as in section V of the paper. Section II-A has no oversubscription, which requires nine cores.
+/// Part with six cores, as in section V of the paper. Section II-A has nine cores, because it has no oversubscription.
 const SIX_CORES: &str = "repnet-probes-6-cores";
 
 /// Reproduction of the round-trip times of probes.
@@ -87,8 +87,8 @@ fn rows_of(results: &Results, part: &str, what: &str) -> Vec<ComparisonRow> {
             format!("{what}: share of instants with all paths delayed by half a queue, %"),
             &by_seed(5.0 * CONGESTED_US, Paths::all_congested),
             None,
-            // The paper says "rare". Three independent paths that are congested half of the time are all congested
-            // an eighth of the time. The limit is half of this share.
+            // The paper says "rare". The band allows half of the share that independent paths would have.
+            // If three independent paths are each congested half of the time, all three are congested 12.5 % of it.
             (0.0, 6.25),
             chart,
         ),
@@ -107,7 +107,7 @@ fn rows_of(results: &Results, part: &str, what: &str) -> Vec<ComparisonRow> {
             format!("{what}: share of delayed pairs of paths over the product of their shares"),
             &by_seed(5.0 * CONGESTED_US, Paths::joint_over_product),
             Some(1.0),
-            // If the share is 0.2 and the correlation is at most 0.2, the ratio is at most 1 + 0.2 * 0.8 / 0.2 = 1.8.
+            // If paths are congested 20 % of the time, a correlation of 0.2 gives a ratio of 1 + 0.2 * 0.8 / 0.2 = 1.8.
             (0.2, 1.8),
             common,
         ),
@@ -166,8 +166,8 @@ impl Paths {
         100.0 * self.share(|paths| paths.iter().all(|&congested| congested))
     }
 
-    /// Calls `figure` for each pair of paths, and returns the mean of the results. The arguments are shares of time.
-    /// In these times, the first path, the second path, or both are congested.
+    /// Calls `figure` for each pair of paths, and returns the mean of the results.
+    /// The arguments are shares of time: first path congested, second path congested, both paths congested.
     fn over_pairs(&self, figure: impl Fn(f64, f64, f64) -> f64) -> f64 {
         mean(&[(0, 1), (0, 2), (1, 2)].map(|(a, b)| {
             let both = self.share(|paths| paths[a] && paths[b]);

@@ -205,8 +205,8 @@ fn by_size(results: &Results) -> Vec<ComparisonRow> {
 }
 
 /// Returns the spread of values: the largest value minus the smallest value.
-/// The lower end of its interval is the gap between the intervals of the values.
-/// The upper end is the distance between their outer ends.
+/// The lower end of the spread's interval is the gap between the intervals of the values.
+/// The upper end is the distance between the outer ends of these intervals.
 fn spread(figures: &[MeasuredValue]) -> MeasuredValue {
     let least = |ends: &[f64]| ends.iter().copied().fold(f64::NAN, f64::min);
     let most = |ends: &[f64]| ends.iter().copied().fold(f64::NAN, f64::max);

@@ -4,13 +4,13 @@
 //! From these seeds, the program draws 1,000 sets of 20 seeds.
 //! The program computes the report's intervals from the first 3, 6 and 10 seeds of each set, and from all 20.
 //! The program prints how often an interval contains the value over all seeds, and the width of the intervals.
-//! The exit code is 1 if a cell is out of its bounds.
+//! The exit code is 1 if a measured coverage or width is out of its bounds.
 //!
-//! 200 disjoint sets would give a coverage with a standard error of 1.5 points.
-//! One or two of fifty cells would then be out of bounds by chance. With 1,000 sets, the standard error is 0.7 points.
+//! A coverage from 200 disjoint sets would have a standard error of 1.5 points, and from 1,000 sets 0.7 points.
+//! With an error of 1.5 points, one or two of fifty cells would be out of bounds by chance.
 //!
-//! `coverage simulate` only executes the runs, `coverage measure` only evaluates existing runs,
-//! and `coverage summary FILE` writes the first 40 sets for the test.
+//! `coverage simulate` only executes the runs, and `coverage measure` only evaluates existing runs.
+//! `coverage summary FILE` writes the first 40 sets for the test.
 
 mod measure;
 mod seeds;

@@ -66,8 +66,8 @@ fn runs(seeds: u64) -> anyhow::Result<Vec<RunConfig>> {
     Ok(Study::of(&scenario)?.runs)
 }
 
-/// Returns the line of a run, such as `tcp 17 15264000,-,...`: design, seed,
-/// and the completion time of each mouse in nanoseconds.
+/// Returns the line of a run, such as `tcp 17 15264000,-,...`.
+/// The line contains the design, the seed, and the completion time of each mouse in nanoseconds.
 fn line(run: &RunConfig) -> anyhow::Result<String> {
     let record = tailcut_sim::run(run, &Unattended)?;
     let mice = record

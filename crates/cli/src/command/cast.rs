@@ -88,7 +88,7 @@ impl Output {
                 let peers: Vec<String> = peers.iter().map(ToString::to_string).collect();
                 let root = root.as_deref().unwrap_or("");
                 let verified = BinaryBytes(progress.verified);
-                // The receiver had all of it before the transfer.
+                // The receiver already had all of the data before the transfer.
                 let present = match progress.verified > 0 && progress.kept == progress.verified {
                     true => ", already present",
                     false => "",

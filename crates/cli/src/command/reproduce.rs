@@ -22,8 +22,8 @@ use tailcut_scenario::{Location, Study, did_you_mean};
 /// Runs the command.
 ///
 /// # Errors
-/// Possible errors are an unknown name, a page that cannot be read or that names an unknown reproduction, and the
-/// failure of a study. With `--check`, a row outside of its band is also an error.
+/// A name is unknown, a page cannot be read, a page names an unknown reproduction, or a study fails.
+/// With `--check`, a row outside of its band is also an error.
 pub fn execute(arguments: &Reproduce) -> Result<(), Failure> {
     let chosen = chosen(arguments)?;
     let mut page = arguments.page.as_deref().map(Page::open).transpose()?;
@@ -138,8 +138,8 @@ fn chosen(arguments: &Reproduce) -> Result<Vec<&'static Reproduction>, Failure> 
     Err(anyhow!("NAME: found the unknown reproduction '{name}'; allowed: {allowed}{guess}").into())
 }
 
-/// Runs the parts of one reproduction, each in a separate directory,
-/// and compares the results with the published figures.
+/// Runs the parts of one reproduction, each in a separate directory.
+/// Then compares the results with the published figures.
 fn reproduce(
     reproduction: &Reproduction,
     arguments: &Reproduce,
@@ -244,7 +244,7 @@ fn programs(reproduction: &Reproduction, arguments: &Reproduce) -> Vec<Program> 
     }
 }
 
-/// Returns the name that the reproduction's directory and its tables in a page have.
+/// Returns the name of the reproduction's directory. Its tables on a page have the same name.
 fn called(reproduction: &Reproduction, arguments: &Reproduce) -> String {
     match arguments.clock {
         ReproduceOn::Simulated => reproduction.name.to_owned(),

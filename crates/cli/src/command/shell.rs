@@ -17,7 +17,7 @@ use tailcut_scenario::listing;
 /// A built-in scenario is invalid, or standard output cannot be written.
 pub fn completions(shell: Shell) -> Result<(), Failure> {
     let scenarios = listing::scenarios()?.into_iter().map(|item| item.name);
-    // Only the completions limit these arguments to the names.
+    // Completions propose only names for these arguments.
     // On the command line, a scenario may also be a file, and a design may have settings.
     let mut command = with_values(Cli::command(), "compare", "designs", listing::stacks());
     command = with_values(command, "run", "scenario", scenarios);

@@ -131,7 +131,7 @@ impl Design {
         limit.range().next(&seen)
     }
 
-    /// Handles the result of a point: records its side of the limit, or has the point repeated with more seeds.
+    /// Handles the result of a point: records its side of the limit, or requests a repetition with more seeds.
     fn take(&mut self, value: f64, judged: Judged, limit: &Limit) {
         let needed = judged
             .too_few

@@ -234,9 +234,9 @@ fn a_timeout_halves_the_window_too() {
 }
 
 /// Program that prints a line for each packet to and from port 7000, until both connections have ended.
-/// A line contains the peer's port, the direction,
-/// and the sequence number after the payload or the acknowledgement number.
-/// The last number is the congestion mark or its echo.
+/// A line contains the peer's port, the direction, a sequence number, and a flag.
+/// For a data packet, the number follows the payload, and the flag is the congestion mark.
+/// For an ACK, the number is the acknowledgement number, and the flag is the echo of the mark.
 const WATCH: &str = "import socket, struct\n\
                      s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))\n\
                      s.setsockopt(socket.SOL_SOCKET, 33, 64 << 20)\nprint('ready')\nends = 0\n\

@@ -170,8 +170,8 @@ pub fn summaries(directory: &Path, scenario: &str, clock: &str) -> Vec<Value> {
     serde_json::from_slice(&output.stdout).expect("JSON")
 }
 
-/// Checks the counters of a run: each packet that was sent or copied was also delivered,
-/// dropped or is still on its way.
+/// Checks the counters of a run.
+/// Each packet that was sent or copied must also be delivered, be dropped, or still be on its way.
 pub fn books_hold(run: &Value) {
     let count = |what: &str| run[what]["packets"].as_u64().expect("a count");
     let seen = count("delivered") + count("dropped") + count("remaining");

@@ -306,8 +306,8 @@ fn is_exact(found: &Value, widths: &[usize]) -> bool {
     stages && found["paths"]["paths"] == paths && found["paths"]["doubts"] == serde_json::json!([])
 }
 
-/// Probes a network whose stages have these widths, and counts the ports for which kernel and probe report the same
-/// path. Returns the results that are not exact.
+/// Probes a network whose stages have these widths. Returns the results that are not exact.
+/// Adds to `agree` the number of ports for which kernel and probe report the same path.
 fn compare(routers: &Routers, widths: &[usize], runs: usize, agree: &mut usize) -> Vec<String> {
     let mut inexact = Vec::new();
     for run in 0..runs {

@@ -88,7 +88,7 @@ fn one_path_is_told_as_one() {
     );
     assert_eq!(found["paths"]["paths"], 1);
     assert_eq!(found["paths"]["doubts"], serde_json::json!([]));
-    // In one of fifty runs, the ports of a single path differ by chance.
+    // In one of fifty runs, the handshake times of a single path's ports differ by chance.
     // The verdict is then different and is not checked.
     if found["groups"]["p"].as_f64() > Some(0.02) {
         assert_eq!(found["verdict"]["sentence"], "one path: do not deploy");
@@ -108,7 +108,7 @@ fn routers_that_answer_seldom_leave_a_lower_bound_or_are_asked_slowly() {
         "tcp",
     ]);
     let _server = lab.python("h1", SERVER);
-    // There are more ports than the token bucket allows replies.
+    // The number of ports is larger than the number of replies that the token bucket allows.
     let command = [
         TAILCUT,
         "probe",

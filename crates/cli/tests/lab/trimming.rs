@@ -62,8 +62,8 @@ for number in range(120):
 #[test]
 fn a_symbol_that_finds_no_room_reaches_the_socket_as_its_header() {
     let lab = Lab::up(NETWORK);
-    // Each sender alone offers twice the rate of h0's link,
-    // because on a busy machine the two senders may not send at the same time.
+    // Each sender alone offers twice the rate of h0's link.
+    // On a busy machine, the two senders may not send at the same time.
     let slow = ["h0-s0", "--rate", "5Mbps"];
     let changed = lab.command("link").args(slow).output().expect("it runs");
     assert!(changed.status.success(), "{}", text(&changed.stderr));

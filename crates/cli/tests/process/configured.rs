@@ -1,5 +1,5 @@
-//! Tests of guard, gateway and proxy with configuration files. The same keys have the same effect in all programs:
-//! listen, drain, admin, TLS, limits.
+//! Tests of guard, gateway and proxy with configuration files.
+//! The keys for listening, draining, the admin address, TLS and limits have the same effect in all three programs.
 
 use crate::test_dir::TestDir;
 use rustix::process::{Pid, Signal, kill_process};

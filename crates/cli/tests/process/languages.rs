@@ -1,5 +1,5 @@
-//! Tests of the commands in `docs/services/README.md`: services and clients in Node, Python and Go,
-//! with guards and the gateway between them.
+//! Tests of the commands in `docs/services/README.md`: services and clients in Node, Python and Go.
+//! Guards and the gateway are between services and clients.
 
 use crate::test_dir::TestDir;
 use std::collections::HashMap;
@@ -127,7 +127,7 @@ fn follow(language: &str, names: [&str; 2]) {
         count.split(' ').next_back()?.parse::<u32>().ok()
     });
     // All requests have a copy, except the first few requests.
-    // With these, the gateway checks whether the replicas can purge.
+    // The gateway uses these first requests to check whether the replicas can purge.
     assert!(copies.is_some_and(|copies| copies >= 20), "{page}");
 }
 

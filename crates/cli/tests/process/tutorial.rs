@@ -1,5 +1,5 @@
-//! Tests of the commands in `docs/first-study.md` and in the README: they succeed,
-//! and print the text that the pages quote.
+//! Tests of the commands in `docs/first-study.md` and in the README.
+//! The commands must succeed and print the text that the pages quote.
 
 use crate::test_dir::{Ended, TestDir};
 use std::process::Command;

@@ -5,13 +5,12 @@ use anyhow::{Context, Result, bail};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
-/// Value of an instruction's source register if the number in the instruction is the file descriptor of a map
-/// (BPF_PSEUDO_MAP_FD).
+/// Source register of an instruction that loads a map. Its number is the map's file descriptor (BPF_PSEUDO_MAP_FD).
 pub const MAP: u8 = 1;
-/// Value of an instruction's source register if the number in the instruction is the file descriptor of a map,
-/// and the instruction loads the address of a value in this map (BPF_PSEUDO_MAP_VALUE).
+/// Source register of an instruction that loads the address of a value in a map (BPF_PSEUDO_MAP_VALUE).
+/// The number in the instruction is the map's file descriptor.
 pub const CONSTANT: u8 = 2;
-/// Value of a call's source register if the number in the call is a function of the kernel (BPF_PSEUDO_KFUNC_CALL).
+/// Source register of a call to a kernel function. The call contains the function's number (BPF_PSEUDO_KFUNC_CALL).
 /// [`CONSTANT`] has the same value, because calls and loads use separate sets of values.
 pub const FUNCTION: u8 = 2;
 
@@ -64,7 +63,7 @@ const MAP_ARRAY: u32 = 2;
 const MAP_STRUCT_OPS: u32 = 26;
 /// Flag of a map that programs may read but not write.
 const READ_ONLY: u32 = 1 << 7;
-/// Flag of a structure of operations that stays registered as long as its link. The link is a file descriptor.
+/// Flag of a structure of operations that stays registered while its link is open. The link is a file descriptor.
 const BY_LINK: u32 = 1 << 13;
 const PROGRAM_STRUCT_OPS: u32 = 27;
 const ATTACH_STRUCT_OPS: u32 = 44;
@@ -389,7 +388,7 @@ impl<'a> Operations<'a> {
         attributes.log_level = 1;
         attributes.log_size = log.len() as u32;
         attributes.log = log.as_mut_ptr().expose_provenance() as u64;
-        // SAFETY: the same as above.
+        // SAFETY: the conditions of the first attempt above also apply here.
         // In addition, the kernel writes up to `log_size` bytes of `log`, which lives through the call.
         match unsafe { make(Command::LoadProgram, &attributes) } {
             Ok(program) => Ok(program),

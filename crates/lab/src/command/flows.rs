@@ -22,11 +22,10 @@ pub struct Flows {
     pub out: Option<PathBuf>,
 }
 
-/// Name of the only class of these flows.
+/// Name of the workload class to which all recorded flows belong.
 const CLASS: &str = "programs";
 
-/// Returns the record of a run with the flows that programs have sent, and notes about flows that are missing in the
-/// record.
+/// Returns the record with the flows that programs have sent, and notes about flows that are missing in the record.
 ///
 /// # Errors
 /// The lab does not exist, it has ended, or no program has sent data over TCP.

@@ -53,7 +53,8 @@ Examples:
     Down(down::Down),
 }
 
-/// Executes a command and returns its exit code. `keep` writes the flows of `tailcut lab flows`.
+/// Executes a command and returns its exit code.
+/// For `tailcut lab flows`, it only calls the function `keep`, which must write the flows.
 ///
 /// # Errors
 /// The input is wrong, or the kernel rejects a call.

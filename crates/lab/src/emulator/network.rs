@@ -20,7 +20,7 @@ use tailcut_fabric::{Delivery, Dropped, Fabric, LinkError, LossRate, PortId};
 use tailcut_units::{Duration, HostId, Rate, Time};
 
 /// Time between the failure of a link and the reaction of the switches.
-/// Until then, they still send packets into the link.
+/// Before this reaction, the switches still send packets into the failed link.
 const RECONVERGENCE: Duration = Duration::from_ms(10);
 /// Maximum number of flows in one reply. A longer reply would delay packets, because the same thread moves them.
 const FLOWS_AT_ONCE: usize = 4_096;
@@ -30,7 +30,7 @@ const FLOWS_AT_ONCE: usize = 4_096;
 enum Order {
     /// Return the status of the lab.
     Status(Sender<Status>),
-    /// Return the flows of programs. The list starts at this index of the ended flows.
+    /// Return the flows of programs, from this index in the list of ended flows.
     Flows(u64, Sender<TrackedFlows>),
     /// Change the properties of a link.
     Link(String, LinkChange, Sender<Result<String, String>>),

@@ -48,7 +48,7 @@ pub struct LabPlan {
     /// All times, rates, delays and latenesses of the network refer to the network's clock.
     pub slowdown: u32,
     /// Whether a reset of a TCP connection removes queued segments of the connection.
-    /// Each switch that the reset passes then removes them.
+    /// Each switch that the reset passes removes these segments.
     pub purges_by_reset: bool,
     /// Maximum number of ICMP replies per second of each switch as a router.
     /// `None`: switches are not routers, and do not change the TTL.

@@ -166,8 +166,8 @@ mod tests {
         let answer = routers.answer(Time::ZERO, 2, &packet(), &frame(), &mut out);
         let (answer, length) = answer.expect("an answer");
         assert_eq!((answer.src, answer.dst), (HostId(1), HostId(0)));
-        // The length is the sum of the Ethernet, IP and ICMP headers, and of the datagram's IP header,
-        // UDP header and payload.
+        // The length is the sum of three outer headers (Ethernet, IP, ICMP) and of the datagram.
+        // The datagram consists of an IP header, a UDP header and payload.
         assert_eq!(length, 14 + 20 + 8 + 20 + 8 + 10);
         assert_eq!(answer.size, line_time(length));
         assert_eq!(out[26..30], addresses::switch_ipv4(2).octets());

@@ -101,7 +101,7 @@ impl Taps {
         self.reads_pins = true;
     }
 
-    /// Returns up to `most` flows of programs, starting at index `from` of the ended flows.
+    /// Returns up to `most` flows of programs, from index `from` in the list of ended flows.
     pub fn flows(&self, from: u64, most: usize) -> TrackedFlows {
         let tracker = self.tracker.as_ref();
         tracker.map_or_else(TrackedFlows::default, |tracker| tracker.flows(from, most))

@@ -51,7 +51,7 @@ impl RealHosts for ThisMachine {
 }
 
 /// Gains the privileges to create hosts. Root already has these privileges.
-/// Any other user gets them in a new user namespace, which this process enters.
+/// Any other user gets these privileges in a new user namespace, which this process enters.
 /// Call this function before the process starts threads.
 ///
 /// # Errors
@@ -169,7 +169,7 @@ impl<'a> MeasuredRun<'a> {
             events,
             drain: config.drain,
             ahead: match plan.has_requests {
-                // Orders for copies contain no start time: the agents execute them at once.
+                // Orders for copies contain no start time: the agents execute them immediately.
                 // The orders are therefore sent exactly at the start time.
                 true => Duration::ZERO,
                 false => ORDER_LEAD_TIME,
@@ -304,7 +304,7 @@ impl<'a> World for MeasuredRun<'a> {
             }
         }
         // The events may include the end of the last flow.
-        // The result is then true, so that the driver calls `act` again before it waits.
+        // If there are events, the result is true, so that the driver calls `act` again before it waits.
         has_events
             || self.order(now)
             || self.sample(now)

@@ -75,7 +75,7 @@ impl<'a> Kernel<'a> {
             ("tcp_ecn", u8::from(settings.ecn)),
             // A new connection must not use metrics of earlier connections.
             ("tcp_no_metrics_save", 1),
-            // Each segment leaves at once. It does not wait for further segments.
+            // Each segment leaves immediately. It does not wait for further segments.
             ("tcp_tso_win_divisor", 100),
         ] {
             let path = format!("/proc/sys/net/ipv4/{name}");

@@ -270,7 +270,7 @@ pub(crate) fn sentence(study: &Study, setting: usize) -> Option<String> {
 }
 
 /// Returns the table of the links of `run` that failed or were impaired. Links of the same kind share a row.
-/// Returns `None` if there are none.
+/// Returns `None` if no link failed or was impaired.
 pub(super) fn table(study: &Study, setting: usize, run: &Run) -> Option<Table> {
     let rows = names(run).into_iter().map(|(kind, names)| {
         let shown = first_of(&names);

@@ -137,7 +137,7 @@ fn order_of_placing(top: u8) -> impl Iterator<Item = u8> {
         .chain(2..=top)
 }
 
-/// Returns the mean position of those neighbours of a node that are in the tier placed before.
+/// Returns the mean position of a node's neighbours in the adjacent tier that was placed earlier.
 fn pull(graph: &Graph, node: usize, tier: u8, positions: &[NodePosition]) -> f64 {
     let beside = match tier {
         0 => 1,

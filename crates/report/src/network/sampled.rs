@@ -21,7 +21,7 @@ pub(super) fn sampled_runs(study: &Study, setting: usize) -> Vec<(&str, &Run)> {
 }
 
 /// Returns the end of drawings over time. At this time, every design has carried almost all bytes.
-/// The maximum of this time is twice the time of the fastest design.
+/// The end is at most twice the time of the fastest design.
 /// Without this maximum, a design that waits for timeouts would compress the lines of all others.
 pub(super) fn end_of(runs: &[(&str, &Run)]) -> Option<Time> {
     let ends = || runs.iter().filter_map(|(_, run)| run.nearly_all_carried());

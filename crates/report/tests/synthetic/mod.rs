@@ -18,13 +18,13 @@ pub struct Behaviour {
     pub name: &'static str,
     /// Factor for the queueing delay of flows below 100 KB.
     pub mice_delay: f64,
-    /// Further factor for the delay of the slowest 3 % of these flows.
+    /// Further factor for the queueing delay of the slowest 3 % of flows below 100 KB.
     pub tail: f64,
-    /// Factor for the time of all other flows.
+    /// Factor for the time of flows of at least 100 KB.
     pub elephants: f64,
     /// Bytes on the wire divided by the application's bytes.
     pub bytes: f64,
-    /// One of this number of flows does not finish. If the number is 0, all flows finish.
+    /// Number of flows of which one does not finish. If the number is 0, all flows finish.
     pub unfinished_one_in: u32,
 }
 

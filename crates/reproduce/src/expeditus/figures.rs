@@ -51,8 +51,7 @@ impl Measure {
         }
     }
 
-    /// Returns the completion times in microseconds of the flows that belong to this measurement and that `keep`
-    /// selects.
+    /// Returns the completion times in microseconds of this measurement's flows, if `keep` selects them.
     pub fn fcts(self, run: &RunRecord, keep: impl Fn(&FlowRecord) -> bool) -> Vec<f64> {
         match self {
             Self::TailOfMice | Self::MeanOfMice => {

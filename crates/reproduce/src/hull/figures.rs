@@ -7,8 +7,8 @@ use crate::part::Results;
 use tailcut_report::Statistic;
 use tailcut_scenario::record::{RunRecord, WaitStats};
 
-/// Maximum factor between our value and the published value, in either direction. Some parameters of the testbed
-/// are not published: the round-trip time, the buffer, and the unit of the pacer.
+/// Maximum factor between our value and the published value, in either direction.
+/// The testbed's round-trip time, its buffer, and the unit of its pacer are not published.
 pub const FACTOR: f64 = 1.5;
 
 /// Returns the band of values that differ from a published value by at most [`FACTOR`].
@@ -108,7 +108,7 @@ pub fn large_ms(run: &RunRecord) -> Vec<f64> {
 
 /// Compares the ratio of each pair of rows in a column with the published ratio.
 /// For the pair that differs most, returns our ratio divided by the published ratio, and the names of the two rows.
-/// `parts` are the parts of the rows.
+/// `parts` contains the name of the part for each row.
 pub fn farthest_ratio(
     results: &Results,
     parts: [&str; 4],
@@ -128,8 +128,8 @@ pub fn farthest_ratio(
 }
 
 /// Returns the number of changes that are below zero.
-/// A change whose interval contains zero may or may not be below zero.
-/// The interval of the result therefore extends from the number without these changes to the number with them.
+/// A change is uncertain if its interval contains zero. The interval of the result contains all possible numbers.
+/// It starts at the number without the uncertain changes, and ends at the number with all uncertain changes.
 pub fn below_zero(changes: &[MeasuredValue]) -> MeasuredValue {
     let count =
         |holds: &dyn Fn(&MeasuredValue) -> bool| changes.iter().filter(|c| holds(c)).count() as f64;
@@ -150,7 +150,7 @@ pub fn below_zero(changes: &[MeasuredValue]) -> MeasuredValue {
 }
 
 /// Returns the two rows of a column whose ratio differs most from the published ratio.
-/// The first row has the value that is most too high, and the second row has the value that is most too low.
+/// Relative to the published values, the first row has the highest value, and the second row has the lowest value.
 pub fn worst_ratio(ours: [f64; 4], published: [f64; 4]) -> (usize, usize) {
     let over = |row: usize| ours[row] / published[row];
     let by_over = |a: &usize, b: &usize| over(*a).total_cmp(&over(*b));

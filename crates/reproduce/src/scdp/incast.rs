@@ -32,8 +32,7 @@ fn studied(run: &RunRecord) -> Vec<f64> {
     fcts(run, is_studied)
 }
 
-/// Returns the goodput of the whole incast in Mb/s: the bytes of all flows,
-/// divided by the time until the last flow ends.
+/// Returns the goodput of the incast in Mb/s: the bytes of all flows, divided by the time until the last flow ends.
 fn goodput(run: &RunRecord) -> f64 {
     let last = studied(run).into_iter().fold(0.0, f64::max);
     let flows = run.flows.iter().filter(|flow| is_studied(flow));
@@ -78,7 +77,7 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
             .filter(|design| results.ran(name, design))
         {
             // Without collapse, the incast uses most of the link, because the background traffic needs only a tenth.
-            // With collapse, the incast uses less than half.
+            // With collapse, the incast uses less than half of the link.
             // The goodput collapses if the windows of all senders together are larger than the buffer.
             let band = match (design, name) {
                 (_, "senders-1") => None,

@@ -84,7 +84,7 @@ const OTHERS: [&str; 3] = ["ndp-plus", "ndp", "pias"];
 /// At load 0.8, the mean is 0.31 ms for SCDP, 0.292 ms for NDP+ and 0.43 ms for PIAS.
 /// At load 0.5, the p99 is 0.277 ms for SCDP, 0.306 ms for NDP and 0.386 ms for PIAS.
 /// In all other cases, the paper only has curves.
-/// The curve of SCDP is then the lowest curve, or equal to the curve of NDP+.
+/// Without a number, the curve of SCDP is the lowest curve, or equal to the curve of NDP+.
 fn published(
     case: &Case,
     load: f64,
@@ -96,7 +96,7 @@ fn published(
         ("web-search", Statistic::P99, "ndp") if load == 0.5 => Some(change_from(277.0, 306.0)),
         ("web-search", Statistic::P99, "pias") if load == 0.5 => Some(change_from(277.0, 386.0)),
         // The paper says "slightly better", but its values are 6 % worse.
-        // The band therefore allows a change of at most twice this size in either direction.
+        // The band therefore allows a change of about 12 % in either direction.
         ("web-search", Statistic::Mean, "ndp-plus") if load == 0.8 => {
             let (change, _) = change_from(310.0, 292.0);
             Some((change, (-2.0 * change, 2.0 * change)))

@@ -101,8 +101,8 @@ pub fn background(run: &RunRecord) -> f64 {
 
 pub const BACKGROUND: Figure<'static> = Figure::Run(&background);
 
-/// Returns the rows that writes and reads have in common: the values of SCDP's sessions,
-/// the comparison with the other designs for both methods, and the background flows.
+/// Returns the rows that both the figure of writes and the figure of reads have.
+/// These rows show SCDP's sessions, the comparison with other designs for both methods, and the background flows.
 pub fn rows_of(
     results: &Results,
     load: &Load,

@@ -24,7 +24,7 @@ struct Setting {
 /// Returns the settings that a table contains.
 ///
 /// # Panics
-/// If a line does not have five columns, or a number is missing.
+/// The function panics if a line does not have five columns, or if a number is missing.
 fn settings(table: &'static str) -> impl Iterator<Item = Setting> {
     lines(table).map(|[name, description, per_host, k, settings]| Setting {
         case: case(name, description, settings),
@@ -45,7 +45,7 @@ impl Setting {
         part
     }
 
-    /// Returns whether this setting selects its designs itself. Most settings that do select only SCDP.
+    /// Returns whether this setting has its own list of designs. Most of these lists contain only SCDP.
     fn is_alone(&self) -> bool {
         self.case.changes().iter().any(|(key, _)| *key == "designs")
     }

@@ -57,8 +57,8 @@ fn send(hosts: &Hosts, test_dir: &TestDir, more: &[&str]) -> Command {
 #[test]
 fn a_group_is_sent_one_copy_and_who_does_not_hear_it_one_of_its_own() {
     let (test_dir, contents, hosts) = file_of(20_000_000);
-    // Number of receivers that do not get packets of the group,
-    // and expected number of copies that the sender transmits.
+    // First number: receivers that do not get packets of the group.
+    // Second number: expected copies that the sender transmits.
     for (deaf, copies) in [(0, 1), (1, 2), (RECEIVERS, RECEIVERS)] {
         let receivers: Vec<Listening> = (0..RECEIVERS)
             .map(|at| {

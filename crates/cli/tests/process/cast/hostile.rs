@@ -10,7 +10,7 @@ use tailcut_cast::files::manifest::Header;
 use tailcut_cast::files::{Error, FileSource, Hash, Label, ScanOptions, SlabHashes, Source, hash};
 use tailcut_cast::transfer::{SendOptions, send};
 
-/// Directory tree. Its manifest contains another name than the disk.
+/// Directory tree. One name in its manifest differs from the name of the file on the disk.
 struct Altered {
     tree: FileSource,
     name: &'static [u8],

@@ -99,7 +99,7 @@ fn a_file_arrives_once_and_is_not_replaced_unless_somebody_says_so() {
     fs::create_dir(test_dir.path().join("in")).expect("a directory");
     let mut other = bytes(3_000_000);
     other[7] ^= 1;
-    // A repeated transfer succeeds. Other data of this name is refused.
+    // A repeated transfer succeeds. Other data with the same name is refused.
     let rounds = [
         (bytes(3_000_000), &[][..], 0),
         (bytes(3_000_000), &[], 0),

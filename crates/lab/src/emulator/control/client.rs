@@ -17,7 +17,7 @@ pub struct Lab {
 /// Access to a host: namespaces that a program must enter so that it runs on the host.
 #[derive(Debug)]
 pub struct Entered {
-    /// Number of the host that the access is for.
+    /// Number of the host to which this access belongs.
     pub host: HostId,
     /// Whether the first namespace is a user namespace.
     pub has_users: bool,
@@ -80,8 +80,8 @@ impl Lab {
         }
     }
 
-    /// Returns the flows that programs have sent since the start of the lab,
-    /// and the number of flows that were not recorded.
+    /// Returns the flows that programs have sent since the start of the lab.
+    /// Also returns the number of flows that were not recorded.
     ///
     /// # Errors
     /// The lab has ended.

@@ -12,7 +12,7 @@ pub enum Request {
     Status,
     /// Return the namespaces of the host with this name.
     Enter(String),
-    /// Return the flows that programs have sent. The list starts at this index of the ended flows.
+    /// Return the flows that programs have sent, from this index in the list of ended flows.
     Flows(u64),
     /// Change the properties of a link.
     Link {

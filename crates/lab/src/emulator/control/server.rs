@@ -16,7 +16,7 @@ const COMMAND_TIMEOUT: Duration = Duration::from_secs(2);
 pub trait Orders {
     /// Returns the status of the lab; `None` if it has ended.
     fn status(&self) -> Option<Status>;
-    /// Returns the flows of programs. The list starts at index `from` of the ended flows.
+    /// Returns the flows of programs, from index `from` in the list of ended flows.
     /// Returns `None` if the lab has ended.
     fn flows(&self, from: u64) -> Option<TrackedFlows>;
     /// Changes a link. Returns a text with the link's new state, or the reason why the link did not change.

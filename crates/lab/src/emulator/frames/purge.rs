@@ -5,10 +5,9 @@ use tailcut_fabric::Hints;
 use tailcut_transport::tcp::TcpFlags;
 use tailcut_units::HostId;
 
-/// Returns `hints` with the key of the segment's connection.
-/// For a reset, the hints order switches to remove all queued segments with this key,
-/// in both directions of the connection. For other segments, the hints mark the segment as removable by this key.
-/// A reset itself is not removable.
+/// Returns `hints` with the key of the segment's connection. Both directions of a connection have the same key.
+/// For a reset, the hints order switches to remove all queued segments with this key.
+/// For other segments, the hints mark the segment as removable by this key. A reset itself is not removable.
 pub fn by_reset(from: HostId, to: HostId, tcp: &TcpSegment, hints: Hints) -> Hints {
     let tuple = tcp.tuple(from, to);
     let (there, back) = (tuple.hash(), tuple.reversed().hash());

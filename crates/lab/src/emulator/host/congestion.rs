@@ -45,8 +45,8 @@ impl Congestion {
         }
     }
 
-    /// Makes the congestion control available in the kernel until the returned value is dropped, and sets
-    /// [`Congestion::name`]. Call this function while the machine's own /proc and /sys are mounted.
+    /// Makes the congestion control available in the kernel until the returned value is dropped.
+    /// Also sets [`Congestion::name`]. Call this function while the machine's own /proc and /sys are mounted.
     ///
     /// # Errors
     /// The kernel has no DCTCP with the required parameters, and this process may not register tailcut's DCTCP.
@@ -99,7 +99,7 @@ fn own() -> Option<Parameters> {
 }
 
 /// Returns whether the kernel has a congestion control. The function tries to use it.
-/// If this process is root, the kernel then loads the module if necessary.
+/// If this process is root, the attempt makes the kernel load a missing module.
 fn has(name: &str) -> Result<bool> {
     let available = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
     let available = available.context("cannot read the kernel's congestion controls")?;

@@ -77,8 +77,7 @@ pub fn apply_kernel_limits(scenario: &mut Scenario) -> Result<Vec<String>> {
     let tick = tick();
     let kept = in_ticks(min_rto, slowdown, tick);
     if kept != min_rto {
-        // A timer that the kernel makes more than twice as long would cause different results on real and simulated
-        // hosts.
+        // If the kernel more than doubled the timer, real and simulated hosts would give different results.
         if kept.as_ps() / 2 > min_rto.as_ps() {
             bail!(
                 "tcp.min_rto: found {min_rto}; allowed on real hosts: {} or more, because the kernel \

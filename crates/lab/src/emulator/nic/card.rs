@@ -151,8 +151,7 @@ impl Card {
         self.sender.transport().has_transmit()
     }
 
-    /// Returns the time at which the caller must call [`Card::pull`] again,
-    /// unless another event causes an earlier call.
+    /// Returns the time of the next call of [`Card::pull`]. Other events may cause an earlier call.
     pub fn next_timeout(&self) -> Option<Time> {
         self.sender.transport().next_timeout()
     }

@@ -276,7 +276,7 @@ fn high_classes_go_first_unless_hosts_serve_all_as_they_come() {
     assert_eq!(order(false), [0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 0, 0]);
 }
 
-/// Sends 20 frames at once. Returns their arrival times.
+/// Sends 20 frames at the same time. Returns their arrival times.
 fn burst(network: &mut Network) -> Vec<Time> {
     for _ in 0..20 {
         network.send(DATA);
@@ -361,7 +361,7 @@ fn other_traffic_goes_around_the_pacer() {
 
 #[test]
 fn what_finds_no_room_is_dropped_and_counted_at_the_hosts_link() {
-    // Without a pacer, the card accepts one more frame, because the first frame leaves the card at once.
+    // Without a pacer, the card accepts one more frame, because the first frame leaves the card immediately.
     for (config, kept) in [(tagging(tags()), 11), (pacing(), 10)] {
         let length = room(10);
         let mut network = Network::new(CardConfig { length, ..config });

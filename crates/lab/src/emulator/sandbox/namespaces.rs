@@ -68,8 +68,8 @@ impl Namespace {
 /// # Errors
 /// The kernel rejects the call.
 pub fn leave_for_new(kind: Namespace) -> Result<()> {
-    // SAFETY: the call is unsafe only for flags that remove file descriptors or memory from other threads of the
-    // process. No variant of `Namespace` has such a flag.
+    // SAFETY: the call is unsafe only for flags that remove file descriptors or memory from other threads.
+    // No variant of `Namespace` has such a flag.
     unsafe { unshare_unsafe(kind.flag()) }
 }
 

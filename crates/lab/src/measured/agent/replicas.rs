@@ -54,7 +54,7 @@ impl Replicas {
     /// `keys` is the lowest poller key of the sockets.
     pub fn new(config: RepNetConfig, hosts: usize, port: u16, keys: u64) -> Self {
         // A client sends the last SYN of a flow within two timeouts, so a server can forget the flow afterwards.
-        // Simulated servers use the same time.
+        // Simulated servers forget flows after the same time.
         let remembered = config.waiting_list_timeout.saturating_mul(2);
         let table = || FlowTable::new(true, remembered, REMEMBERED);
         Self {

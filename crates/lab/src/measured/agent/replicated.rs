@@ -61,8 +61,8 @@ enum Slot {
     Open(OpenConnection),
     /// The flow no longer needs the connection, but the kernel has not closed it yet.
     Draining(OwnedFd),
-    /// The flow no longer needs this connection attempt. The client resets the connection only after the handshake,
-    /// because the server waits for this connection to identify the flow by its addresses.
+    /// Connection attempt that the flow no longer needs. The client resets the connection only after the handshake.
+    /// The server waits for this connection, because its addresses identify the flow.
     Abandoned(OwnedFd),
 }
 
@@ -101,7 +101,7 @@ fn limits(config: &RepNetConfig, role: Role) -> FlowLimits {
 fn pair(path: Option<u16>) -> io::Result<([OwnedFd; 2], u16)> {
     let sockets = [connection::stream_socket()?, connection::stream_socket()?];
     // The option for a shared port is set only after the first bind.
-    // If it were set earlier, the kernel could choose a port that another socket already uses.
+    // If the option were set earlier, the kernel could choose a port that another socket already uses.
     let port = connection::bind(&sockets[0], path)?;
     for socket in &sockets {
         sockopt::set_socket_reuseaddr(socket, true)?;
@@ -323,8 +323,8 @@ impl Replicated {
         has_moved
     }
 
-    /// Reads and discards data of a connection that the flow no longer needs, until the kernel has closed the
-    /// connection. Its final statistics are available only after that.
+    /// Reads and discards data of a connection that the flow no longer needs, until the kernel has closed it.
+    /// The final statistics of the connection are available only afterwards.
     fn drain_released(&mut self, leg: Leg, buffer: &mut [u8]) {
         let slot = &mut self.slots[leg as usize];
         let Slot::Draining(socket) = slot else {

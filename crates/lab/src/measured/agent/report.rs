@@ -39,8 +39,8 @@ impl Reporter {
         self.clock.now()
     }
 
-    /// Returns the wall-clock time that a thread must sleep in order to wake up `early` before `until`;
-    /// `None` means no limit.
+    /// Returns the wall-clock time that a thread must sleep in order to wake up `early` before `until`.
+    /// Returns `None` if the thread may sleep without limit.
     pub fn sleep(&self, until: Time, early: Duration) -> Option<std::time::Duration> {
         self.clock.sleep(until, early)
     }

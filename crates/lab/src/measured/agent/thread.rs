@@ -349,7 +349,7 @@ impl Agents {
                 let arrived = ((from, peer.port()), socket);
                 replicas.arrived((host, leg), arrived, expected, &self.poller, &self.reporter);
             } else if let Some((flow, bytes)) = expected() {
-                // An empty flow is complete at once, because no byte will arrive.
+                // An empty flow is complete immediately, because no byte will arrive.
                 if bytes == 0 {
                     self.reporter.report(host, Event::Completed(flow));
                 }

@@ -65,7 +65,7 @@ pub fn lone() -> Result<Vec<Figure>> {
     ])
 }
 
-/// Sends 101 datagrams at once, and measures the time for which the last datagram waits behind the earlier datagrams.
+/// Sends 101 datagrams together, and measures how long the last datagram waits behind the earlier datagrams.
 pub fn queue() -> Result<Vec<Figure>> {
     let lab = TwoHosts::new()?;
     let mut waits = Vec::new();

@@ -135,7 +135,7 @@ enum Kind {
     Cubic,
 }
 
-/// Runs two long transfers, the second of which starts 1.5 s later.
+/// Runs two long transfers. The second transfer starts 1.5 s after the first transfer.
 /// Returns the throughput of the second transfer divided by the throughput of the first.
 /// The measurement starts together with the second transfer.
 fn second_over_first(network: &SlowLinkNetwork, kinds: [Kind; 2]) -> Result<f64> {
@@ -161,8 +161,8 @@ fn second_over_first(network: &SlowLinkNetwork, kinds: [Kind; 2]) -> Result<f64>
     Ok(rates.1 as f64 / rates.0.max(1) as f64)
 }
 
-/// Measures how two transfers share a link. The pairs are SCDP and the kernel's CUBIC in both orders of their starts,
-/// two transfers of SCDP, and two transfers of CUBIC.
+/// Measures how two transfers share a link. The transfers use SCDP, the kernel's CUBIC, or one of each.
+/// A pair of SCDP and CUBIC is measured in both orders of their starts.
 pub(super) fn shares(round_trip_ms: u32, queue: u32) -> Result<Vec<Figure>> {
     let network = SlowLinkNetwork::new(2, 2, round_trip_ms * 1_000, queue)?;
     let of = format!("{round_trip_ms} ms, {queue} packets");
