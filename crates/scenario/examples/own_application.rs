@@ -1,6 +1,5 @@
 //! Custom application: a ring all-reduce. Every host sends a piece to the next host of the ring.
-//! A host forwards each piece that it receives, until the piece has passed all hosts twice.
-//! Then the next step begins.
+//! Hosts forward each piece until it has passed all hosts twice. Then the next step begins.
 //!
 //! Run it with `cargo run --release --example own_application`.
 
