@@ -44,9 +44,9 @@ function holds(): Holds {
   return { descriptors: readdirSync('/proc/self/fd').length, live: repnet.stats().flows.live };
 }
 
-/** Runs the server of a load. It sends its port, and then its present state for each request. */
+/** Runs the server of a load. The server sends its port, and then answers each request with its present state. */
 async function serve(what: What): Promise<void> {
-  // This time is enough on a busy machine.
+  // This time is long enough, even on a busy machine.
   repnet.configure({ helloTimeout: 600_000, waitingListTimeout: 600_000 });
   if (what === 'probes') repnet.configure({ pendingHellos: PROBES.pendingHellos });
   const echo = (socket: net.Socket): void => void socket.on('error', () => {}).pipe(socket);
@@ -58,10 +58,7 @@ async function serve(what: What): Promise<void> {
   process.send?.((server.address() as net.AddressInfo).port);
 }
 
-/**
- * Opens a path to both ports, on another address. Second connections carry no bytes after their hello, in either
- * direction.
- */
+/** Opens a path to both ports, on another address. Second connections carry only their hello, in each direction. */
 async function standStill(port: number): Promise<void> {
   for (const to of [port, port + 1]) {
     const door = net.createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
@@ -118,7 +115,8 @@ async function stall(): Promise<boolean> {
       socket.write(Buffer.alloc(1_024));
     });
   const most = { client: { descriptors: 0, live: 0 }, server: { descriptors: 0, live: 0 } };
-  // Number of descriptors in addition to two for each live flow. A flow is live while at least one end has it open.
+  // Largest number of descriptors at each end, minus two for each live flow.
+  // A flow is live while at least one end has it open.
   const above = { client: 0, server: 0 };
   const look = async (): Promise<void> => {
     const found = { client: holds(), server: await ask(server.child) };

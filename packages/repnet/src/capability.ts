@@ -1,7 +1,9 @@
 /**
- * Capabilities of replica ports: whether a repnet server listens on a port. A port's capability is learned from probes
- * and from the hellos of flows. A capable target stays capable after the lifetime of the entry, because each hello
- * checks the capability again before any byte of the application is sent. Only eager flows need a recent result.
+ * Capabilities of replica ports: whether a repnet server listens on a port.
+ * A port's capability is learned from probes and from the hellos of flows.
+ * A capable target stays capable after the lifetime of its entry.
+ * This is safe, because each hello checks the capability before any byte of the application is sent.
+ * Only eager flows need a recent entry.
  */
 import { ClientHello } from './client-hello';
 import { publish } from './events';

@@ -6,8 +6,8 @@ import path from 'node:path';
 import { familyOf, flagsOf, forces, type Mode } from './tests';
 
 /**
- * Modes without repnet, for comparison. The second one exists because any `--import` breaks some cluster tests of Node
- * 20.
+ * Modes without repnet, for comparison.
+ * The second mode exists because any `--import` breaks some cluster tests of Node 20.
  */
 export type Baseline = 'stock' | 'stock with --import';
 
