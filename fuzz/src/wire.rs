@@ -102,8 +102,8 @@ fn header<T: PartialEq + Debug>(
 /// Reads a datagram with a header of this project, trims the datagram, and puts it into a frame.
 ///
 /// # Panics
-/// If the segment changes when it is written as bytes or in a frame, or if trimming changes anything except the
-/// segment's condition.
+/// If the segment changes when it is written as bytes or in a frame.
+/// If trimming changes anything except the segment's condition.
 pub fn wire_segment(bytes: &[u8]) {
     let (segment, length) = match decode(FiveTuple::default(), Ecn::Capable, bytes) {
         Ok(read) => read,
