@@ -13,7 +13,7 @@ import { connectPaired, createPairedServer } from './paired';
 
 /**
  * Cases of the benchmark. Some cases use only stock `net` (floor.ts), and show the lowest possible cost.
- * They are 'raced' for RepSYN, 'doubled' for RepFlow, and 'front' for a stream.
+ * Cases with the lowest cost are 'raced' for RepSYN, 'doubled' for RepFlow, and 'front' for a stream.
  * The case 'paired' (paired.ts) shows the lowest possible cost of RepFlow behind one socket.
  * Replicated flows use the default settings, or are eager.
  */

@@ -3,12 +3,12 @@
  *
  *   npm run bench:bounds [-- --what stall|probes|keep-alive --check]
  *
- * - stall: 400 flows a second. The path of each second connection stops after the hello. Each end may have 2 file
- *   descriptors for each live flow and 256 more.
- * - probes: 4,000 probes that do not close their connections, at a server with `pendingHellos: 100`. It may have 356
- *   descriptors.
- * - keep-alive: 50,000 requests of http over one connection. Heap and resident memory do not grow, and there is no
- *   warning.
+ * - stall: 400 flows a second. The path of each second connection stops after the hello.
+ *   Limit: each end has 2 file descriptors for each live flow, and 256 more.
+ * - probes: 4,000 probes that do not close their connections, at a server with `pendingHellos: 100`.
+ *   Limit: the server has 356 descriptors.
+ * - keep-alive: 50,000 requests of http over one connection.
+ *   Limit: heap and resident memory do not grow, and there is no warning.
  *
  * The server, the path and the client each have their own process.
  */
@@ -186,7 +186,7 @@ async function keepAlive(): Promise<boolean> {
     });
   const held: Array<{ heap: number; memory: number }> = [];
   for (let part = 0; part <= KEEP_ALIVE.parts; part++) {
-    // The first part is a warm-up: V8 compiles code, and the process requests memory from the system.
+    // The first part of the requests is a warm-up: V8 compiles code, and the process requests memory from the system.
     for (let sent = 0; sent < KEEP_ALIVE.requests / KEEP_ALIVE.parts; sent++) await request();
     collectGarbage();
     const { heapUsed, rss } = process.memoryUsage();

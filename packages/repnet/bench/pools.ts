@@ -7,7 +7,8 @@
  * Each connection uses one of three paths, and one path is congested.
  * On this path all data waits for a random time (exponential), and sometimes for a retransmission timeout.
  * The benchmark compares the 99th percentiles (p99) of plain `net` and of RepFlow.
- * It measures both over the pool, and with one connection for each request. Each seed runs all four cases in turn.
+ * It measures `net` and RepFlow over the pool, and with one connection for each request.
+ * Each seed runs all four cases in turn.
  * The first result is the change of the p99 from plain `net` to RepFlow, in percent.
  * The second result is the difference between the change over the pool and the change with fresh connections.
  * Both results are medians over all seeds with a 95 % interval.
@@ -43,7 +44,7 @@ const WARM_UP = 4;
 const MEAN_PAUSE = 100;
 /**
  * Largest allowed difference in percentage points.
- * It is the change of the p99 over the pool, minus the change with fresh connections.
+ * The difference is the change of the p99 over the pool, minus the change with fresh connections.
  */
 const POINTS = 10;
 

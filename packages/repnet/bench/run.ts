@@ -81,7 +81,7 @@ const FLOOR_OF: ReadonlyArray<[kind: Case, floor: Case, limit?: number]> = [
 interface Row {
   what: string;
   case: Case;
-  /** Median of the absolute figure in `unit`. */
+  /** Median of the measured values, in the unit `unit`. */
   value: number;
   unit: string;
   /** Median ratio to another case, with its interval. For added milliseconds: the median difference. */

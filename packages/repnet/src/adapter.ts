@@ -1,7 +1,7 @@
 /**
  * Adapter from a replicated socket to a socket with a native handle, for http2 and TLS.
  * For a stream without such a handle, http2 and TLS create Node's own adapter.
- * They then treat the stream as already connected. This module creates the adapter instead and gives it to them.
+ * Node's adapter treats the stream as already connected. This module creates the adapter instead and gives it to them.
  * Until the flow is open, the adapter reports that it is connecting. It has the flow's addresses.
  */
 import type net = require('node:net');

@@ -1,5 +1,5 @@
 /**
- * Replacements for functions of Node's `net`. For targets that are not listed, they call the original function.
+ * Replacements for functions of Node's `net`. Replacements call the original function for targets that are not listed.
  * They replicate connections to listed targets.
  */
 import dns = require('node:dns');

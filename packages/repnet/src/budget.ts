@@ -1,7 +1,7 @@
 /**
  * Budget of second connections: the share of the flows to a target that may open two connections.
  * The user sets an upper limit of the share. Below this limit the share adapts (AIMD).
- * It is halved when connections to the target often fail, and otherwise it slowly increases.
+ * The share is halved when connections to the target often fail, and otherwise it slowly increases.
  * Many open RepFlow flows of a process are treated as an incast.
  * In an incast, a second copy of every answer increases the congestion.
  * New flows then use RepSYN (RepNet paper, section II-C).

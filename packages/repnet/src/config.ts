@@ -1,6 +1,6 @@
 /**
  * Configuration of the process.
- * Its sources are the defaults, `repnet.config.json`, `REPNET_*` environment variables, and `configure()`.
+ * The sources are the defaults, `repnet.config.json`, `REPNET_*` environment variables, and `configure()`.
  * A later source overrides an earlier one. Each value is checked when it is read.
  */
 import fs = require('node:fs');

@@ -244,7 +244,7 @@ export class Dialer {
 
   /**
    * Opens both connections with pairing by port, as in the paper.
-   * They go from one source port to ports N and N+1, without additional bytes.
+   * The connections go from one source port to ports N and N+1, without additional bytes.
    */
   #connectByPort(settings: FlowSettings, mode: Mode, { address, family }: Address, budget: Budget): void {
     const { port, options } = this.#target;

@@ -1,6 +1,6 @@
 /**
  * Map whose entries expire after a lifetime that is the same for all entries.
- * Its one timer does not keep the process alive.
+ * The map has one timer, which does not keep the process alive.
  * If there are more than `limit` entries, the oldest one is removed early.
  * A separate list contains the entries by age, because it is slow to find the oldest entry of a large `Map`.
  * V8 walks over all deleted entries before it.

@@ -1,8 +1,9 @@
 /**
  * Flows of one server.
  * The table contains open flows, and flows that wait for their second connection (RepNet paper, section III-D).
- * It also contains tombstones. A tombstone is the identifier of an ended flow that may still get a late connection.
- * Such a connection is reset. Otherwise it would count as a new flow, and the request would run twice.
+ * The table also contains tombstones.
+ * A tombstone is the identifier of an ended flow that may still get a late connection. Such a connection is reset.
+ * Otherwise the connection would start a new flow, and the request would run twice.
  * A tombstone is never removed early: if the table is full, no new flow is opened.
  */
 import { ExpiryQueue } from './expiry-queue';
@@ -61,7 +62,7 @@ export class FlowTable implements FlowRegistry {
   /**
    * Returns whether the table can remember a new flow after its end.
    * With port pairing, a server cannot redirect a client, so it always accepts connections to port N.
-   * It refuses connections to the replica port while they may belong to a flow that was not remembered.
+   * The server refuses connections to the replica port while they may belong to a flow that was not remembered.
    */
   #mayOpen(reusable: boolean, leg: 0 | 1): boolean {
     if (reusable && leg === 0) return true;

@@ -1,8 +1,8 @@
 /**
  * Flow: one pair of byte streams over up to two connections ("legs").
- * It executes the actions of the state machine on real connections.
- * It merges the received bytes of both connections into the longest prefix (RepNet paper, section III-C).
- * It passes this prefix to its host, the application's socket.
+ * The flow executes the actions of the state machine on real connections.
+ * From the received bytes of both connections, it builds the longest prefix (RepNet paper, section III-C).
+ * The flow passes this prefix to its host, the application's socket.
  */
 import type { Budget } from './budget';
 import { RepnetError } from './errors';
@@ -608,7 +608,7 @@ export class Flow implements LegOwner {
       this.#dispatch('bytes_over_limit', behind(this));
     }
     // A server never chooses between the connections.
-    // Its application has to wait until the slower connection has progressed or the client has given it up.
+    // The server's application has to wait until the slower connection has progressed or the client has given it up.
     if (this.role === 'server') return;
     for (const leg of this.legs) {
       if (leg && lagOf(this, leg) > this.settings.lagCap) this.#dispatch('lag_over_cap', leg.index);

@@ -51,7 +51,7 @@ export function mirror(front: net.Socket, socket: ReplicatedSocket, names: Reado
 /** Events that the front emits for the application. Data, end, error and close are forwarded elsewhere. */
 const FORWARDED = ['lookup', 'connectionAttempt', 'connectionAttemptFailed', 'connectionAttemptTimeout', 'connect', 'ready', 'timeout'];
 
-/** Stock socket with the method that makes a destroyed stream new again. */
+/** Stock socket with the internal method that makes a destroyed stream usable again. */
 type Reusable = net.Socket & { _undestroy(): void };
 
 /** Connects `front` with `socket`, which must allow half-open connections and must not be connected yet. */

@@ -1,7 +1,7 @@
 /**
  * Hellos on both connections of a client's flow (docs/repnet-wire.md, "Rules of the client").
- * This module decides their order, and which bytes may be sent before a banner has arrived.
- * It also checks that both banners come from one server.
+ * This module decides the order of the hellos, and which bytes may be sent before a banner has arrived.
+ * The module also checks that both banners come from one server.
  */
 import { ClientHello, type HelloOutcome, type Refusal } from './client-hello';
 import { RepnetError } from './errors';

@@ -1,6 +1,6 @@
 /**
  * Ways to close a connection that carries no bytes any more.
- * These are a reset, a close like `destroy()`, and a close by the peer.
+ * There are three ways: a reset, a close like `destroy()`, and a close by the peer.
  */
 import type { Leg } from './leg';
 import type { LegPair } from './leg-order';

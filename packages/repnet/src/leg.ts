@@ -134,7 +134,7 @@ export class Leg {
    * Sends all chunks in one write.
    * `flushed` is called when the kernel has accepted them, often before this method returns.
    * If the socket is connected, the bytes skip its stream buffer.
-   * They have already passed the stream buffer of the application's socket.
+   * These bytes have already passed the stream buffer of the application's socket.
    */
   send(chunks: readonly Buffer[], flushed?: () => void): void {
     const { socket } = this;

@@ -2,7 +2,7 @@
  * `listen()` on two ports. If the application requests the replica port, both ports are opened, or neither.
  * Otherwise, the plain port is opened alone if the replica port is not available.
  * The application's server is still a stock server.
- * Its events are delayed until the result for the replica port is known.
+ * The server's events are delayed until the result for the replica port is known.
  */
 import cluster from 'node:cluster';
 
@@ -23,7 +23,7 @@ import { stock } from './stock';
 const KERNEL_TRIES = 16;
 /**
  * Number of random ports that `listen(0)` tries if the kernel's ports fail.
- * They are below the ports that Linux uses for outgoing connections.
+ * These ports are below the ports that Linux uses for outgoing connections.
  * With many outgoing connections (TIME_WAIT included), almost half of Linux's ports are taken.
  */
 const OWN_TRIES = 64;

@@ -1,7 +1,7 @@
 /**
  * `node --import repnet/register app.js`: repnet for an application without changes.
- * It replicates connections to the targets that the configuration lists (REPNET_TARGETS, or repnet.config.json).
- * This works for `net`, `http`, `https`, `http2`, `tls`, `fetch`, and for clients that use them.
+ * Connections to targets that the configuration lists (REPNET_TARGETS, or repnet.config.json) are replicated.
+ * Replication works for `net`, `http`, `https`, `http2`, `tls`, `fetch`, and for clients that use them.
  *
  * A call for a target that is not listed goes to the stock function with unchanged arguments.
  * A server gets a replica port only if `listen` in the configuration contains its port.

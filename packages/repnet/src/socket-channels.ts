@@ -1,6 +1,6 @@
 /**
  * Node's channels `net.client.socket` and `net.server.socket`.
- * They publish the sockets of the application, one for each flow.
+ * The channels publish the sockets of the application, one for each flow.
  * The connections of a flow are stock sockets, which Node would publish, too.
  */
 import diagnostics = require('node:diagnostics_channel');

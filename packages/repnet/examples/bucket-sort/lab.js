@@ -7,7 +7,7 @@
  * The paper's experiment on separate Linux hosts in two racks with three spines.
  * It starts a lab (`tailcut lab`) whose network is SLOWDOWN times slower.
  * On every host it runs `node.js`, over `net`, RepFlow and RepSYN.
- * It prints the jobs' completion times in wall-clock time. Each round runs the three transports in turn.
+ * The program prints the jobs' completion times in wall-clock time. Each round runs the three transports in turn.
  * PROGRAM replaces `node node.js` and gets the same arguments, such as the Rust example `bucket_sort`.
  * --full uses the paper's size. --json prints a line for each round of a transport.
  * The last line reports whether the lab was punctual. The variable TAILCUT contains the path of the program `tailcut`.

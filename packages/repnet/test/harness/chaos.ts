@@ -3,7 +3,7 @@
  *
  * A `ChaosPath` listens on two neighbouring ports and relays each connection ("leg") to the same two ports of a server.
  * The path uses no clock. A test sets how many bytes may pass in each direction.
- * It also decides when a connection reaches the server and when the connection is reset.
+ * The test also decides when a connection reaches the server and when the connection is reset.
  * The relay keeps the source port of a connection, so that pairing by port works through it.
  */
 
@@ -284,7 +284,7 @@ export interface ChaosPathOptions {
   host?: string;
   /**
    * Relay's address at the server, if source ports are kept.
-   * It differs from the clients' address, so that a connection's source port is free at this address.
+   * This address differs from the clients' address, so that a connection's source port is free.
    */
   source?: string;
 }

@@ -1,6 +1,6 @@
 /**
  * Control experiment without repnet. This module is loaded before one of Node's own tests.
- * It puts a plain `stream.Duplex` in front of every TCP connection at both ends.
+ * The module puts a plain `stream.Duplex` in front of every TCP connection at both ends.
  * If a test fails here, the cause is not the number of connections.
  * Such a test works only with Node's own `net.Socket` with a handle.
  */

@@ -1,6 +1,6 @@
 /**
  * Module that is loaded before one of Node's own tests.
- * It replicates every connection of Node's modules to a TCP port, as if the user had listed all targets.
+ * The module replicates every connection of Node's modules to a TCP port, as if the user had listed all targets.
  * Every server gets a replica port.
  */
 import net = require('node:net');

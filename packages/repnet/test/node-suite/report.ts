@@ -24,7 +24,7 @@ export interface Failure {
   output: string;
   /**
    * Whether the test also fails without repnet, where each connection is a plain `stream.Duplex`.
-   * `undefined`: not tried.
+   * `undefined`: this was not tried.
    */
   failsWithDuplex: boolean | undefined;
 }

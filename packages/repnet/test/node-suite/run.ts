@@ -9,16 +9,15 @@
  *
  *   plain      `net` is repnet in its default configuration; only the net tests (tier 1)
  *   register   `--import repnet/register` without targets; all tests (tier 2)
- *   repflow    RepFlow for every TCP target and every server; tests that open a socket,
- *              except cluster (tier 3)
+ *   repflow    RepFlow for every TCP target and every server; tests with a socket, except cluster tests (tier 3)
  *   repsyn     RepSYN for every TCP target and every server; the same tests (tier 3)
  *
  * With --brief, the mode repsyn skips all tests that opened no replicated flow in the mode repflow.
- * It also skips the tests of http2, which opens few connections.
+ * The mode also skips the tests of http2, which opens few connections.
  * `make test` uses --brief, because all tests would take too long.
  *
  * With --duplex, tests that fail in the last two modes run once more without repnet.
- * Their connections are then plain `stream.Duplex`es (see duplex.ts).
+ * In this run, connections are plain `stream.Duplex`es (see duplex.ts).
  *
  * Exit status 0: all tests pass in plain, at least 99 % in register, and at least 95 % in repflow and repsyn.
  * Every file that fails also needs a reason in known.json.

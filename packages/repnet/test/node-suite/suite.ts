@@ -21,7 +21,7 @@ export const baselineOf = (mode: Mode): Baseline => (mode === 'register' ? 'stoc
 export interface Outcome {
   passed: boolean;
   output: string;
-  /** Number of runs of the file. */
+  /** Number of times that the file has run. */
   tries: number;
   /** Number of replicated flows that the test's processes opened. */
   flows: number;

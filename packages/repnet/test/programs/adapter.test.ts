@@ -1,6 +1,6 @@
 /**
  * Tests of http2 and TLS over replicated connections under `repnet/register`.
- * They check the time of 'connect', the addresses, and an early close.
+ * The tests check the time of 'connect', the addresses, and an early close.
  */
 import assert from 'node:assert/strict';
 import { getEventListeners, once } from 'node:events';

@@ -28,7 +28,7 @@ const LONG = 300_000;
 
 /**
  * Opens a path to a repnet server at `port`.
- * Its newest connection arrives late, and its other connections can be stopped.
+ * The path's newest connection arrives late, and its other connections can be stopped.
  */
 async function pathTo(t: TestContext, port: number): Promise<ChaosPath> {
   const path = await ChaosPath.open({

@@ -60,7 +60,8 @@ for (const way of WAYS) {
       assert.ok(result.late > 0 && result.stalled > 0, 'the path was upset');
       if (mode === 'repflow') assert.ok(result.killed + result.cut > 0, 'legs were killed, or cut');
       assert.deepEqual(await leftOver(), []);
-      // Upper limit of the memory of all flows that are open at the same time. It includes both ends and the path.
+      // Upper limit of the memory of all flows that are open at the same time.
+      // The limit includes both ends and the path.
       const bound = 64 * 1024 * 1024 + CONCURRENCY * 4 * 1024 * 1024;
       const held = Math.max(...result.memory);
       assert.ok(held < bound, `${held} bytes were held, at most ${bound} may be`);

@@ -272,7 +272,7 @@ class Soak {
     let index = leg.door === 'primary' ? 0 : 1;
     if (this.size.pairing === 'hello') {
       // If the client gives up the connection before the preamble, the wait never ends.
-      // The connection needs no action then.
+      // In this case the connection needs no action.
       await leg.up.untilTaken(head);
       key = leg.up.start.toString('hex', 16, head);
       index = leg.up.start[10] ?? 0;
