@@ -52,7 +52,7 @@ impl Kind {
     /// Only tables with the column [`MEASURED`] need it.
     ///
     /// # Errors
-    /// Impossible if all columns have the same number of rows.
+    /// No error occurs if all columns have the same number of rows.
     pub fn batches(
         self,
         index: usize,

@@ -59,7 +59,7 @@ impl Plan {
     }
 }
 
-/// Data of a study: the plan, the finished runs, and the values that are computed from them.
+/// Data of a study: the plan, the finished runs, and the values that are computed from the runs.
 pub struct Data {
     plan: Plan,
     /// Keys that the study sweeps.

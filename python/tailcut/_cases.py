@@ -56,7 +56,7 @@ def run(
 
 
 #: Function that runs cases by their indices and calls ``tick`` with the number of finished cases.
-#: It returns an error if the other cases can still run.
+#: The function returns an error if the other cases can still run.
 _Engine = Callable[[list[int], Tick], str | None]
 
 

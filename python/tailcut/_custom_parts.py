@@ -51,7 +51,7 @@ class Queue(Part):
     #: Largest number of queued bytes; ``None`` if only :meth:`enqueue` decides.
     limit: int | None = None
     #: Queued bytes up to which a packet is queued without a call of :meth:`enqueue`.
-    #: This saves most of the cost of a queue in Python. ``None``: every packet causes a call.
+    #: A limit saves most of the cost of a queue in Python. ``None``: every packet causes a call.
     ask_above: int | None = None
     #: Rate of the port's link in bit/s. It is set before ``__init__``.
     rate_bps: int

@@ -111,7 +111,7 @@ class _Task(NamedTuple):
     study_dir: StudyDir
     cases: list[int]
     #: File that exists while a process waits for the job. When the file is removed, the tasks end.
-    #: It is needed because HyperQueue's Python interface cannot cancel a job.
+    #: The file is needed because HyperQueue's Python interface cannot cancel a job.
     wanted: str
 
 
