@@ -88,7 +88,7 @@ fn stored() -> TempDir {
 }
 
 /// Returns the paths and contents of the files of a study with one run.
-/// They are created only once, because the creation waits for the disk.
+/// The files are created only once, because the creation waits for the disk.
 fn written() -> Vec<(PathBuf, Vec<u8>)> {
     let dir = tempfile::tempdir().expect("a directory");
     let key = RunKey {

@@ -137,7 +137,7 @@ pub fn wire_segment(bytes: &[u8]) {
 /// Changes an Ethernet frame in all ways in which a switch or a router changes frames.
 ///
 /// # Panics
-/// If another part of the frame changes, or if a refused frame has changed.
+/// If a part changes that a switch or router must not change, or if a refused frame has changed.
 pub fn wire_frame(bytes: &[u8]) {
     let seen = match View::read(bytes) {
         Ok(seen) => seen,
