@@ -7,9 +7,8 @@ use tailcut_cast::transfer::Message;
 /// Reads a manifest: its header and its pages.
 ///
 /// # Panics
-/// If a path is too long, if a name is `..`, if a value changes when it is written and read again, or if the text of an
-/// error is empty or has several lines.
-/// does not give the reason in one line.
+/// If a path is too long or a name is `..`, or if a value changes when it is written and read again.
+/// If the text of an error is empty or has several lines.
 pub fn cast_manifest(bytes: &[u8]) {
     match read(bytes) {
         Ok(entries) => assert!(entries > 0),

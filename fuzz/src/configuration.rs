@@ -12,15 +12,15 @@ use tailcut_repnet::proxy::{ProxyConfig, add_route};
 /// Line between the file and the flags of an input.
 const FLAGS: &str = "\n---\n";
 
-/// Reads the text as the configuration of each program. After a line `---`, each line is a route of `--route` if it
-/// starts with `name=`, and otherwise a text of `--set`.
+/// Reads the text as the configuration of each program.
+/// After a line `---`, each line is a flag: `--route` if the line starts with `name=`, and otherwise `--set`.
 ///
 /// # Panics
-/// If the text of an error is empty, has several lines or can control a terminal, or if an accepted text has another
-/// value when it is read again.
+/// If the text of an error is empty, has several lines or can control a terminal.
+/// If an accepted text has another value when it is read again.
 pub fn configuration(bytes: &[u8]) {
     let Ok(text) = from_utf8(bytes) else { return };
-    // A configuration names files of certificates. Files of devices and of the kernel are without end, or wait.
+    // A configuration names files of certificates. A read of a device or of a file of the kernel may never end.
     if ["/dev", "/proc", "/sys"]
         .iter()
         .any(|path| text.contains(path))
@@ -64,8 +64,8 @@ fn draft(text: &str) -> anyhow::Result<Draft> {
 /// Reads the text as the line of a key.
 ///
 /// # Panics
-/// If a key changes when it is written and read again, or if the text of an error is empty, has several lines or
-/// contains the text that may be a secret.
+/// If a key changes when it is written and read again.
+/// If the text of an error is empty, has several lines or contains the input, which may be a secret.
 pub fn cast_key(bytes: &[u8]) {
     let Ok(text) = from_utf8(bytes) else { return };
     match text.parse::<Key>() {

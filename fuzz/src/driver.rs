@@ -50,8 +50,7 @@ impl Datagrams for Sent {
     }
 }
 
-/// Inserts values that a fuzzer cannot guess: the checksum of a symbol, and the session number that the driver has
-/// chosen.
+/// Inserts values that a fuzzer cannot guess: the checksum of a symbol, and the driver's session number.
 fn complete(datagram: &mut [u8], session: Option<[u8; 8]>) {
     if let (Some(own), Some(place)) = (session, datagram.get_mut(4..12))
         && place == OWN_SESSION
@@ -80,8 +79,8 @@ fn complete(datagram: &mut [u8], session: Option<[u8; 8]>) {
         stamp: word(24),
         trimmed: header[1] & 1 != 0,
     };
-    // `credit::encode` writes the header with its checksum, but not the bit of an encrypted packet. So the bit is
-    // restored.
+    // `credit::encode` writes the header with its checksum, but not the bit of an encrypted packet.
+    // So the bit is restored.
     let sealed = header[1] & 0x80;
     if credit::encode(&envelope, &Message::Symbol(symbol), header).is_ok() {
         header[1] |= sealed;
@@ -90,13 +89,13 @@ fn complete(datagram: &mut [u8], session: Option<[u8; 8]>) {
 
 /// Delivers datagrams from several senders to a driver.
 ///
-/// The first byte of the input selects the options of the driver. Then datagrams follow: each has its length (2
-/// bytes), its sender (1 byte), and its bytes. If bit 128 of the sender is set, the time advances by 50 ms before the
-/// datagram, and the driver processes its timeouts.
+/// The first byte of the input selects the options of the driver.
+/// The rest of the input contains datagrams: each has a length (2 bytes), a sender (1 byte), and the payload.
+/// If bit 128 of the sender is set, the time first advances by 50 ms, and the driver processes its timeouts.
 ///
 /// # Panics
-/// If the driver sends more bytes to an address than it received from this address, or if a received object is longer
-/// than the limit. The first condition does not apply to the receiver of the sent object, nor in paper mode.
+/// If the driver sends more bytes to an address than it received from there, or if a received object is too long.
+/// The first condition does not apply to the receiver of the sent object. It does not apply in paper mode either.
 pub fn cast_driver(bytes: &[u8]) {
     let Some((&mode, mut rest)) = bytes.split_first() else {
         return;

@@ -19,15 +19,15 @@ fn fields(name: &HeaderName, bytes: &[u8]) -> HeaderMap {
 /// Reads the class of a request from `Priority` fields. Fields without a valid urgency also have a class.
 ///
 /// # Panics
-/// If several fields have another class than one field with the same list, or if a field that is added at the end
-/// does not decide the class.
+/// If several fields give another class than one field with all their values.
+/// If a field that is added at the end does not decide the class.
 pub fn http_priority(bytes: &[u8]) {
     let mut headers = fields(&PRIORITY, bytes);
     let class = class_of(&headers);
     let texts = headers.get_all(PRIORITY).iter();
     let texts: Vec<&str> = texts.filter_map(|value| value.to_str().ok()).collect();
-    // A field that ends within a string is an exception: in the joined list, its string also contains the next field,
-    // so the class may differ.
+    // A field that ends within a string is an exception.
+    // In the joined list, this string also contains the next field, so the class may differ.
     if !texts.iter().any(|text| text.contains('"')) {
         let mut joined = HeaderMap::new();
         let list = HeaderValue::from_str(&texts.join(", ")).expect("a list of fields");

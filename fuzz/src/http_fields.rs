@@ -6,8 +6,8 @@ use tailcut_rans::ranges::{ContentRange, Digest, StrongTag};
 /// Reads `Content-Range`, `ETag` and the three digest fields. Each line of the input is the value of all these fields.
 ///
 /// # Panics
-/// If a range is impossible or changes when it is written and read again, if a tag differs from its text, or if a
-/// digest changes when it is written and read again.
+/// If a range is impossible, or if a tag differs from its text.
+/// If a range or a digest changes when it is written and read again.
 pub fn http_part(bytes: &[u8]) {
     let mut headers = HeaderMap::new();
     for line in bytes.split(|byte| *byte == b'\n') {

@@ -1,9 +1,10 @@
 //! Fuzz targets: one target for each parser of bytes from outside.
 //!
-//! A target passes arbitrary bytes to a parser. It panics if the parser panics or violates a condition. Accepted values
-//! must be within their limits, and must not change when they are written and read again. An error must have only one
-//! line, and must name the location of the fault. `tests/replay.rs` runs every target on its corpus and on changed
-//! files of the corpus, on stable Rust. `cargo fuzz run NAME` searches with coverage (see `README.md`).
+//! A target passes arbitrary bytes to a parser. It panics if the parser panics or violates a condition.
+//! Accepted values must be within their limits, and must not change when they are written and read again.
+//! An error must have only one line, and must name the location of the fault.
+//! `tests/replay.rs` runs every target on its corpus and on changed files of the corpus, on stable Rust.
+//! `cargo fuzz run NAME` searches with coverage (see `README.md`).
 
 mod cast;
 mod configuration;

@@ -49,7 +49,7 @@ pub fn setting(bytes: &[u8]) {
 /// Reads the name of a design.
 ///
 /// # Panics
-/// If the name of the resulting design means another design, or if the text of an error is empty.
+/// If the resulting design's own name gives another design, or if the text of an error is empty.
 pub fn design(bytes: &[u8]) {
     let Ok(name) = from_utf8(bytes) else { return };
     match name.parse::<Stack>() {
@@ -61,7 +61,8 @@ pub fn design(bytes: &[u8]) {
 /// Fills a page of reproductions.
 ///
 /// # Panics
-/// If an unknown mark is not in the line that is returned for it, or if a second call changes the filled page.
+/// If the line that is returned for an unknown mark does not contain the mark.
+/// If a second call changes the filled page.
 pub fn page(bytes: &[u8]) {
     let Ok(text) = from_utf8(bytes) else { return };
     for (line, name) in page::unknown_marks(text) {

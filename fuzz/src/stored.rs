@@ -1,5 +1,5 @@
-//! Targets for stored results: the manifest of a study, the summary and the tables of a run, the comparisons in the
-//! same directory, and the report of all these files.
+//! Targets for stored results: the manifest and the comparisons of a study, and the summary and the tables of a run.
+//! Each target also writes the report of all these files.
 
 use std::fs;
 use std::io::Write;
@@ -50,8 +50,8 @@ fn beside_the_manifest(name: &str, bytes: &[u8]) {
     read_and_report(study.path());
 }
 
-/// Stores the bytes as a table of the run, with the correct length and hash in `run.json`. A table with a wrong length
-/// or hash would be refused before it is parsed.
+/// Stores the bytes as a table of the run, with the correct length and hash in `run.json`.
+/// A table with a wrong length or hash would be refused before it is parsed.
 fn table(bytes: &[u8], extension: &str) {
     let end = bytes.iter().position(|&byte| byte == b'\n');
     let (name, rest) = bytes.split_at(end.map_or(bytes.len(), |end| end + 1));
@@ -87,8 +87,8 @@ fn stored() -> TempDir {
     dir
 }
 
-/// Returns the paths and contents of the files of a study with one run. They are created only once, because the
-/// creation waits for the disk.
+/// Returns the paths and contents of the files of a study with one run.
+/// The files are created only once, because the creation waits for the disk.
 fn written() -> Vec<(PathBuf, Vec<u8>)> {
     let dir = tempfile::tempdir().expect("a directory");
     let key = RunKey {

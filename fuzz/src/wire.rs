@@ -102,8 +102,8 @@ fn header<T: PartialEq + Debug>(
 /// Reads a datagram with a header of this project, trims the datagram, and puts it into a frame.
 ///
 /// # Panics
-/// If the segment changes when it is written as bytes or in a frame, or if trimming changes anything except the
-/// segment's condition.
+/// If the segment changes when it is written as bytes or in a frame.
+/// If trimming changes anything except the segment's condition.
 pub fn wire_segment(bytes: &[u8]) {
     let (segment, length) = match decode(FiveTuple::default(), Ecn::Capable, bytes) {
         Ok(read) => read,
@@ -137,7 +137,7 @@ pub fn wire_segment(bytes: &[u8]) {
 /// Changes an Ethernet frame in all ways in which a switch or a router changes frames.
 ///
 /// # Panics
-/// If another part of the frame changes, or if a refused frame has changed.
+/// If a part changes that a switch or router must not change, or if a refused frame has changed.
 pub fn wire_frame(bytes: &[u8]) {
     let seen = match View::read(bytes) {
         Ok(seen) => seen,

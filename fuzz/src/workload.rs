@@ -8,8 +8,8 @@ use tailcut_sim::workload::{
 /// Reads a trace.
 ///
 /// # Panics
-/// If a flow is outside the limits, if flows are not sorted by start, or if the trace changes when it is written and
-/// read again.
+/// If a flow is outside the limits, or if flows are not sorted by start.
+/// If the trace changes when it is written and read again.
 pub fn trace(bytes: &[u8]) {
     let limits = Limits {
         hosts: 16,

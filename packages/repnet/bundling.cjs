@@ -1,6 +1,7 @@
 /**
- * Step of the build that makes the package fit for bundles in ESM format. A bundler replaces `require()` there by a
- * function that cannot load Node's own modules. `process.getBuiltinModule()` loads them in every format.
+ * Step of the build that makes the package fit for bundles in ESM format.
+ * In an ESM bundle, `require()` cannot load Node's own modules.
+ * `process.getBuiltinModule()` loads them in every format.
  */
 const { readdirSync, readFileSync, writeFileSync } = require('node:fs');
 const path = require('node:path');

@@ -96,7 +96,7 @@ impl Cases {
     }
 
     /// Runs cases by their indices. Cases that are finished, have failed or run in another process are skipped.
-    /// `tick` is called regularly with the number of finished cases, as a fraction.
+    /// `tick` is called regularly with the number of finished cases, such as 2.5 if a case is half done.
     /// An exception in `tick` stops the running cases, which then wait again.
     #[pyo3(signature = (places, threads=None, tick=None))]
     fn run(

@@ -52,7 +52,7 @@ impl Kind {
     /// Only tables with the column [`MEASURED`] need it.
     ///
     /// # Errors
-    /// Impossible if all columns have the same number of rows.
+    /// No error occurs if all columns have the same number of rows.
     pub fn batches(
         self,
         index: usize,
@@ -88,10 +88,11 @@ impl Kind {
     }
 }
 
-/// Name of the last column of the flows. It says whether the answer measures a flow.
+/// Name of the last column of the table of flows. The column contains whether the answer measures the flow.
 const MEASURED: &str = "measured";
 
-/// Returns, for each flow of a table, whether the answer measures it. It measures no flow that only carries load.
+/// Returns, for each flow of a table, whether the answer measures it.
+/// Flows that are only background load are not measured.
 fn measured(flows: &Table, run: &Run) -> BooleanArray {
     let numbers = |name| {
         let column = flows.columns.iter().find(|column| column.name == name)?;

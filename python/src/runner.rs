@@ -66,7 +66,7 @@ impl Watch {
         ended.map_err(|error| failed(&runs[run], error))
     }
 
-    /// Returns the number of finished runs, as a fraction.
+    /// Returns the number of finished runs, such as 2.5 if two runs are finished and another one is half done.
     fn done(&self) -> f64 {
         let shares = self
             .shares
@@ -167,7 +167,7 @@ pub fn run_interruptibly<T: Send>(
                 });
                 if let Err(error) = checked {
                     // A run checks only at intervals whether it must stop.
-                    // Until then, calls of Python parts return at once.
+                    // Until then, calls of Python parts return immediately.
                     watch.failure.halt();
                     raised = Some(error);
                 }

@@ -152,7 +152,7 @@ impl Scenario {
         Ok(study.runs.iter().map(case).collect())
     }
 
-    /// Runs all cases. `tick` is called regularly with the number of finished runs, as a fraction.
+    /// Runs all cases. `tick` is called regularly with the number of finished runs, such as 2.5 if a run is half done.
     #[pyo3(signature = (threads=None, tick=None))]
     fn run(
         &self,

@@ -59,7 +59,7 @@ impl Plan {
     }
 }
 
-/// Data of a study: the plan, the finished runs, and the values that are computed from them.
+/// Data of a study: the plan, the finished runs, and the values that are computed from the runs.
 pub struct Data {
     plan: Plan,
     /// Keys that the study sweeps.
@@ -165,8 +165,9 @@ impl Study {
         let plan = &self.data.plan;
         let origin = |(config, in_python): (&String, &bool)| Origin {
             config: config.clone(),
-            // The configuration does not contain the Python code of a part. Equal configurations can therefore have
-            // different results. With the fresh text, such a run never counts as equal to another run.
+            // The configuration does not contain the Python code of a part.
+            // Equal configurations can therefore have different results.
+            // With the fresh text, such a run never counts as equal to another run.
             build: if *in_python {
                 format!("{build} {fresh}")
             } else {

@@ -40,7 +40,7 @@ impl Swept {
         swept
     }
 
-    /// Returns the column of the key for a table of one run. All `rows` values are equal.
+    /// Returns the column of the key for a table of one run. The column has `rows` values, which are all equal.
     pub fn column(&self, key: &RunKey, rows: usize) -> Column {
         let mut parameters = key.parameters.iter();
         let here = parameters.find(|parameter| parameter.column() == self.column);

@@ -56,7 +56,7 @@ def run(
 
 
 #: Function that runs cases by their indices and calls ``tick`` with the number of finished cases.
-#: It returns an error if the other cases can still run.
+#: The function returns an error if the other cases can still run.
 _Engine = Callable[[list[int], Tick], str | None]
 
 
@@ -88,8 +88,8 @@ def _run_all(cases: _native.Cases, engine: _Engine, tick: Tick) -> None:
         if not waiting and not running:
             return
         if not waiting:
-            # Other processes run all remaining cases. If one of these processes ends without a
-            # result, its case waits again.
+            # Other processes run all remaining cases.
+            # If one of these processes ends without a result, its case waits again.
             last = None
             time.sleep(_POLL_INTERVAL)
             continue
@@ -121,7 +121,6 @@ def _code_of(parts: Sequence[type[_custom_parts.Part]]) -> str:
             try:
                 code.update(inspect.getsource(each).encode())
             except (OSError, TypeError):
-                # The source is not available. A random text makes this code differ from all other
-                # code.
+                # The source is not available. A random text makes this code differ from all other code.
                 return uuid.uuid4().hex
     return code.hexdigest()

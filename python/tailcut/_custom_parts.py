@@ -23,8 +23,8 @@ _registered: dict[str, type[Part]] = {}
 class Part:
     """Base class of all parts. Designs refer to a part by its ``name``."""
 
-    #: Name in designs: a lowercase letter, and then lowercase letters, digits and ``-``. A class
-    #: without a name is only a base of other classes.
+    #: Name in designs: a lowercase letter, and then lowercase letters, digits and ``-``.
+    #: A class without a name is only a base of other classes.
     name: ClassVar[str] = ""
     #: Description of the part in one line.
     about: ClassVar[str] = ""
@@ -50,8 +50,8 @@ class Queue(Part):
     like: ClassVar[str] = "tcp"
     #: Largest number of queued bytes; ``None`` if only :meth:`enqueue` decides.
     limit: int | None = None
-    #: Queued bytes up to which a packet is queued without a call of :meth:`enqueue`, which saves
-    #: most of the cost of a queue in Python. ``None``: every packet causes a call.
+    #: Queued bytes up to which a packet is queued without a call of :meth:`enqueue`.
+    #: A limit saves most of the cost of a queue in Python. ``None``: every packet causes a call.
     ask_above: int | None = None
     #: Rate of the port's link in bit/s. It is set before ``__init__``.
     rate_bps: int
@@ -100,10 +100,9 @@ class Controller(Part):
     the segments of a recovery. It keeps the window between one segment and the maximum.
     """
 
-    #: Transport whose network and timers the controller uses: ``"tcp"``, ``"cubic"``, ``"dctcp"``,
-    #: ...
+    #: Transport whose network and timers the controller uses: ``"tcp"``, ``"cubic"``, ``"dctcp"``, ...
     like: ClassVar[str] = "tcp"
-    #: Whether packets can be marked, and the receiver echoes each mark exactly, as in DCTCP.
+    #: Whether switches may mark packets and the receiver echoes each mark exactly, as in DCTCP.
     accurate_ecn: ClassVar[bool] = False
     _kind = "controller"
     _credit = 0

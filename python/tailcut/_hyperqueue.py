@@ -111,7 +111,7 @@ class _Task(NamedTuple):
     study_dir: StudyDir
     cases: list[int]
     #: File that exists while a process waits for the job. When the file is removed, the tasks end.
-    #: It is needed because HyperQueue's Python interface cannot cancel a job.
+    #: The file is needed because HyperQueue's Python interface cannot cancel a job.
     wanted: str
 
 
@@ -163,8 +163,7 @@ class _Job:
         task, context = min(tasks.items())
         wrong = f"{self._server}: job {self._id}, task {task}: {context.error}{_printed(context)}"
         if not self._wanted.exists():
-            # The first failed task has ended all other tasks, because they would raise the same
-            # error.
+            # The first failed task has ended all other tasks, because they would raise the same error.
             raise RunError(wrong)
         return wrong
 
@@ -242,8 +241,7 @@ def work() -> None:
 
     def check(_done: float) -> None:
         nonlocal next_check
-        # On some systems, a process gets no signal when its worker is killed, so the parent is
-        # checked.
+        # On some systems, a process gets no signal when its worker is killed, so the parent is checked.
         if os.getppid() != worker:
             raise SystemExit
         if time.monotonic() >= next_check:

@@ -19,8 +19,7 @@ from tailcut._workload import Workload
 
 #: Short names of keys, as the command's flags, and the keys that they set.
 _SHORT = {"load": "loads", "matrix": "workload.matrix", "arrivals": "workload.arrivals"}
-#: Keys that replace whole sections. They are set first, because other keys then change the
-#: sections.
+#: Keys that replace whole sections. They are set first, because other keys then change the sections.
 _SECTIONS = ("topology", "workload")
 
 

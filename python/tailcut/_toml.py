@@ -35,8 +35,7 @@ def _value(name: str, value: Any) -> str:
     if isinstance(value, (int, float)):
         return repr(value)
     if isinstance(value, (str, os.PathLike)):
-        # TOML has the same escapes as JSON. Only one character (DEL) needs an escape in TOML and
-        # not in JSON.
+        # TOML has the same escapes as JSON. Only one character (DEL) needs an escape in TOML and not in JSON.
         return json.dumps(os.fspath(value)).replace("\x7f", "\\u007f")
     if hasattr(value, "tolist"):
         return _value(name, value.tolist())

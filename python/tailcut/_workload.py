@@ -47,8 +47,7 @@ def flows(start_ns: Any, src: Any, dst: Any, bytes: Any, *, name: str = "flows")
 
 def _values(column: Any) -> list[Any]:
     """Returns the values of a column as Python numbers."""
-    # ``tolist`` is a method of numpy and pandas, ``to_list`` of polars, and ``to_pylist`` of
-    # pyarrow.
+    # ``tolist`` is a method of numpy and pandas, ``to_list`` of polars, and ``to_pylist`` of pyarrow.
     for method in ("tolist", "to_list", "to_pylist"):
         if hasattr(column, method):
             return list(getattr(column, method)())

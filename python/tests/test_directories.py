@@ -66,8 +66,7 @@ def test_ctrl_c_gives_cases_back(tmp_path: Path) -> None:
     assert not any(grid.glob("done/*"))
 
 
-#: Scenario with a fan-in of six senders and one of two. The network has only four senders, so the
-#: first one fails.
+#: Scenario with a fan-in of six senders and one of two. The network has only four senders, so the case with six fails.
 FAILING = """
 designs = ["tcp"]
 loads = 0.3

@@ -78,8 +78,7 @@ def test_a_grid_that_is_killed_goes_on_where_it_was(
 
 def test_a_cluster_of_hyperqueue_that_is_killed_loses_no_case(tmp_path: Path, whole: Path) -> None:
     directory = tmp_path / "grid"
-    # The tasks have only a few cases each, so most tasks have not started when the process is
-    # killed.
+    # The tasks have only a few cases each, so most tasks have not started when the process is killed.
     first = start("cluster", tmp_path / "first")
     killer = threading.Thread(target=kill_in_the_middle, args=(first, directory))
     killer.start()

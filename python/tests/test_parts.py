@@ -135,8 +135,7 @@ def test_a_balancer_sends_packets_where_the_queue_is_short() -> None:
 
 
 def test_a_queue_may_cost_three_times_the_run_in_rust() -> None:
-    # Other programs share the machine, so the three designs run in turn, and the best of several
-    # tries counts.
+    # Other programs share the machine, so the three designs run in turn, and the fastest of several runs is used.
     def cost(design: str) -> float:
         study = run(design, flows=400)
         seconds: float = study.runs.to_polars()["cpu_seconds"].item()
@@ -145,8 +144,7 @@ def test_a_queue_may_cost_three_times_the_run_in_rust() -> None:
     tries = [(cost("tcp"), cost("py-spared"), cost("py-tail-drop")) for _ in range(4)]
     rust, spared, asked = (min(costs) for costs in zip(*tries, strict=True))
     assert spared < 3 * rust
-    # If every packet causes a call, the cost is close to three times the run in Rust. It may be
-    # above or below.
+    # If every packet causes a call, the cost is close to three times the run in Rust. It may be above or below.
     assert asked < 5 * rust
 
 

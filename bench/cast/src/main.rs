@@ -76,7 +76,7 @@ struct Run {
     /// Number of measurements of each program
     #[arg(long, default_value_t = 6)]
     rounds: u32,
-    /// Folder of files; in memory by default
+    /// Folder for all files of a measurement; in memory by default
     #[arg(long, default_value = "/dev/shm")]
     dir: PathBuf,
     /// Programs to measure; by default all that fit the setting

@@ -51,8 +51,8 @@ impl Row {
     }
 }
 
-/// Prints medians, with the minimum and the maximum in brackets. With six or more rounds,
-/// the range between them contains the true median with a probability of at least 96.9 %.
+/// Prints medians, with the minimum and the maximum in brackets.
+/// With six or more rounds, the range between them contains the true median with a probability of at least 96.9 %.
 pub fn print(rows: &[Row]) {
     println!(
         "| program | n | Gbit per CPU-second of all ends | Gbit per CPU-second of the machine | Gb/s | seconds | peak MB, sender and receiver |"

@@ -1,6 +1,6 @@
 /**
- * One end of the benchmark, in its own process, so that the CPU time of each end can be measured. run.ts sends the
- * commands (`Command`) over IPC.
+ * One end of the benchmark. Each end is a separate process, so that its CPU time can be measured.
+ * The parent process (run.ts) sends the commands (`Command`) over IPC.
  */
 import { once } from 'node:events';
 import net from 'node:net';
@@ -12,9 +12,10 @@ import { createFloorServer, createFrontServer, doubled, Front, raced } from './f
 import { connectPaired, createPairedServer } from './paired';
 
 /**
- * Cases of the benchmark. Some use stock `net` only and are lower limits (floor.ts): 'raced' for RepSYN, 'doubled' for
- * RepFlow, 'front' for a stream. 'paired' is the lower limit for RepFlow behind one socket (paired.ts). Replicated
- * flows have the default settings, or are eager.
+ * Cases of the benchmark. Some cases use only stock `net` (floor.ts), and show the lowest possible cost.
+ * Cases with the lowest cost are 'raced' for RepSYN, 'doubled' for RepFlow, and 'front' for a stream.
+ * The case 'paired' (paired.ts) shows the lowest possible cost of RepFlow behind one socket.
+ * Replicated flows use the default settings, or are eager.
  */
 export const CASES = [
   'net',
@@ -42,8 +43,8 @@ export type Command =
   /** Command to a client: open echo flows, and return the completion time of each flow in milliseconds. */
   | { do: 'echo'; case: Case; port: number; flows: number; concurrency: number; bytes: number }
   /**
-   * Command to a client: open one flow, transfer bytes until the flow uses one connection, and then measure it. Returns
-   * milliseconds.
+   * Command to a client: open one flow, transfer bytes until it uses one connection, then measure it.
+   * Returns the time of the measured transfer in milliseconds.
    */
   | { do: 'stream'; case: Case; port: number; bytes: number };
 

@@ -3,12 +3,12 @@
  *
  *   npm run bench:bounds [-- --what stall|probes|keep-alive --check]
  *
- * - stall: 400 flows a second. The path of each second connection stops after the hello. Each end may have 2 file
- *   descriptors for each live flow and 256 more.
- * - probes: 4,000 probes that do not close their connections, at a server with `pendingHellos: 100`. It may have 356
- *   descriptors.
- * - keep-alive: 50,000 requests of http over one connection. Heap and resident memory do not grow, and there is no
- *   warning.
+ * - stall: 400 flows a second. The path of each second connection stops after the hello.
+ *   Limit: each end has 2 file descriptors for each live flow, and 256 more.
+ * - probes: 4,000 probes that do not close their connections, at a server with `pendingHellos: 100`.
+ *   Limit: the server has 356 descriptors.
+ * - keep-alive: 50,000 requests of http over one connection.
+ *   Limit: heap and resident memory do not grow, and there is no warning.
  *
  * The server, the path and the client each have their own process.
  */
@@ -44,9 +44,9 @@ function holds(): Holds {
   return { descriptors: readdirSync('/proc/self/fd').length, live: repnet.stats().flows.live };
 }
 
-/** Runs the server of a load. It sends its port, and then its present state for each request. */
+/** Runs the server of a load. The server sends its port, and then answers each request with its present state. */
 async function serve(what: What): Promise<void> {
-  // This time is enough on a busy machine.
+  // This time is long enough, even on a busy machine.
   repnet.configure({ helloTimeout: 600_000, waitingListTimeout: 600_000 });
   if (what === 'probes') repnet.configure({ pendingHellos: PROBES.pendingHellos });
   const echo = (socket: net.Socket): void => void socket.on('error', () => {}).pipe(socket);
@@ -58,10 +58,7 @@ async function serve(what: What): Promise<void> {
   process.send?.((server.address() as net.AddressInfo).port);
 }
 
-/**
- * Opens a path to both ports, on another address. Second connections carry no bytes after their hello, in either
- * direction.
- */
+/** Opens a path to both ports, on another address. Second connections carry only their hello, in each direction. */
 async function standStill(port: number): Promise<void> {
   for (const to of [port, port + 1]) {
     const door = net.createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
@@ -118,7 +115,8 @@ async function stall(): Promise<boolean> {
       socket.write(Buffer.alloc(1_024));
     });
   const most = { client: { descriptors: 0, live: 0 }, server: { descriptors: 0, live: 0 } };
-  // Number of descriptors in addition to two for each live flow. A flow is live while at least one end has it open.
+  // Largest number of descriptors at each end, minus two for each live flow.
+  // A flow is live while at least one end has it open.
   const above = { client: 0, server: 0 };
   const look = async (): Promise<void> => {
     const found = { client: holds(), server: await ask(server.child) };
@@ -188,7 +186,7 @@ async function keepAlive(): Promise<boolean> {
     });
   const held: Array<{ heap: number; memory: number }> = [];
   for (let part = 0; part <= KEEP_ALIVE.parts; part++) {
-    // The first part is a warm-up: V8 compiles code, and the process requests memory from the system.
+    // The first part of the requests is a warm-up: V8 compiles code, and the process requests memory from the system.
     for (let sent = 0; sent < KEEP_ALIVE.requests / KEEP_ALIVE.parts; sent++) await request();
     collectGarbage();
     const { heapUsed, rss } = process.memoryUsage();

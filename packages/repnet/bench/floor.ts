@@ -1,8 +1,8 @@
 /**
- * Lower limits for the cost of two connections for each flow, with stock `net` only. One is for a race of handshakes,
- * and one for sending all bytes twice, both with a hello of 32 bytes in each direction. A third lower limit is for one
- * more `stream.Duplex` in front of a stream. The difference between repnet's figures and these limits is the cost of
- * repnet itself.
+ * Lowest possible cost of flows with two connections, measured with stock `net` only. One case races two handshakes.
+ * Another case sends all bytes twice. Both send a hello of 32 bytes in each direction.
+ * The third case has one more `stream.Duplex` in front of a stream.
+ * The difference between repnet's figures and these figures is the cost of repnet itself.
  */
 import net from 'node:net';
 import { Duplex } from 'node:stream';
@@ -49,11 +49,11 @@ function echoAfterHello(socket: net.Socket, payload: Buffer, eager: () => boolea
 }
 
 /**
- * Opens two connections that both send a hello. The connection that is answered second is given up, and the server
- * closes it.
+ * Opens two connections that both send a hello.
+ * The client gives up the connection that is answered second, and the server closes it.
  *
- * @param eager whether the first established connection sends the payload with its hello. The second connection then
- * sends no payload
+ * @param eager whether the first established connection sends the payload with its hello.
+ * The second connection then sends no payload
  * @returns milliseconds to the last byte
  */
 export async function raced(options: net.TcpNetConnectOpts, payload: Buffer, eager: boolean): Promise<number> {

@@ -1,8 +1,9 @@
 /**
- * Smallest possible RepFlow with one socket for the application at each end. Two stock connections carry all bytes, and
- * are paired by an identifier in a hello, behind one `stream.Duplex`. There are no timeouts, no limits and no
- * comparison of the two connections, so it works only if nothing fails. Its cost above `doubled` (floor.ts) is the cost
- * of the one socket. The cost of repnet above this case is the cost of safety.
+ * Smallest possible RepFlow with one socket for the application at each end.
+ * Two stock connections behind one `stream.Duplex` carry all bytes. An identifier in the hellos pairs them.
+ * There are no timeouts, no limits and no comparison of the two connections, so it works only if nothing fails.
+ * The difference from `doubled` (floor.ts) is the cost of one socket for two connections.
+ * The difference from repnet is the cost of repnet's timeouts, limits and comparisons.
  */
 import { randomBytes } from 'node:crypto';
 import net from 'node:net';

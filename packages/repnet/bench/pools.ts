@@ -3,14 +3,18 @@
  *
  *   npm run bench:pools [-- --seeds 20 --requests 1600 --json result.json --check --sidecar TAILCUT]
  *
- * The pool has 32 connections. Requests have 1 KB and answers 10 KB, with pauses between them. Each connection takes
- * one of three paths, of which one is congested: all data on it, hellos included, waits for a random time
- * (exponential), and sometimes for a retransmission timeout. The benchmark compares the 99th percentiles of plain `net`
- * and of RepFlow, over the pool, and with one connection for each request. Each seed runs all four cases in turn. The
- * results are the median over all seeds of the change of the p99, with its 95 % interval, and the loss of the pool
- * compared with fresh connections.
+ * The pool has 32 connections. Requests have 1 KB and answers 10 KB, with pauses between them.
+ * Each connection uses one of three paths, and one path is congested.
+ * On this path all data waits for a random time (exponential), and sometimes for a retransmission timeout.
+ * The benchmark compares the 99th percentiles (p99) of plain `net` and of RepFlow.
+ * It measures `net` and RepFlow over the pool, and with one connection for each request.
+ * Each seed runs all four cases in turn.
+ * The first result is the change of the p99 from plain `net` to RepFlow, in percent.
+ * The second result is the difference between the change over the pool and the change with fresh connections.
+ * Both results are medians over all seeds with a 95 % interval.
  *
- * With `--sidecar` client and server are plain `net`, each behind `TAILCUT proxy repnet`: the paths are between the two proxies.
+ * With `--sidecar`, client and server are plain `net`, each with a proxy (`TAILCUT proxy repnet`).
+ * The paths are between the two proxies.
  */
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -34,13 +38,13 @@ const PATHS = 3;
 const MEAN_WAIT = 10;
 const TIMEOUT = 200;
 const LOSS = 0.05;
-/** Number of requests of each connection that are not counted, because connections of a pool are usually not new. */
+/** Number of first requests of each connection that are not measured: connections of a pool are usually not new. */
 const WARM_UP = 4;
 /** Mean pause of a connection between two requests in milliseconds. */
 const MEAN_PAUSE = 100;
 /**
- * Largest allowed loss in percentage points: the change of the p99 over the pool against the change with fresh
- * connections.
+ * Largest allowed difference in percentage points.
+ * The difference is the change of the p99 over the pool, minus the change with fresh connections.
  */
 const POINTS = 10;
 
@@ -58,7 +62,8 @@ function carry(from: net.Socket, to: net.Socket, wait: () => number): void {
   const look = (): void => {
     const now = performance.now();
     for (let first = line[0]; first; first = line[0]) {
-      // Timers of different lengths may fire in the wrong order. So a timer only causes a check of the queue.
+      // Timers of different lengths may fire in the wrong order.
+      // So a timer only starts a check of the first entry in the queue.
       if (first.due > now) return void setTimeout(look, first.due - now);
       line.shift();
       first.work();
@@ -70,7 +75,7 @@ function carry(from: net.Socket, to: net.Socket, wait: () => number): void {
     if (line.length === 1) look();
   };
   from.on('data', (chunk: Buffer) => later(() => void (to.destroyed || to.write(chunk))));
-  // A reset must not be forwarded as an end of stream. The reader would take it for the end of the flow.
+  // A reset must not be forwarded as an end of stream. The receiver would mistake it for the end of the flow.
   endsByFin(from);
   from.on('end', () => later(() => void (to.destroyed || to.end())));
   from.on('error', () => resetSocket(to));

@@ -3,10 +3,11 @@
  *
  *   npm run bench [-- --rounds 20 --flows 400 --what flows|streams|all --json result.json --check]
  *
- * Client and server each have their own process. The cases take turns within each round, and a
- * round's figure is divided by plain net's figure of the same round, so a slow minute of the
- * machine affects all cases equally. The result is the median of these ratios over all rounds, with a 95 %
- * confidence interval of the median (order statistics of the sign test).
+ * Client and server each have their own process. The cases take turns within each round.
+ * Each figure is divided by plain net's figure of the same round.
+ * So a slow minute of the machine affects all cases equally.
+ * The result is the median of these ratios over all rounds, with a 95 % confidence interval.
+ * The limits of the interval are order statistics (sign test).
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -54,8 +55,8 @@ class Agent {
 }
 
 /**
- * Requirements. For CPU: the largest ratio to plain net. For throughput: the smallest ratio to plain net. In addition:
- * the largest ratio to bare sockets with the same work.
+ * Requirements. For CPU: the largest ratio to plain net. For throughput: the smallest ratio to plain net.
+ * In addition: the largest ratio to bare sockets with the same work.
  */
 const CPU_LIMIT: Partial<Record<Case, number>> = { unlisted: 1.03 };
 const FLOOR_LIMIT = 1.1;
@@ -64,13 +65,10 @@ const THROUGHPUT_LIMIT = 0.97;
 const STREAMS: ReadonlySet<Case> = new Set<Case>(['net', 'unlisted', 'front', 'repsyn', 'repflow']);
 /** Cases for which flows are measured. */
 const FLOWS: readonly Case[] = CASES.filter((kind) => kind !== 'front');
-/** Additional completion time in milliseconds of a local flow in the paper, section IV-B4. */
+/** Additional completion time of a local flow in milliseconds (RepNet paper, section IV-B4). */
 const PAPER_ADDED_MS: Partial<Record<Case, number>> = { repsyn: 0.32, repflow: 0.49 };
 
-/**
- * Cases with their lower limits: bare sockets with the same work (floor.ts), and the same behind one socket
- * (paired.ts).
- */
+/** Cases, each with the case of stock `net` that does the same work (floor.ts, paired.ts). */
 const FLOOR_OF: ReadonlyArray<[kind: Case, floor: Case, limit?: number]> = [
   ['repsyn', 'raced', FLOOR_LIMIT],
   ['repsyn eager', 'raced eager', FLOOR_LIMIT],
@@ -83,10 +81,10 @@ const FLOOR_OF: ReadonlyArray<[kind: Case, floor: Case, limit?: number]> = [
 interface Row {
   what: string;
   case: Case;
-  /** Median of the absolute figure in `unit`. */
+  /** Median of the measured values, in the unit `unit`. */
   value: number;
   unit: string;
-  /** Median ratio to plain net or to `what`, with its interval. For added milliseconds it is a difference. */
+  /** Median ratio to another case, with its interval. For added milliseconds: the median difference. */
   against: Interval;
   limit: string;
   met: boolean | undefined;
@@ -98,7 +96,7 @@ interface Measured {
   fctMs: number;
   /** Throughput in MB a second of a stream on one connection. It is absent for other measurements. */
   throughput: number;
-  /** CPU time for each MB of the stream in microseconds, both ends. */
+  /** CPU time of both ends for each MB of the stream, in microseconds. */
   streamCpuMicros: number;
 }
 
@@ -133,8 +131,9 @@ async function measure({ rounds, flows, concurrency, streamMb, what }: Settings)
   const result = Object.fromEntries(CASES.map((kind) => [kind, [] as Measured[]])) as Rounds;
   const warmUp = 2;
   for (let round = 0; round < rounds + warmUp; round += 1) {
-    // Each round starts with another case, and every second round has the reverse order. Otherwise a case would always
-    // run after the same case, and would always pay for the garbage of that case.
+    // Each round starts with another case, and every second round has the reverse order.
+    // Otherwise a case would always run after the same case.
+    // Its CPU time would then include the collection of that case's garbage.
     const turned = CASES.map((_, index) => CASES[(index + round) % CASES.length] as Case);
     const order = round % 2 === 0 ? turned : turned.reverse();
     for (const kind of order) {

@@ -1,8 +1,8 @@
 /**
- * Adapter from a replicated socket to a socket with a native handle, for http2 and TLS. For a stream without such a
- * handle, http2 and TLS create Node's own adapter, and treat the stream as connected already. This module creates the
- * adapter instead and gives it to them. The adapter counts as connecting until the flow is open, and has the flow's
- * addresses.
+ * Adapter from a replicated socket to a socket with a native handle, for http2 and TLS.
+ * For a stream without such a handle, http2 and TLS create Node's own adapter.
+ * Node's adapter treats the stream as already connected. This module creates the adapter instead and gives it to them.
+ * Until the flow is open, the adapter reports that it is connecting. It has the flow's addresses.
  */
 import type net = require('node:net');
 import stream = require('node:stream');

@@ -1,6 +1,6 @@
 /**
- * Replacements for functions of Node's `net`. For targets that are not listed, they call the original function. They
- * replicate connections to listed targets.
+ * Replacements for functions of Node's `net`. Replacements call the original function for targets that are not listed.
+ * They replicate connections to listed targets.
  */
 import dns = require('node:dns');
 import net = require('node:net');
@@ -35,8 +35,8 @@ interface ConnectCall {
 }
 
 /**
- * Reads the arguments of `connect`: `(port[, host][, callback])`, `(path[, callback])`, `(options[, callback])`, or the
- * array that Node makes of these arguments.
+ * Reads the arguments of `connect`, or the array that Node makes of them.
+ * The forms are `(port[, host][, callback])`, `(path[, callback])` and `(options[, callback])`.
  */
 function readConnectArguments(args: readonly unknown[]): ConnectCall | undefined {
   const [first, second] = args;
@@ -119,7 +119,7 @@ ReplicatedSocket.connector = (socket, args) => {
   const call = readConnectArguments(args);
   const target = call && targetOf(call);
   if (!call || !target) {
-    // An argument is wrong. This call makes Node throw its own error.
+    // An argument is wrong, so this call of the stock method makes Node throw its own error.
     new stock.Socket().connect(...(args as [net.SocketConnectOpts])).destroy();
     throw new TypeError('connect() got arguments that repnet does not know');
   }
@@ -145,9 +145,10 @@ function constructSocket(target: unknown, args: unknown[]): object {
 }
 
 /**
- * Replacement for `net.Socket`. If targets are listed, `new` creates a socket that decides at `connect()` whether to
- * replicate. Otherwise, and for a descriptor, a handle or `onread`, `new` creates a stock socket. A subclass of this
- * class is a subclass of the stock class.
+ * Replacement for `net.Socket`.
+ * If targets are listed, `new` creates a socket that decides at `connect()` whether to replicate.
+ * Without targets, or with the options `fd`, `handle` or `onread`, `new` creates a stock socket.
+ * A subclass of this class is a subclass of the stock class.
  */
 export const Socket = new Proxy(stock.Socket, {
   construct: (_stock, args, target) => constructSocket(target, args),
@@ -193,16 +194,16 @@ export function createServer(...args: unknown[]): net.Server {
 }
 
 /**
- * Makes any Node server (http, https, tls...) listen on its port and on a replica port: `listenReplicated(server,
- * [8080])` replaces `server.listen(8080)`.
+ * Makes any Node server (http, https or tls) listen on its port and on a replica port.
+ * Example: `listenReplicated(server, [8080])` replaces `server.listen(8080)`.
  */
 export function listenReplicated<S extends net.Server>(server: S, args: unknown[], settings?: ServerReplicationOption['repnet']): S {
   return listen(server, args, settings);
 }
 
 /**
- * Probes the replica port of a listed target. Nothing is sent to a target that is not listed, and a warning contains the
- * reason why it is not.
+ * Probes the replica port of a listed target. Nothing is sent to a target that is not listed.
+ * A warning then explains why the target is not listed.
  */
 export async function probe(options: { host: string; port: number } & ReplicationOption): Promise<boolean> {
   const target = targetOf({ options, callback: undefined });

@@ -1,8 +1,10 @@
 /**
- * Budget of second connections: the share of the flows to a target that may open two connections. The user sets an
- * upper limit of the share. Below the limit the share adapts (AIMD): it is halved when connections to the target often
- * fail, and raised slowly otherwise. Many open RepFlow flows of the process count as an incast, where a second copy of
- * every answer makes the congestion worse. New flows then use RepSYN (RepNet paper, section II-C).
+ * Budget of second connections: the share of the flows to a target that may open two connections.
+ * The user sets an upper limit of the share. Below this limit the share adapts (AIMD).
+ * The share is halved when connections to the target often fail, and otherwise it slowly increases.
+ * Many open RepFlow flows of a process are treated as an incast.
+ * In an incast, a second copy of every answer increases the congestion.
+ * New flows then use RepSYN (RepNet paper, section II-C).
  */
 import type { Mode } from './state-machine';
 import { counters } from './stats';

@@ -1,7 +1,9 @@
 /**
- * Capabilities of replica ports: whether a repnet server listens on a port. A port's capability is learned from probes
- * and from the hellos of flows. A capable target stays capable after the lifetime of the entry, because each hello
- * checks the capability again before any byte of the application is sent. Only eager flows need a recent result.
+ * Capabilities of replica ports: whether a repnet server listens on a port.
+ * A port's capability is learned from probes and from the hellos of flows.
+ * A capable target stays capable after the lifetime of its entry.
+ * This is safe, because each hello checks the capability before any byte of the application is sent.
+ * Only eager flows need a recent entry.
  */
 import { ClientHello } from './client-hello';
 import { publish } from './events';
@@ -10,7 +12,7 @@ import { randomId } from './flow-id';
 import { Leg } from './leg';
 import { connectStock } from './stock';
 
-/** State of a replica port. `doubtful`: it answered with a banner before, but did not answer the last connection. */
+/** State of a replica port. `doubtful`: it answered with a banner earlier, but not the last time. */
 export type Capability = 'capable' | 'incapable' | 'doubtful' | 'unknown';
 
 /** Largest number of remembered targets. */
@@ -32,7 +34,7 @@ export class CapabilityCache {
     return this.#known.get(key) ?? (this.#before.has(key) ? 'capable' : 'unknown');
   }
 
-  /** Returns whether the port answered with a banner within the lifetime. */
+  /** Returns whether the port has answered with a banner within the lifetime of its entry. */
   isFresh(address: string, port: number): boolean {
     return this.#known.unexpired(`${address}|${port}`) === 'capable';
   }

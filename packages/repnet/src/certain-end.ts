@@ -4,9 +4,9 @@ import type net = require('node:net');
 type WithHandle = net.Socket & { _handle: { readStart(): number } | null };
 
 /**
- * Makes a socket emit 'end' only at a FIN. If data and a reset arrive together, libuv reports the data and then an end
- * of the stream. So the first end is not trusted: the next read reports another end after a FIN, and an error after a
- * reset.
+ * Makes a socket emit 'end' only at a FIN.
+ * If data and a reset arrive together, libuv reports the data and then an end of the stream.
+ * So the first end is not trusted. The next read reports an end again after a FIN, and an error after a reset.
  */
 export function endsByFin(socket: net.Socket): void {
   const { push } = socket;

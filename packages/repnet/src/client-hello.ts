@@ -1,12 +1,12 @@
-/** Hello of a client on one connection: it sends the preamble, and reads the banner but no further bytes. */
+/** Hello of a client on one connection: it sends the preamble, and reads only the banner. */
 import { RepnetError } from './errors';
 import type { Leg, LegOwner } from './leg';
 import type { Mode } from './state-machine';
 import { type Banner, decodeBanner, encodePreamble, HELLO_BYTES, type Rejoin, VERSION } from './wire';
 
 /**
- * Reason why a connection was refused: the answer was not a banner, the stream ended before a banner, the banner is a
- * refusal, or the connection failed.
+ * Reason why a connection was refused. `foreign`: the answer was not a banner.
+ * `silent`: the stream ended before a banner. `busy`: the banner is a refusal. `failed`: the connection failed.
  */
 export type Refusal = 'foreign' | 'silent' | 'busy' | 'failed';
 
@@ -21,8 +21,8 @@ export interface Saying {
 
 export interface HelloOutcome {
   /**
-   * Called when the banner is correct. `rest` contains the bytes after the banner. @returns false to stop reading until
-   * the leg's `resume()`
+   * Called when the banner is correct. `rest` contains the bytes after the banner.
+   * @returns false to stop reading until the leg's `resume()`
    */
   accepted(leg: Leg, banner: Banner, rest: Buffer): boolean;
   /** Called when the connection failed, the answer is not a banner, or the banner refuses the flow. */

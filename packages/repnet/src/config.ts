@@ -1,6 +1,7 @@
 /**
- * Configuration of the process. Its sources are the defaults, `repnet.config.json`, `REPNET_*` environment variables,
- * and `configure()`. A later source overrides an earlier one. Each value is checked when it is read.
+ * Configuration of the process.
+ * The sources are the defaults, `repnet.config.json`, `REPNET_*` environment variables, and `configure()`.
+ * A later source overrides an earlier one. Each value is checked when it is read.
  */
 import fs = require('node:fs');
 import path = require('node:path');
@@ -35,7 +36,8 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * Reads the settings of one flow, from the options of a call or from a target. A value `undefined` counts as missing.
+ * Reads the settings of one flow, from the options of a call or from a target.
+ * The value `undefined` means that the setting is missing.
  */
 export function readFlowSettings(place: string, found: unknown, prefix = ''): Partial<FlowSettings> {
   if (!isRecord(found)) refuse(place, prefix || 'repnet', found, 'an object with settings');

@@ -1,7 +1,7 @@
 /**
- * Connector of a client's flow. It opens two connections to a listed target that is known to be capable. To any other
- * target, and if both connections fail, it opens one stock connection. The stock connection goes to the port that the
- * application named, and has all features of `net`.
+ * Connector of a client's flow. It opens two connections to a listed target that is known to be capable.
+ * For all other targets, or if both connections fail, it opens one stock connection.
+ * The stock connection goes to the port that the application named, and has all features of `net`.
  */
 import dns = require('node:dns');
 import net = require('node:net');
@@ -25,7 +25,7 @@ export interface DialingSocket {
   autoSelectFamilyAttemptedAddresses: string[] | undefined;
   emit(event: string, ...args: unknown[]): boolean;
   destroy(error?: Error): unknown;
-  /** Makes the flow send all bytes that were written before it existed. */
+  /** Makes the flow send all bytes that were written before the flow existed. */
   useFlow(flow: Flow): void;
 }
 
@@ -64,7 +64,8 @@ export class Dialer {
     this.#socket = socket;
     this.#target = target;
     this.#replicaPort = target.settings?.replicaPort ?? target.port + 1;
-    // This default is read now, as Node does. A flow that falls back connects later, when the default may have changed.
+    // This default is read now, as Node does.
+    // A flow that falls back connects later, and the default may have changed by then.
     this.#autoSelectFamily = target.options.autoSelectFamily ?? net.getDefaultAutoSelectFamily();
   }
 
@@ -92,8 +93,9 @@ export class Dialer {
   }
 
   /**
-   * Starts the fallback delay. If the replica port does not answer within the delay, the flow uses port N instead of
-   * waiting for the whole leg deadline. Only hellos were sent until then.
+   * Starts the fallback delay.
+   * If the replica port does not answer within the delay, the flow uses port N, and does not wait for the leg deadline.
+   * Until then, only hellos were sent.
    */
   #watch(flow: Flow, settings: FlowSettings, to: Address): void {
     if (!Number.isFinite(settings.fallbackDelay)) return;
@@ -241,8 +243,8 @@ export class Dialer {
   }
 
   /**
-   * Opens both connections with pairing by port, as in the paper: to ports N and N+1 from one source port, without
-   * additional bytes.
+   * Opens both connections with pairing by port, as in the paper.
+   * The connections go from one source port to ports N and N+1, without additional bytes.
    */
   #connectByPort(settings: FlowSettings, mode: Mode, { address, family }: Address, budget: Budget): void {
     const { port, options } = this.#target;

@@ -1,6 +1,6 @@
 /**
- * Codes of the errors that repnet itself reports. The codes do not change. Errors of the kernel and of `net` keep their
- * codes.
+ * Codes of the errors that repnet itself reports. The codes do not change.
+ * Errors of the kernel and of `net` keep their codes.
  */
 export type RepnetErrorCode =
   /**
@@ -16,7 +16,7 @@ export type RepnetErrorCode =
   /** No connection was established within the leg deadline. */
   | 'ERR_REPNET_LEG_DEADLINE'
   /**
-   * No connection is left to send to, and the application has written more than may be kept for the second connection.
+   * The flow waits for a connection, and the application has written more bytes than may be kept for it (`archiveCap`).
    */
   | 'ERR_REPNET_ARCHIVE_FULL';
 

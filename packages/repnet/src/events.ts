@@ -1,7 +1,7 @@
 /**
- * Diagnostics channels. A message is created only if a channel has a subscriber. All messages about flows contain
- * `role` and `flowId`: 32 hexadecimal digits that are equal at both ends. `flowId` is a hash of the flow's identifier,
- * so a subscriber cannot use it to join the flow.
+ * Diagnostics channels. A message is created only if a channel has a subscriber.
+ * All messages about flows contain `role` and `flowId`: 32 hexadecimal digits that are equal at both ends.
+ * The `flowId` is a hash of the flow's identifier, so a subscriber cannot use it to join the flow.
  */
 import diagnostics = require('node:diagnostics_channel');
 

@@ -1,8 +1,10 @@
 /**
- * Map whose entries expire after a lifetime that is the same for all entries. Its one timer does not keep the process
- * alive. With more than `limit` entries, the oldest is removed early. A separate list contains the entries by age,
- * because finding the oldest entry of a large `Map` is slow: V8 walks over all deleted entries before it. At the limit
- * of tombstones, this walk would cost more than all other work for a flow.
+ * Map whose entries expire after a lifetime that is the same for all entries.
+ * The map has one timer, which does not keep the process alive.
+ * If there are more than `limit` entries, the oldest one is removed early.
+ * A separate list contains the entries by age, because it is slow to find the oldest entry of a large `Map`.
+ * V8 walks over all deleted entries before it.
+ * With the largest allowed number of tombstones, this walk would cost more than all other work for a flow.
  */
 interface Entry<Key, Value> {
   key: Key;
@@ -45,7 +47,7 @@ export class ExpiryQueue<Key, Value> {
     return entry && entry.due > performance.now() ? entry.value : undefined;
   }
 
-  /** @param limit limit for this call, if it is lower than the usual one */
+  /** @param limit replaces the usual limit in this call, if it is lower */
   add(key: Key, value: Value, limit = this.#limit): void {
     this.delete(key);
     const entry = { key, value, due: performance.now() + this.#lifetime, older: this.#newest, newer: undefined };

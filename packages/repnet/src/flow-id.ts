@@ -1,7 +1,7 @@
 /**
- * Random identifiers of 128 bits, from the operating system's random source, one memory page at a time. A peer that
- * knows a flow's identifier may join the flow, so only hellos contain the identifier. Events and errors contain a
- * public name, which is a hash of the identifier.
+ * Random identifiers of 128 bits. They are read from the operating system's random source, one memory page at a time.
+ * A peer that knows a flow's identifier may join the flow, so only hellos contain the identifier.
+ * Events and errors contain a public name, which is a hash of the identifier.
  */
 import crypto = require('node:crypto');
 
@@ -22,8 +22,8 @@ export function randomId(): string {
 }
 
 /**
- * Returns the public name of a flow: the first 16 bytes of the SHA-256 of the flow's identifier. Both ends have the
- * same name. @returns 32 hexadecimal digits
+ * Returns the public name of a flow: the first 16 bytes of the SHA-256 of the flow's identifier.
+ * Both ends have the same name. @returns 32 hexadecimal digits
  */
 export function publicName(id: string): string {
   return crypto

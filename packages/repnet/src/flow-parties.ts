@@ -7,7 +7,10 @@ import type { Mode, Role } from './state-machine';
 
 /** Application's end of a flow. */
 export interface FlowHost {
-  /** Called once, when the flow is open. A client's socket is then connected. A server can announce its socket. */
+  /**
+   * Called once, when the flow is open. A client's socket is then connected.
+   * A server can then give its socket to the application.
+   */
   flowOpened(): void;
   /** Called with new bytes, in order. @returns false to stop further bytes until `resume()` */
   flowData(chunk: Buffer): boolean;

@@ -1,8 +1,10 @@
 /**
- * Flows of one server: open flows, flows that wait for their second connection (RepNet paper, section III-D), and
- * tombstones. A tombstone is the identifier of an ended flow that may still get a late connection. Such a connection is
- * reset. Otherwise it would count as a new flow, and the request would run twice. A tombstone is never removed early:
- * if the table is full, no new flow is opened.
+ * Flows of one server.
+ * The table contains open flows, and flows that wait for their second connection (RepNet paper, section III-D).
+ * The table also contains tombstones.
+ * A tombstone is the identifier of an ended flow that may still get a late connection. Such a connection is reset.
+ * Otherwise the connection would start a new flow, and the request would run twice.
+ * A tombstone is never removed early: if the table is full, no new flow is opened.
  */
 import { ExpiryQueue } from './expiry-queue';
 import type { Flow } from './flow';
@@ -22,7 +24,9 @@ export class FlowTable implements FlowRegistry {
   readonly #tombstones: ExpiryQueue<string, number>;
   readonly #limit: number;
   readonly #time: number;
-  /** Time until which flows may have ended that the table could not remember. It is used with port pairing only. */
+  /**
+   * End of the time in which late connections may arrive for flows that the table did not remember. Port pairing only.
+   */
   #blindUntil = 0;
 
   constructor(pairing: Pairing, settings: Pick<GlobalSettings, 'waitingListTimeout' | 'tombstoneTime' | 'tombstoneLimit'>) {
@@ -38,9 +42,10 @@ export class FlowTable implements FlowRegistry {
   }
 
   /**
-   * Returns how a connection fits into the table. With port pairing, an identifier is the client's address and port,
-   * which can be used again: if the flow has already had this connection, the connection is a new one. A random
-   * identifier is never used again.
+   * Returns whether a connection belongs to a new flow, a known flow or an ended flow.
+   * With port pairing, the identifier is the client's address and port, which a later flow may also use.
+   * So a connection starts a new flow if the known flow has already had a connection with this index.
+   * A random identifier is never used again.
    */
   place(id: string, leg: 0 | 1): Place {
     const bit = 1 << leg;
@@ -55,9 +60,9 @@ export class FlowTable implements FlowRegistry {
   }
 
   /**
-   * Returns whether the table can remember a new flow after its end. With port pairing, a server cannot redirect a
-   * client, so it still accepts connections to port N. It refuses connections to the replica port as long as one of
-   * them may be the second connection of a flow that was not remembered.
+   * Returns whether the table can remember a new flow after its end.
+   * With port pairing, a server cannot redirect a client, so it always accepts connections to port N.
+   * The server refuses connections to the replica port while they may belong to a flow that was not remembered.
    */
   #mayOpen(reusable: boolean, leg: 0 | 1): boolean {
     if (reusable && leg === 0) return true;

@@ -1,7 +1,8 @@
 /**
- * Flow: one pair of byte streams over up to two connections ("legs"). It executes the actions of the state machine on
- * real connections. It merges the received bytes of both connections into the longest prefix, and passes this prefix to
- * its host, the application's socket (RepNet paper, section III-C).
+ * Flow: one pair of byte streams over up to two connections ("legs").
+ * The flow executes the actions of the state machine on real connections.
+ * From the received bytes of both connections, it builds the longest prefix (RepNet paper, section III-C).
+ * The flow passes this prefix to its host, the application's socket.
  */
 import type { Budget } from './budget';
 import { RepnetError } from './errors';
@@ -147,15 +148,15 @@ export class Flow implements LegOwner {
   }
 
   /**
-   * Returns whether a connection with this hello may rejoin a server's flow. The positions of both directions must
-   * agree.
+   * Returns whether a connection with this hello may rejoin a server's flow.
+   * The positions of both directions must agree.
    */
   standsAt(index: 0 | 1, { message, sent, received }: Rejoin): boolean {
     const other = this.legs[1 - index];
     if (this.mode !== 'repflow' || message <= this.#message || sent !== this.delivered || received !== this.outbound.written) return false;
     if (this.#eof || this.outbound.ending || !other || this.status[other.index] !== 'live' || other.received !== this.delivered)
       return false;
-    // Otherwise there was no second connection before, or the client has given it up and replaces it.
+    // Otherwise the flow had no second connection, or the client has given it up and replaces it now.
     return this.state === 'CHOSEN' || this.status[index] !== 'gone';
   }
 
@@ -194,7 +195,7 @@ export class Flow implements LegOwner {
     idleWatch(this.settings.idleTime).watch(this);
   }
 
-  /** Called at a client when no byte has moved for some time. The next bytes count as another message. */
+  /** Called at a client when no byte has moved for some time. The next bytes belong to another message. */
   idle(): boolean {
     if (this.outbound.outstanding || this.queued > 0) return false;
     this.#watched = false;
@@ -219,8 +220,8 @@ export class Flow implements LegOwner {
   }
 
   /**
-   * Adds the second connection of a server's flow. @returns false if the flow accepts none, and the connection was
-   * reset
+   * Adds the second connection of a server's flow.
+   * @returns false if the flow accepts none, and the connection was reset
    */
   legJoined(leg: Leg): boolean {
     if (this.wants(leg.index)) {
@@ -244,7 +245,7 @@ export class Flow implements LegOwner {
 
   /** Called at a server, when the second connection did not arrive in time. */
   waitingListTimedOut(): void {
-    // The missing connection is not pending any more if too many bytes were written to keep them for it.
+    // If too many bytes were written, they were not kept, and the missing connection is no longer pending.
     const [first, second] = this.status;
     const missing = first === 'pending' || (first === 'gone' && second === 'live') ? 0 : 1;
     this.#dispatch('waiting_list_timeout', missing, this.#held);
@@ -258,8 +259,8 @@ export class Flow implements LegOwner {
   }
 
   /**
-   * Sends chunks on every live connection, with one write for each. `done` is called when the fastest connection has
-   * passed the chunks to the kernel.
+   * Sends chunks on every live connection, with one write for each.
+   * `done` is called when the fastest connection has passed the chunks to the kernel.
    */
   write(chunks: readonly Buffer[], done: () => void): void {
     const outstanding = this.outbound.write(chunks, done, this.state === 'CHOSEN');
@@ -286,8 +287,8 @@ export class Flow implements LegOwner {
   }
 
   /**
-   * Called when the host has ended both directions. The connections may finish within a limited time. Then all are
-   * closed.
+   * Called when the host has ended both directions. The connections may finish within a limited time.
+   * After this time they are closed.
    */
   finish(): void {
     if (this.state === 'ENDED') return;
@@ -295,13 +296,13 @@ export class Flow implements LegOwner {
     this.#awaitConfirmation();
   }
 
-  /** Closes the flow for the host, at once. @param reset whether to close with a reset, and not like `destroy()` */
+  /** Closes the flow for the host immediately. @param reset whether to close with a reset, and not like `destroy()` */
   abort(reset: boolean): void {
     this.#resetAll = reset;
     this.#dispatch('abort', 0);
   }
 
-  /** Returns the connection that carries bytes. If both do, it is the one that arrived first. */
+  /** Returns the connection that carries bytes. If both do, returns the connection with the lower index. */
   get carrier(): Leg | undefined {
     return firstLive(this) ?? this.legs[0] ?? this.legs[1];
   }
@@ -345,8 +346,8 @@ export class Flow implements LegOwner {
     const other = this.legs[1 - leg.index];
     const otherLive = other !== undefined && this.status[other.index] === 'live';
     if (leg.received < this.delivered) {
-      // The flow has more bytes than this connection will ever deliver. Nothing is lost if the other connection
-      // delivers them or has already delivered all.
+      // The flow has more bytes than this connection will ever deliver.
+      // No byte is lost if the other connection delivers these bytes or has already delivered all.
       if (otherLive || (this.#eof && this.state === 'DUP_CONN')) this.#endedShort(leg);
       else this.#diverged(leg, leg.received);
       return;
@@ -380,8 +381,8 @@ export class Flow implements LegOwner {
   }
 
   /**
-   * Handles a FIN that arrived too early. The cause can be a server without free descriptors, or a relay that turns a
-   * reset into a FIN.
+   * Handles a FIN that arrived too early.
+   * Possible causes are a server without free descriptors, or a relay that replaces a reset with a FIN.
    */
   #endedShort(leg: Leg): void {
     this.#reportDivergence(leg, leg.received);
@@ -516,7 +517,7 @@ export class Flow implements LegOwner {
   #replay(index: 0 | 1): void {
     const leg = this.legs[index];
     if (!leg) return;
-    // The written bytes may be flushed at once. The host may then end its direction, also on this connection.
+    // The kernel may accept the bytes immediately. The host may then end its direction, also on this connection.
     const { ending } = this.outbound;
     if (this.outbound.replay(leg) && ending) this.#endLeg(leg);
   }
@@ -593,7 +594,7 @@ export class Flow implements LegOwner {
     }
   }
 
-  /** Applies the limits of size: archive, maxBytes, lag. */
+  /** Applies the limits for numbers of bytes: archiveCap, maxBytes and lagCap. */
   #checkLimits(): void {
     if (this.outbound.archivedBytes > this.settings.archiveCap) {
       const pending = this.status[0] === 'pending' ? 0 : this.status[1] === 'pending' ? 1 : undefined;
@@ -606,8 +607,8 @@ export class Flow implements LegOwner {
     if (this.role === 'client' && this.activity - this.#before > this.settings.maxBytes) {
       this.#dispatch('bytes_over_limit', behind(this));
     }
-    // A server never chooses between the connections. It stops its application until the slower connection has
-    // progressed or the client has given it up.
+    // A server never chooses between the connections.
+    // The server's application has to wait until the slower connection has progressed or the client has given it up.
     if (this.role === 'server') return;
     for (const leg of this.legs) {
       if (leg && lagOf(this, leg) > this.settings.lagCap) this.#dispatch('lag_over_cap', leg.index);

@@ -1,7 +1,7 @@
 /**
- * Front for a stock socket. An application may create a stock `net.Socket` itself (`new net.Socket().connect(...)`, as
- * pg and mysql2 do), and this object cannot become another object. So the stock socket stays as a front, and a
- * replicated socket behind it does all the work.
+ * Front for a stock socket. An application may create a stock `net.Socket` itself, as pg and mysql2 do.
+ * The application keeps this object, so repnet cannot replace it.
+ * So the stock socket stays as a front, and a replicated socket behind it does all the work.
  */
 import type net = require('node:net');
 
@@ -12,15 +12,15 @@ type Done = (error?: Error | null) => void;
 /** Present connection of a front. */
 interface Graft {
   readonly socket: ReplicatedSocket;
-  /** Properties that the front had itself before, by name. `undefined`: the front had none of this name. */
+  /** Properties that the front had itself before, by name. `undefined`: the front had no property of this name. */
   readonly before: ReadonlyMap<string, PropertyDescriptor | undefined>;
 }
 
 const behind = new WeakMap<object, Graft>();
 
 /**
- * Returns a value that was set on a stock socket before it was connected. Node stores the value under a symbol that is
- * not exported.
+ * Returns a value that was set on a stock socket before it was connected.
+ * Node stores the value under a symbol that is not exported.
  */
 function remembered(front: net.Socket, description: string): unknown {
   const symbol = Object.getOwnPropertySymbols(front).find((candidate) => candidate.description === description);
@@ -51,7 +51,7 @@ export function mirror(front: net.Socket, socket: ReplicatedSocket, names: Reado
 /** Events that the front emits for the application. Data, end, error and close are forwarded elsewhere. */
 const FORWARDED = ['lookup', 'connectionAttempt', 'connectionAttemptFailed', 'connectionAttemptTimeout', 'connect', 'ready', 'timeout'];
 
-/** Stock socket with the method that makes a destroyed stream new again. */
+/** Stock socket with the internal method that makes a destroyed stream usable again. */
 type Reusable = net.Socket & { _undestroy(): void };
 
 /** Connects `front` with `socket`, which must allow half-open connections and must not be connected yet. */
@@ -82,7 +82,7 @@ export function prune(front: net.Socket): void {
 
 /** Replaces the parts of the front that work on a connection. @returns the names of these parts */
 function override(front: net.Socket, socket: ReplicatedSocket): string[] {
-  /** Number of bytes that both the front and the socket behind it count as waiting. */
+  /** Number of waiting bytes that both the front and the socket behind it count. */
   let passed = 0;
   const counted = (bytes: number, done: Done): Done => {
     passed += bytes;
@@ -123,7 +123,7 @@ function override(front: net.Socket, socket: ReplicatedSocket): string[] {
       else socket.once('close', () => front.emit('close', error !== null));
     },
   };
-  // The stream behind the front calls itself closed as soon as it is destroyed.
+  // The stream behind the front is in the state "closed" as soon as it is destroyed.
   let over = false;
   socket.once('close', () => {
     over = true;
@@ -173,8 +173,8 @@ function carryOver(front: net.Socket, socket: ReplicatedSocket): void {
 }
 
 /**
- * Returns the replicated socket behind a front when TLS takes over the socket and its bytes. The front still reports
- * errors and the end. Any other socket is returned unchanged.
+ * Returns the replicated socket behind a front when TLS takes over the socket and its bytes.
+ * The front still reports errors and the end. Any other socket is returned unchanged.
  */
 export function takeOver<Given extends { allowHalfOpen?: boolean }>(front: Given): Given | ReplicatedSocket {
   const { socket } = behind.get(front) ?? {};

@@ -1,6 +1,7 @@
 /**
- * Hellos on both connections of a client's flow: their order, the check that both banners come from one server, and the
- * bytes that may be sent before a banner has arrived (docs/repnet-wire.md, "Rules of the client").
+ * Hellos on both connections of a client's flow (docs/repnet-wire.md, "Rules of the client").
+ * This module decides the order of the hellos, and which bytes may be sent before a banner has arrived.
+ * The module also checks that both banners come from one server.
  */
 import { ClientHello, type HelloOutcome, type Refusal } from './client-hello';
 import { RepnetError } from './errors';
@@ -37,8 +38,8 @@ export class HelloExchange implements HelloOutcome {
 
   start(leg: Leg): void {
     const hello = new ClientHello(leg, this.#flow.id, this);
-    // The preamble is written only after the connection is established. A stock socket would store earlier bytes, which
-    // costs more than waiting.
+    // The preamble is written only after the connection is established.
+    // A stock socket would store earlier bytes, which costs more than waiting.
     leg.socket.once('connect', () => this.#connected(leg, hello));
   }
 
@@ -52,7 +53,7 @@ export class HelloExchange implements HelloOutcome {
       hello.send(leg, { mode, data: this.#flow.outbound.sendAhead(leg) });
     } else if (mode === 'repflow' || first.socket.destroyed) hello.send(leg, { mode });
     else {
-      // In RepSYN, the bytes choose the first connection. The other one is used only if the first one fails.
+      // In RepSYN, the bytes choose the first connection. The second connection is used only if the first one fails.
       first.socket.once('close', () => {
         if (this.#flow.status[leg.index] === 'pending' && !leg.socket.destroyed) hello.send(leg, { mode });
       });
@@ -67,8 +68,8 @@ export class HelloExchange implements HelloOutcome {
   accepted(leg: Leg, banner: Banner, rest: Buffer): boolean {
     const flow = this.#flow;
     if (this.#ahead && leg !== this.#ahead && banner.status !== 'joined') {
-      // This server may be another server than the one that got the first bytes. Nothing may be sent to it until the
-      // other banner shows whether both are the same.
+      // This server may differ from the server that received the first bytes.
+      // Nothing may be sent to it until the other banner shows that both are the same server.
       this.#parked = { leg, banner, rest };
       leg.owner = flow;
       return false;
@@ -97,12 +98,12 @@ export class HelloExchange implements HelloOutcome {
     const ahead = leg === this.#ahead;
     if (ahead && kind !== 'foreign') runtime.capabilities.forget(this.#address, this.#port);
     else if (foreign) this.#learn(false, error.message);
-    // A replica port that cannot be reached is not capable only if port N can be reached: otherwise the target is down.
+    // If port N can be reached and the replica port cannot, the target is not capable. If neither can, it is down.
     else if (hopeless && kind === 'failed' && !LOCAL_FAILURES.has((error as NodeJS.ErrnoException).code ?? '')) this.#unreachable = error;
     if (ahead) {
       this.#ahead = undefined;
-      // A server that sent any answer has not run the flow. A server that sent none may have run it, and then no other
-      // server may get the flow.
+      // A server that sent a refusal or a wrong answer has not run the flow.
+      // A server that sent no answer may have run the flow, so no other server may receive it.
       if (kind === 'foreign' || kind === 'busy') flow.outbound.exposed = false;
       if (flow.outbound.exposed) flow.legUnusable((1 - leg.index) as 0 | 1, error, 'refused');
     }

@@ -1,14 +1,13 @@
 /**
- * Flow that an idle watch observes. One timer checks all flows that were active since its last check. So a flow pays
- * only one comparison for a byte that moves.
+ * Flow that an idle watch observes. One timer checks all flows that were active since its last check.
+ * So each chunk of bytes costs a flow only one comparison.
  */
 export interface Watched {
   /** Counter that increases when a byte moves in either direction. */
   readonly activity: number;
   readonly state: string;
   /**
-   * Called when no byte has moved for the watch's time. @returns false if bytes wait to be moved; the flow stays
-   * watched
+   * Called when no byte has moved for the watch's time. @returns false if bytes still wait. The flow then stays watched
    */
   idle(): boolean;
 }
@@ -19,7 +18,7 @@ export class IdleWatch {
   #active = new Map<Watched, number>();
   #armed = false;
 
-  /** @param time in milliseconds; a flow is detected as idle after one to two of these times */
+  /** @param time in milliseconds; a flow is detected as idle after one to two times this value */
   constructor(time: number) {
     this.#time = time;
   }

@@ -32,7 +32,7 @@ const own: Repnet = {
   RepnetError,
 };
 
-/** Copies accessors of `net` as accessors, because `net` creates some exports only at their first use. */
+/** Copies accessors of `net` without calling them, because `net` creates some exports only at their first use. */
 // biome-ignore lint/correctness/noUnusedVariables: the export below is this constant and the namespace of its name
 const api = Object.defineProperties({}, Object.getOwnPropertyDescriptors(net)) as Omit<typeof net, keyof Repnet> & Repnet;
 Object.defineProperties(api, Object.getOwnPropertyDescriptors(own));

@@ -1,6 +1,6 @@
 /**
- * Ways to close a connection that carries no bytes any more: a reset, a close as by `destroy()`, or a close by the
- * peer.
+ * Ways to close a connection that carries no bytes any more.
+ * There are three ways: a reset, a close like `destroy()`, and a close by the peer.
  */
 import type { Leg } from './leg';
 import type { LegPair } from './leg-order';
@@ -8,9 +8,10 @@ import type { FlowSettings } from './settings';
 import type { Mode, State } from './state-machine';
 
 /**
- * Returns whether the peer closes the connection. This is so for a connection of a RepSYN flow that has sent its hello
- * and was not chosen. The server sends a FIN on it when it learns of the choice, and then the client closes it. A reset
- * would cause an error with a stack trace at the server for every flow.
+ * Returns whether the peer closes the connection.
+ * The peer does so if a RepSYN flow did not choose the connection, and the hello was already sent.
+ * The server then sends a FIN, and the client closes the connection after this FIN.
+ * A reset by the client would cause an error with a stack trace at the server, for every flow.
  */
 export function leavesToPeer(flow: { mode: Mode; state: State; settings: FlowSettings }, { socket }: Leg): boolean {
   const settled = flow.mode === 'repsyn' && flow.settings.pairing === 'hello' && flow.state === 'CHOSEN';
@@ -18,8 +19,9 @@ export function leavesToPeer(flow: { mode: Mode; state: State; settings: FlowSet
 }
 
 /**
- * Closes both connections, as the application's `destroy()` does. A connection that has sent fewer bytes than the other
- * one is reset, so that the peer does not receive two ends of the stream.
+ * Closes both connections, as the application's `destroy()` does.
+ * A connection that has sent fewer bytes than the other one is reset.
+ * So the peer does not receive two ends of the stream.
  */
 export function closeBoth({ legs, status }: LegPair, byReset: boolean): void {
   const open = legs.filter((leg) => leg !== undefined) as Leg[];

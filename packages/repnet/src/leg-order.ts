@@ -1,6 +1,6 @@
 /**
- * Order of a flow's two connections: by the number of received bytes, and then by the number of our bytes that wait in
- * user space.
+ * Order of a flow's two connections. The connection with more received bytes is ahead.
+ * If both received the same number, the connection with fewer waiting bytes of ours is ahead.
  */
 import type { Leg } from './leg';
 import type { OtherLeg } from './state-machine';
@@ -24,8 +24,10 @@ export function leastQueued({ legs, status }: LegPair): number {
 }
 
 /**
- * Returns the index of the connection to give up. It is a pending connection if there is one. Otherwise it is the
- * connection with fewer received bytes, then the one with more bytes in user space, then the second.
+ * Returns the index of the connection to give up.
+ * A pending connection is given up first, and then the connection with fewer received bytes.
+ * If both are equal, the connection with more bytes in user space is given up.
+ * If these are equal, too, the second connection is given up.
  */
 export function behind({ legs: [first, second], status }: LegPair): 0 | 1 {
   if (status[1] !== 'live' || !second) return 1;
@@ -35,9 +37,10 @@ export function behind({ legs: [first, second], status }: LegPair): 0 | 1 {
 }
 
 /**
- * Returns the number of bytes by which a connection is behind the other one. Two counts are compared, and the larger
- * counts: bytes of the peer that only the other connection has delivered, and our bytes that wait in user space, if
- * they are more than on the other connection. A connection that is ahead with the peer's bytes is not behind.
+ * Returns the number of bytes by which a connection is behind the other one. The result is the larger of two values.
+ * The first value is the number of received bytes that only the other connection has delivered.
+ * The second value is the number of our bytes in user space, if the other connection has fewer.
+ * A connection that has received more bytes than the other one is not behind.
  */
 export function lagOf({ legs }: LegPair, leg: Leg): number {
   const other = legs[1 - leg.index];

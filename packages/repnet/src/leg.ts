@@ -1,11 +1,11 @@
 /**
- * One TCP connection of a flow: a stock `net.Socket`. Its bytes go directly to its owner, without a second stream
- * buffer. Its end of stream is reliable.
+ * One TCP connection of a flow: a stock `net.Socket`.
+ * The bytes go directly to the owner, without a second stream buffer. The end of stream is reliable.
  *
- * A reset that arrives together with data can look like a clean end of the stream in JavaScript: libuv reports the
- * data, and then EOF in the same turn of the event loop. Two checks find the truth. Before our own FIN is sent, the
- * kernel knows the peer's address after a FIN, but not after a reset. After our FIN, one more read returns EOF again
- * after a FIN, and ECONNRESET after a reset.
+ * In JavaScript, a reset that arrives together with data can look like a clean end of the stream.
+ * For such a reset, libuv reports the data, and then EOF in the same turn of the event loop. Two checks find the truth.
+ * Before our own FIN is sent, the kernel knows the peer's address after a FIN, but not after a reset.
+ * After our FIN, one more read returns EOF again after a FIN, and ECONNRESET after a reset.
  */
 import net = require('node:net');
 
@@ -36,8 +36,9 @@ interface Vectored {
 const asItem = (chunk: Buffer) => ({ chunk, encoding: 'buffer' });
 
 /**
- * Largest number of received bytes up to which turns of the event loop are counted. Counting needs an additional turn
- * of the loop. The cost is acceptable for short flows, but not for every chunk of a long flow.
+ * Largest number of received bytes up to which turns of the event loop are counted.
+ * Counting needs an additional turn of the loop.
+ * The cost is acceptable for short flows, but not for every chunk of a long flow.
  */
 const COUNTED_BYTES = 65_536;
 const UNKNOWN_TURN = -2;
@@ -72,8 +73,8 @@ export class Leg {
   /** Whether our FIN and all bytes before it were passed to the kernel. */
   finished = false;
   /**
-   * Number of the archive's chunks that were sent before the connection was established. `undefined`: no chunk may be
-   * sent before.
+   * Number of the archive's chunks that were sent before the connection was established.
+   * `undefined`: the connection sends chunks only after it is established.
    */
   ahead: number | undefined;
   #soon: Buffer | undefined;
@@ -83,7 +84,7 @@ export class Leg {
   #endHeld = false;
   #flushedEnd: (() => void) | undefined;
   #readAgain = false;
-  /** Turn of the event loop in which the last data arrived. */
+  /** Number of the event loop's turn in which the last data arrived. */
   #dataTurn = -1;
 
   constructor(socket: net.Socket, index: 0 | 1, owner: LegOwner) {
@@ -91,8 +92,8 @@ export class Leg {
     this.index = index;
     this.owner = owner;
     socket.allowHalfOpen = true;
-    // All connections share one set of functions, which find their leg on the socket. Separate closures for each
-    // connection would make short flows slower.
+    // All connections share one set of functions, which find their leg on the socket.
+    // Separate closures for each connection would make short flows slower.
     (socket as LegSocket)[LEG] = this;
     socket.push = Leg.#pushed;
     socket.on('error', Leg.#failed);
@@ -130,9 +131,10 @@ export class Leg {
   }
 
   /**
-   * Sends all chunks in one write. `flushed` is called when the kernel has accepted them, which is often at once. If
-   * the socket is connected, its stream buffer is skipped, because the bytes have already passed the stream buffer of
-   * the application's socket.
+   * Sends all chunks in one write.
+   * `flushed` is called when the kernel has accepted them, often before this method returns.
+   * If the socket is connected, the bytes skip its stream buffer.
+   * These bytes have already passed the stream buffer of the application's socket.
    */
   send(chunks: readonly Buffer[], flushed?: () => void): void {
     const { socket } = this;
@@ -201,7 +203,8 @@ export class Leg {
   }
 
   /**
-   * Closes the connection with a reset. A FIN would be wrong here: the peer would take it for the end of the stream.
+   * Closes the connection with a reset.
+   * A FIN would be wrong here, because the peer would mistake it for the end of the stream.
    */
   reset(): void {
     resetSocket(this.socket);
@@ -248,15 +251,15 @@ export class Leg {
 }
 
 /**
- * Socket with the method that `resetAndDestroy()` uses inside. Unlike `resetAndDestroy()`, the method does not wait
- * until the connection is established.
+ * Socket with the internal method that `resetAndDestroy()` calls.
+ * Unlike `resetAndDestroy()`, the method does not wait until the connection is established.
  */
 type ResettableSocket = net.Socket & { _reset(): unknown };
 
 /**
- * Resets a socket. It also works in two cases where `resetAndDestroy()` does not send a reset. While the socket
- * connects, closing would send a FIN if the kernel has already established the connection. While a FIN is being sent,
- * the kernel would refuse the reset with EINVAL, and the descriptor would stay open forever.
+ * Resets a socket. It also works in two cases where `resetAndDestroy()` does not send a reset.
+ * While the socket connects, closing would send a FIN if the kernel has already established the connection.
+ * While a FIN is being sent, the kernel would refuse the reset with EINVAL, and the descriptor would stay open forever.
  */
 export function resetSocket(socket: net.Socket): void {
   if (socket.destroyed) return;

@@ -1,8 +1,9 @@
 /**
- * Connections that no flow needs any more. Some belong to ended flows, and all their bytes are in the kernel. Others
- * lost a race, and the peer closes them. Each connection may finish by itself, and its received bytes are discarded.
- * Closing it at once, with unread bytes, would send a reset, which could destroy bytes in flight. A connection on a
- * failed path would never finish, so the time and the number of these connections are limited.
+ * Connections that no flow needs any more. Some belong to ended flows, and all their bytes are in the kernel.
+ * Others lost a race, and the peer closes them.
+ * Each connection may finish by itself, and its received bytes are discarded.
+ * A close now, with unread bytes, would send a reset. The reset could destroy bytes in flight.
+ * A connection on a failed path would never finish, so the time and the number of these connections are limited.
  */
 import { ExpiryQueue } from './expiry-queue';
 import type { Leg, LegOwner } from './leg';
@@ -26,7 +27,7 @@ function gone(leg: Leg): void {
 /** Owner that discards all bytes, and closes a connection at its peer's FIN and at any error. */
 const DISCARDING: LegOwner = {
   legData: () => true,
-  // The connection has lost a race: the peer could take a FIN for the end of the flow.
+  // An unfinished connection has lost a race. Its peer could mistake a FIN for the end of the flow.
   legEof: (leg) => (leg.finished ? leg.close() : leg.reset()),
   legFailed: gone,
   legClosed: gone,

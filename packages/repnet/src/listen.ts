@@ -1,7 +1,8 @@
 /**
- * `listen()` on two ports. If the application requests the replica port, both ports are opened, or neither. Otherwise,
- * the plain port is opened alone if the replica port is not available. The application's server is still a stock
- * server. Only its events are delayed until the result for the replica port is known.
+ * `listen()` on two ports. If the application requests the replica port, both ports are opened, or neither.
+ * Otherwise, the plain port is opened alone if the replica port is not available.
+ * The application's server is still a stock server.
+ * The server's events are delayed until the result for the replica port is known.
  */
 import cluster from 'node:cluster';
 
@@ -15,12 +16,15 @@ import type { FlowSettings } from './settings';
 import { counters } from './stats';
 import { stock } from './stock';
 
-/** Largest number of ports that `listen(0)` gets from the kernel. It stops earlier if the next port is free. */
+/**
+ * Largest number of ports that `listen(0)` gets from the kernel.
+ * The search stops earlier, at a port whose next port is free.
+ */
 const KERNEL_TRIES = 16;
 /**
- * Number of random ports that `listen(0)` tries if the kernel's ports fail. They are below the ports that Linux uses
- * for outgoing connections. With many outgoing connections (TIME_WAIT included), nearly every second of Linux's ports
- * is taken.
+ * Number of random ports that `listen(0)` tries if the kernel's ports fail.
+ * These ports are below the ports that Linux uses for outgoing connections.
+ * With many outgoing connections (TIME_WAIT included), almost half of Linux's ports are taken.
  */
 const OWN_TRIES = 64;
 const OWN_PORTS = { from: 15_000, to: 32_000 };
@@ -39,8 +43,8 @@ export interface ListenTarget {
 }
 
 /**
- * Reads the arguments of `listen()`. @returns `undefined` if they do not request a plain TCP port, but a path, a
- * descriptor, a handle, an exclusive port...
+ * Reads the arguments of `listen()`.
+ * @returns `undefined` if they do not request a plain TCP port, but (for example) a path, a descriptor or a handle
  */
 export function readListenArguments(args: readonly unknown[]): ListenTarget | undefined {
   const [first, second, third] = args;
@@ -82,9 +86,9 @@ function wanted(port: number, call: ServerCall): boolean {
 }
 
 /**
- * Replica ports that the application did not request, by number (`listen: 'all'`, the default). If a server of this
- * process wants to listen on such a port itself, the server gets the port. So applications that listen on neighbouring
- * ports work as with `net`.
+ * Replica ports that the application did not request, by number (`listen: 'all'`, the default).
+ * If a server of this process wants to listen on such a port itself, the server gets the port.
+ * So applications that listen on neighbouring ports work as with `net`.
  */
 const yielding = new Map<number, ReplicaListener>();
 
@@ -109,7 +113,7 @@ function replicaPort(port: number, call: Partial<FlowSettings> | undefined): num
 const METHODS = ['emit', 'close', 'ref', 'unref', Symbol.asyncDispose] as const;
 type Method = (typeof METHODS)[number];
 
-/** Server with the method that `listen()` calls when it knows the address: an old name that Node keeps. */
+/** Server with the method that `listen()` calls when it has the address. Node keeps this old name. */
 type ServerWithListen2 = net.Server & {
   _listen2(address: string, port: number, family: 4 | 6, backlog: number, fd: undefined, flags: number): void;
 };
@@ -145,7 +149,8 @@ class PairedListen {
     this.#target = target;
     this.#args = args;
     this.#call = call === undefined ? undefined : readFlowSettings('option "repnet"', call);
-    // If a server is closed and listens again before it emits 'close', Node does not emit this event. So it ends here.
+    // If a server is closed and listens again before it emits 'close', Node does not emit this event.
+    // So the earlier pair of listeners ends here.
     current.get(server)?.leave();
     current.set(server, this);
     const { emit, close, ref, unref, [Symbol.asyncDispose]: dispose } = server;
@@ -208,7 +213,8 @@ class PairedListen {
   }
 
   /**
-   * Opens the replica port after port N was bound. Without a host, all steps happen at once, as in Node's `listen()`.
+   * Opens the replica port after port N was bound.
+   * Without a host, all steps happen immediately, as in Node's `listen()`.
    */
   #listenReplica(): void {
     const address = this.#server.address();
@@ -228,8 +234,8 @@ class PairedListen {
       replica.server.on('close', () => yielding.get(port) === replica && yielding.delete(port));
     }
     replica.server.on('close', () => this.#replicaClosed());
-    // The address is known, so a lookup would only take time. The port is exclusive, because no worker of a cluster
-    // reaches this line.
+    // The address is known, so no lookup is necessary.
+    // The port is exclusive, because no worker of a cluster reaches this line.
     if (host === undefined) replica.server.listen({ port, backlog, ipv6Only, exclusive: true });
     else {
       const inside = replica.server as ServerWithListen2;
@@ -285,7 +291,7 @@ class PairedListen {
     return this.#call !== undefined || Array.isArray(runtime.config.listen);
   }
 
-  /** Makes the server work without repnet, because the replica port is taken. */
+  /** Makes the server work without repnet, because another program uses the replica port. */
   #goPlain({ message }: Error): void {
     const address = this.#server.address() as net.AddressInfo;
     const text = `port ${address.port} has no replica port (${message}): flows to it run plain`;
@@ -327,8 +333,8 @@ class PairedListen {
     }
     this.#announced = true;
     const heard = pass();
-    // The primary process of a cluster listens for its workers. The workers get the connections, and have no replica
-    // port.
+    // The primary process of a cluster listens for its workers.
+    // The workers get the connections, and have no replica port.
     if (!this.#server.listening && this.#replica) {
       counters.servers.paired--;
       counters.servers.plain++;

@@ -1,6 +1,7 @@
 /**
- * Bytes that a flow sends. Each write goes to every connection that carries bytes, and is kept for a connection that
- * has not arrived. The host waits for one write at a time, or for the end of its direction.
+ * Bytes that a flow sends.
+ * Each write goes to every connection that carries bytes, and is kept for a connection that has not arrived.
+ * The host waits for one write at a time, or for the end of its direction.
  */
 import { Archive } from './archive';
 import type { Leg } from './leg';
@@ -15,7 +16,8 @@ export class Outbound {
   /** Number of bytes that the host has written. */
   written = 0;
   /**
-   * Whether a server without an answer may have bytes of the flow. The flow must then not start at any other server.
+   * Whether a server that has not answered may have received bytes of the flow.
+   * If so, the flow must not start at another server.
    */
   exposed = false;
   /** Whether the host has ended its direction. */
@@ -56,11 +58,11 @@ export class Outbound {
   }
 
   /**
-   * Sends chunks on every live connection, with one write for each. `done` is called when the fastest connection has
-   * passed them to the kernel.
+   * Sends chunks on every live connection, with one write for each.
+   * `done` is called when the fastest connection has passed them to the kernel.
    *
-   * @param settled no second connection carries bytes. If none is expected either, the chunks go to the connection
-   * without bookkeeping
+   * @param settled whether only one connection carries bytes.
+   * If no other one is expected, the write needs no bookkeeping
    * @returns the write for which the host then waits, or `undefined` if there was no bookkeeping
    */
   write(chunks: readonly Buffer[], done: () => void, settled: boolean): Outstanding | undefined {
@@ -104,7 +106,7 @@ export class Outbound {
     const archive = this.#archive;
     if (!archive) return false;
     const outstanding = this.#outstanding;
-    // As soon as the bytes are sent, the host may end its direction, also on this connection.
+    // The host may end its direction as soon as the bytes are sent, also on this connection.
     const flushed = outstanding && !this.ending ? () => this.flushed(outstanding) : undefined;
     const chunks = leg.ahead ? archive.chunks.slice(leg.ahead) : archive.chunks;
     leg.ahead = undefined;

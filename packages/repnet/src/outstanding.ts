@@ -1,11 +1,11 @@
 /** Write or end of stream for which a flow's host waits. */
 export class Outstanding {
   /**
-   * Whether every live connection has to pass the write to the kernel, not only the fastest one. It is true if a slow
-   * connection must not be dropped, and its queue must not grow.
+   * Whether every live connection has to pass the write to the kernel, and not only the fastest one.
+   * This applies if a slow connection must not be dropped, and its queue must not grow.
    */
   byAll = false;
-  /** Number of connections that received the write at once. */
+  /** Number of connections that were live when the host made the write. */
   legs = 0;
   readonly done: () => void;
   #flushed = 0;

@@ -1,8 +1,8 @@
 /**
- * Check that two connections carry the same bytes. The bytes are not kept. The connection that is ahead stores
- * checkpoints: an offset, and the CRC-32 of all bytes before it. The other connection compares its CRC-32 when it
- * reaches these offsets. There are at most 256 checkpoints, and the distance between them grows with the lead of the
- * faster connection.
+ * Check that two connections carry the same bytes. The bytes are not kept.
+ * The connection that is ahead stores checkpoints: an offset, and the CRC-32 of all bytes before it.
+ * The other connection compares its CRC-32 when it reaches these offsets.
+ * There are at most 256 checkpoints, and the distance between them grows with the lead of the faster connection.
  */
 import zlib = require('node:zlib');
 
@@ -14,8 +14,8 @@ export class PrefixCheck {
   #checkpoints: Array<{ offset: number; crc: number }> = [];
 
   /**
-   * Processes the next bytes of a connection. @returns an offset before which the connections differ, or -1 if no
-   * difference is known
+   * Processes the next bytes of a connection.
+   * @returns an offset before which the connections differ, or -1 if no difference is known
    */
   add(leg: 0 | 1, chunk: Buffer): number {
     let rest = chunk;

@@ -44,8 +44,8 @@ export interface Repnet {
   /** Returns the counters since the start of the process, and gauges of its present state. */
   stats(): Stats;
   /**
-   * Checks whether a repnet server listens on the replica port of a listed target. After `true`, even the first flow to
-   * the target is replicated.
+   * Checks whether a repnet server listens on the replica port of a listed target.
+   * After `true`, even the first flow to the target is replicated.
    *
    * @returns false for a target that is not listed. Nothing is sent to it.
    */

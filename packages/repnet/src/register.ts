@@ -1,11 +1,11 @@
 /**
- * `node --import repnet/register app.js`: repnet for an application without changes. It replicates connections to the
- * targets that the configuration lists (REPNET_TARGETS, or repnet.config.json), through `net`, `http`, `https`,
- * `http2`, `tls`, `fetch` and the clients that use them.
+ * `node --import repnet/register app.js`: repnet for an application without changes.
+ * Connections to targets that the configuration lists (REPNET_TARGETS, or repnet.config.json) are replicated.
+ * Replication works for `net`, `http`, `https`, `http2`, `tls`, `fetch`, and for clients that use them.
  *
- * A call for a target that is not listed goes to the stock function with unchanged arguments. A server gets a replica
- * port only if `listen` in the configuration contains its port: `"all"` applies to servers that repnet itself has
- * created.
+ * A call for a target that is not listed goes to the stock function with unchanged arguments.
+ * A server gets a replica port only if `listen` in the configuration contains its port.
+ * The value `"all"` applies only to servers that repnet itself has created.
  */
 
 import './node-only';
@@ -46,7 +46,7 @@ function connect(this: unknown, ...args: unknown[]): unknown {
   return adapt(socket as unknown as ReplicatedSocket);
 }
 
-/** Session of a client, as far as it is used here. */
+/** Members of a client's session that this module uses. */
 type Session = NodeJS.EventEmitter & { closed: boolean; destroyed: boolean; destroy(): void };
 
 /** Wraps a function that creates an http2 session. Connections of the session then use an adapter. */
@@ -66,9 +66,10 @@ function adapting(connectSession: Call): Call {
 }
 
 /**
- * Ends a session that was closed before it was connected. Over a stream without a native handle, http2 finds its own
- * first bytes still unsent when it looks whether such a session is over, and does not look again. All requests of the
- * session have failed by then.
+ * Ends a session that was closed before it was connected.
+ * For such a session, http2 checks only once whether all bytes were sent.
+ * Over a stream without a native handle, its own first bytes are still unsent then, so it never ends the session.
+ * All requests of the session have already failed.
  */
 function endWhenClosedEarly(session: Session): void {
   session.once('connect', () => {
@@ -97,8 +98,7 @@ function socketConnect(this: net.Socket & { _handle?: unknown }, ...args: unknow
 }
 
 /**
- * Returns the arguments of `connect(options[, callback])` and `connect(port[, host][, options][, callback])` as one
- * object.
+ * Returns the arguments of `tls.connect()` as one object. They start with `options`, or with `port[, host][, options]`.
  */
 function tlsOptions(args: readonly unknown[]): tls.ConnectionOptions & { timeout?: number } {
   const [first, second] = args;
@@ -129,7 +129,7 @@ function tlsConnect(this: unknown, ...args: unknown[]): tls.TLSSocket {
     socket.destroy();
     throw error;
   }
-  // If the signal was already aborted before, TLS does not destroy the socket.
+  // If the signal was aborted before this call, TLS does not destroy the socket.
   secured.once('close', () => socket.destroy());
   // If the caller passes a socket, Node does not set the timeout.
   if (options.timeout) secured.setTimeout(options.timeout);
@@ -143,8 +143,8 @@ function secure(options: tls.ConnectionOptions, socket: ReplicatedSocket, callba
 }
 
 /**
- * Whether TLS is checking a socket now. If the socket looked like a `net.Socket`, TLS would wait forever for its
- * handle.
+ * Whether TLS is checking a socket now.
+ * If the check found a `net.Socket`, TLS would wait forever for the handle of the socket.
  */
 let hidden = false;
 
@@ -159,8 +159,8 @@ function unseen<Result>(work: () => Result): Result {
 }
 
 /**
- * Makes a client's replicated connection an instance of `net.Socket`. A server's connection stays as it is, because
- * TLS's own server may check its class.
+ * Makes a client's replicated connection an instance of `net.Socket`.
+ * A server's connection stays as it is, because TLS's own server may check its class.
  */
 function hasInstance(this: unknown, value: unknown): boolean {
   if (this === net.Socket && !hidden && value instanceof ReplicatedSocket && value.isClient) return true;

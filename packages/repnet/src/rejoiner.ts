@@ -1,8 +1,9 @@
 /**
- * New second connections for kept-alive flows. A flow uses only one connection after a long message, or after the other
- * connection failed or was too slow. When the flow has been idle, its client opens a new connection. Its hello contains
- * the flow's identifier and the positions of both directions (docs/repnet-wire.md, "Legs that rejoin"). The new
- * connection has another port, so it may take another path.
+ * New second connections for kept-alive flows.
+ * A flow uses only one connection after a long message, or after the other connection failed or was too slow.
+ * When the flow has been idle, its client opens a new connection.
+ * The hello contains the flow's identifier and the positions of both directions.
+ * See docs/repnet-wire.md, "Legs that rejoin". The new connection has another port, so it may take another path.
  */
 import { AsyncResource } from 'node:async_hooks';
 
@@ -33,8 +34,9 @@ export class Rejoiner implements HelloOutcome {
   readonly #flow: Flow;
   readonly #options: RejoinOptions;
   /**
-   * Asynchronous context of the flow. The timer that finds idle flows is shared, so it runs in the context of any flow,
-   * and a new connection delivers its bytes in the context in which it was opened.
+   * Asynchronous context of the flow.
+   * All flows share the timer that finds idle flows, so the timer may run in the context of another flow.
+   * A new connection is opened in this context, because it delivers its bytes in the same context.
    */
   readonly #context = new AsyncResource('RepnetRejoiner');
   #message = 0;
@@ -53,7 +55,7 @@ export class Rejoiner implements HelloOutcome {
     this.#pause = 0;
   }
 
-  /** Called when a connection could not rejoin, or was too slow at once. The next one has to wait. */
+  /** Called when a connection could not rejoin, or was too slow from its start. The next connection has to wait. */
   wasUseless(): void {
     this.#notBefore = performance.now() + this.#pause;
     this.#pause = Math.min(LONGEST_PAUSE_MS, Math.max(FIRST_PAUSE_MS, 2 * this.#pause));
@@ -64,7 +66,8 @@ export class Rejoiner implements HelloOutcome {
     const { connection, budget, limits, deadline } = this.#options;
     const early = this.#notBefore - performance.now();
     if (early > 0) {
-      // The flow is checked again after the pause. It may still be idle, and then no byte would cause a check.
+      // The flow is checked again after the pause.
+      // Without this check, a flow that is still idle would never be checked.
       if (this.#later === undefined) this.#later = setTimeout(() => this.#again(), early).unref();
       return;
     }

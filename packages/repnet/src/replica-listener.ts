@@ -1,6 +1,7 @@
 /**
- * Listener on the replica port of a server. It reads the hello of each connection, and assigns the connection to a
- * flow. With port pairing, it also accepts the connections to port N.
+ * Listener on the replica port of a server.
+ * The listener reads the hello of each connection, and assigns the connection to a flow.
+ * With port pairing, it also accepts the connections to port N.
  */
 import { AsyncResource } from 'node:async_hooks';
 
@@ -38,7 +39,7 @@ export type ServerInside = net.Server & {
   pauseOnConnect?: boolean;
   noDelay?: boolean;
   keepAlive?: boolean;
-  /** In seconds. */
+  /** Idle time in seconds before the first keepalive probe. */
   keepAliveInitialDelay?: number;
   highWaterMark?: number;
   blockList?: net.BlockList;
@@ -56,12 +57,12 @@ type AcceptedSocket = net.Socket & { server: net.Server; _server: net.Server; _h
 export type ListenerSettings = GlobalSettings & FlowSettings;
 
 /**
- * Returns whether the server is an http2 server without TLS. For a stream without a native handle, such a server uses
- * an adapter without addresses.
+ * Returns whether the server is an http2 server without TLS.
+ * For a stream without a native handle, such a server uses an adapter without addresses.
  */
 const isHttp2 = (server: ServerInside): boolean => server.updateSettings !== undefined && server.setSecureContext === undefined;
 
-/** Owner of a connection that was given up, or that gets another owner. */
+/** Owner of a connection that was given up, or that is about to get another owner. */
 const NOBODY: LegOwner = { legData: () => true, legEof: () => {}, legFailed: () => {}, legClosed: () => {} };
 
 export class ReplicaListener {
@@ -155,8 +156,8 @@ export class ReplicaListener {
   #expectHello(socket: net.Socket): void {
     hideAccepted();
     this.#forget(socket, this.server);
-    // The connection was already reset, so a flow that starts with it would have no client. The address is read here,
-    // because the kernel removes it at a reset.
+    // The connection was already reset, so a flow on it would have no client.
+    // The address shows this, because the kernel removes it at a reset.
     if (socket.remoteAddress === undefined) {
       socket.on('error', () => {}).destroy();
       return;
@@ -165,8 +166,8 @@ export class ReplicaListener {
   }
 
   /**
-   * Counts a connection that belongs to no flow. It is closed after a time, or if there are too many of these
-   * connections.
+   * Counts a connection that belongs to no flow.
+   * The connection is closed after a time, or if there are too many of these connections.
    */
   #hold(leg: Leg): void {
     counters.held.pendingHellos++;
@@ -233,13 +234,14 @@ export class ReplicaListener {
         return;
       }
       const banner = this.#banner(preamble, 'opened');
-      // With `pauseOnConnect`, the application expects a socket from which nothing was read. This socket has been read.
+      // With `pauseOnConnect`, the application expects a socket from which nothing was read.
+      // The hello was read from this socket.
       if (preamble.mode === 'repsyn' && rest.length > 0 && !this.#main.pauseOnConnect) {
         this.#handOver(preamble, leg, banner, rest);
         return;
       }
-      // If the first bytes of the application have arrived, the application's answer may follow at once. It is then
-      // sent in the same write.
+      // If bytes of the client's application have arrived, the server's application may answer soon.
+      // One write then sends the banner and the answer.
       if (rest.length > 0) leg.sendSoon(banner);
       else leg.send([banner]);
       this.#open(preamble.flowId, leg, preamble.mode);
@@ -248,16 +250,16 @@ export class ReplicaListener {
   }
 
   /**
-   * Returns whether a connection may join a flow. It can read the flow's bytes and write some, so by default only the
-   * address that opened the flow may join.
+   * Returns whether a connection may join a flow. A connection that joins can read the flow's bytes and write some.
+   * So by default it must come from the address that opened the flow.
    */
   #isFrom({ from }: Flow, { socket }: Leg): boolean {
     return this.#settings.secondLegFrom === 'anywhere' || from === socket.remoteAddress;
   }
 
   /**
-   * Adds a second connection to a flow that has been idle. If the connection does not fit, it is refused, and the flow
-   * continues unchanged.
+   * Adds a second connection to a flow that has been idle.
+   * If the connection does not fit, it is refused, and the flow continues unchanged.
    */
   #rejoin(preamble: Preamble, rejoin: Rejoin, leg: Leg, rest: Buffer): void {
     const flow = this.#table.live(preamble.flowId);
@@ -271,9 +273,10 @@ export class ReplicaListener {
   }
 
   /**
-   * Opens an eager RepSYN flow. Bytes after the hello show that the client has chosen this connection, so the flow
-   * starts in the state CHOSEN. There is no second connection to merge, so the application gets the stock socket
-   * itself. The flow's identifier becomes a tombstone at once.
+   * Opens an eager RepSYN flow.
+   * Bytes after the hello show that the client has chosen this connection, so the flow starts in the state CHOSEN.
+   * There is no second connection to merge, so the application gets the stock socket itself.
+   * The flow's identifier immediately becomes a tombstone.
    */
   #handOver({ flowId, mode }: Preamble, leg: Leg, banner: Buffer, rest: Buffer): void {
     const main = this.#main;
@@ -324,7 +327,7 @@ export class ReplicaListener {
     leg.reset();
   }
 
-  /** @returns whether the server accepts no new flow */
+  /** @returns whether the server refuses new flows */
   #refusal(): boolean {
     if (this.#closing) {
       counters.flows.refused.closing++;
@@ -376,8 +379,8 @@ const read = Object.getOwnPropertyDescriptor(Socket.prototype, 'bytesRead')?.get
 const written = Object.getOwnPropertyDescriptor(Socket.prototype, 'bytesWritten')?.get as (this: net.Socket) => number | undefined;
 
 /**
- * Byte counters that leave out the bytes of the hello. All sockets share one pair of functions, so that V8 sees one
- * shape.
+ * Byte counters that leave out the bytes of the hello.
+ * All sockets share one pair of functions, so that V8 sees one shape.
  */
 const COUNTED_FROM_HELLO: PropertyDescriptorMap & ThisType<net.Socket> = {
   bytesRead: {

@@ -1,6 +1,7 @@
 /**
- * Summary of a process's flows for users. With `REPNET_REPORT=1`, the summary is written to stderr when the process
- * exits. It contains the reasons why flows to listed targets were not replicated.
+ * Summary of a process's flows for users.
+ * With `REPNET_REPORT=1`, the summary is written to stderr when the process exits.
+ * The summary contains the reasons why flows to listed targets were not replicated.
  */
 import fs = require('node:fs');
 

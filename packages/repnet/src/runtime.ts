@@ -55,8 +55,8 @@ class Runtime {
   }
 
   /**
-   * Returns the reason why `settingsFor()` returns no settings, as the end of a sentence about the target. Returns
-   * `undefined` if the target is listed.
+   * Returns the reason why `settingsFor()` returns no settings, as the end of a sentence about the target.
+   * Returns `undefined` if the target is listed.
    */
   whyNotListed(host: string, port: number, call: CallSettings | undefined): string | undefined {
     if (this.settingsFor(host, port, call) !== undefined) return undefined;
@@ -71,8 +71,8 @@ class Runtime {
   }
 
   /**
-   * Returns the target's rule, like `findRule()`. Results are remembered, because one check of an address costs as much
-   * as a system call.
+   * Returns the target's rule, like `findRule()`.
+   * Results are remembered, because one check of an address costs as much as a system call.
    */
   #ruleFor(host: string, port: number): TargetRule | undefined {
     const key = `${port}|${host}`;

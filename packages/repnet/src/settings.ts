@@ -10,7 +10,7 @@ export interface FlowSettings {
   pairing: Pairing;
   /** Port of the second listener; `undefined`: the port after the service's port. */
   replicaPort: number | undefined;
-  /** Number of bytes, sent and received, at which a flow continues on one connection only. */
+  /** Number of sent and received bytes after which a flow uses only one connection. */
   maxBytes: number;
   /** Largest number of bytes that are kept for a connection that has not arrived. */
   archiveCap: number;
@@ -25,8 +25,8 @@ export interface FlowSettings {
   /** Time in milliseconds without an answer from the replica port after which a flow uses the service's port. */
   fallbackDelay: number;
   /**
-   * Time in milliseconds without a byte in either direction after which a flow is idle. The next message of an idle
-   * flow is replicated again.
+   * Time in milliseconds after which a flow without moving bytes is idle.
+   * The next message of an idle flow is replicated again.
    */
   idleTime: number;
   /** Whether a target whose connections often fail gets fewer second connections. */
@@ -48,15 +48,15 @@ export interface GlobalSettings extends FlowSettings {
   /** Time in milliseconds for which a server remembers an ended flow. */
   tombstoneTime: number;
   /**
-   * Largest number of ended flows that a server remembers, open flows with one connection included. Further flows are
-   * plain.
+   * Largest number of flows that a server remembers: ended flows, and open flows with one connection.
+   * Further flows are plain.
    */
   tombstoneLimit: number;
   /** Largest number of connections with an incomplete hello. */
   pendingHellos: number;
   /**
-   * Time in milliseconds after which a target without repnet is probed again. During this time after its last banner, a
-   * capable target may get eager flows.
+   * Time in milliseconds after which a target without repnet is probed again.
+   * A capable target may get eager flows for this time after its last banner.
    */
   capabilityTtl: number;
   /** Largest share of listed flows with a second connection, 0 to 1. */

@@ -1,6 +1,7 @@
 /**
- * Node's channels `net.client.socket` and `net.server.socket`. They publish the sockets of the application, one for
- * each flow. The connections of a flow are stock sockets, which Node would publish, too.
+ * Node's channels `net.client.socket` and `net.server.socket`.
+ * The channels publish the sockets of the application, one for each flow.
+ * The connections of a flow are stock sockets, which Node would publish, too.
  */
 import diagnostics = require('node:diagnostics_channel');
 import type net = require('node:net');
@@ -8,7 +9,7 @@ import type net = require('node:net');
 const client = diagnostics.channel('net.client.socket');
 const server = diagnostics.channel('net.server.socket');
 
-/** Whether `net.connect()` publishes a socket. Since Node 22, the method `connect()` of the socket does it. */
+/** Whether `net.connect()` publishes a socket. Since Node 22, the socket's method `connect()` publishes it. */
 const BY_FUNCTION = Number.parseInt(process.versions.node, 10) < 22;
 
 /** Hides the subscribers of a channel from Node, until the returned function is called. */
@@ -29,7 +30,7 @@ export function connectUnpublished<Result>(connect: () => Result): Result {
 }
 
 /**
- * Publishes a client's socket, if Node does it at this point.
+ * Publishes a client's socket, if Node would publish it at this point.
  *
  * @param byFunction whether the application called `net.connect()`
  */
@@ -47,6 +48,6 @@ export function publishAccepted(socket: net.Socket): void {
   const hidden = Object.hasOwn(server, 'hasSubscribers');
   if (hidden) Reflect.deleteProperty(server, 'hasSubscribers');
   if (server.hasSubscribers) server.publish({ socket });
-  // The connection below this socket is still to be hidden.
+  // The connection below this socket must still be hidden.
   if (hidden) mute(server);
 }

@@ -8,7 +8,7 @@ export function systemError(message: string, code: string): NodeJS.ErrnoExceptio
   return Object.assign(new Error(message), { code });
 }
 
-/** Whether a write that is pending at the end of its socket calls back with an error: so it is since Node 22. */
+/** Whether a write that is pending when its socket ends reports an error to its callback, as since Node 22. */
 const REPORTS_CANCELED_WRITES = Number.parseInt(process.versions.node, 10) >= 22;
 
 /** Returns the error of a write that was pending at the end of its socket. */
@@ -23,8 +23,8 @@ export class FlowHandle {
   readonly #each: (apply: (socket: net.Socket) => void) => void;
   #resource: AsyncResource | undefined;
   /**
-   * Reader of the handle. http's agent sets it while a connection is idle. The agent then closes the connection if
-   * bytes arrive without a request (Node 22.23, 24.21).
+   * Reader of the handle. http's agent sets it while a connection is idle.
+   * The agent then closes the connection if bytes arrive without a request (Node 22.23, 24.21).
    */
   onread: { readonly name: string } | undefined;
   /** Whether the handle is already being read. http's agent checks this property. */
@@ -62,7 +62,7 @@ export class FlowHandle {
 
 const MAX_TIMEOUT = 2 ** 31 - 1;
 
-/** Timer that fires each time no byte has moved for a time in milliseconds. It does not keep the process alive. */
+/** Timer that fires each time no byte has moved for the set time. It does not keep the process alive. */
 export class InactivityTimer {
   readonly #fired: () => void;
   #timer: NodeJS.Timeout | undefined;

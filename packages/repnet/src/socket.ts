@@ -1,6 +1,7 @@
 /**
- * Application's end of a flow: a Duplex with all features of a `net.Socket`. It is not a subclass of `net.Socket`,
- * because it has no handle, and TLS over a `net.Socket` waits until the socket has a handle.
+ * Application's end of a flow: a Duplex with all features of a `net.Socket`.
+ * The class is not a subclass of `net.Socket`, because it has no handle.
+ * TLS over a `net.Socket` would wait for the handle.
  */
 import net = require('node:net');
 import stream = require('node:stream');
@@ -34,7 +35,7 @@ interface InFlight {
   readonly done: (error?: Error | null) => void;
   /** Whether the write was made before 'connect'. As in Node, its callback then runs after this event. */
   early: boolean;
-  /** Whether the kernel has the bytes of the faster connection. */
+  /** Whether the faster connection has passed the chunks to the kernel. */
   flushed: boolean;
 }
 
@@ -54,7 +55,7 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
   #received = 0;
   #opened = false;
   #closed = false;
-  /** Whether 'close' follows when all connections are closed. */
+  /** Whether the socket emits 'close' when all connections are closed. */
   #closing = false;
   /** Whether an error has destroyed the socket. */
   #failed = false;
@@ -62,8 +63,8 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
   #remote: Pick<net.Socket, 'remoteAddress' | 'remoteFamily' | 'remotePort'> | undefined;
   #local: net.AddressInfo | undefined;
   /**
-   * Value of `allowHalfOpen` that the application set. The field is not private, because `Duplex` sets it before the
-   * fields of this class exist.
+   * Value of `allowHalfOpen` that the application set.
+   * The field is not private, because `Duplex` sets it before the fields of this class exist.
    */
   declare halfOpen: boolean;
   /** Whether TLS has taken over this socket. TLS then decides when to end its direction. */
@@ -88,9 +89,8 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
   static {
     Object.defineProperty(ReplicatedSocket.prototype, 'allowHalfOpen', {
       /**
-       * Value of `allowHalfOpen`. The stream itself reads this property after its end. TLS reads it earlier, and
-       * decides by it whether to end. TLS may still have to answer when its peer has ended, so after TLS has read the
-       * property, this stream does not end by itself any more.
+       * Value of `allowHalfOpen`. The stream itself reads this property only after its end. TLS reads it earlier.
+       * TLS may have to answer after the end of its peer, so this stream no longer ends by itself after an early read.
        */
       get(this: ReplicatedSocket): boolean {
         if (this.readableEnded) return this.halfOpen || this.#takenOver;
@@ -217,8 +217,8 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
   }
 
   /**
-   * Returns whether a server's flow has ended on the replica port before the client has sent a byte. The client may have
-   * left this port, and its connection to port N is the one that counts. A write that fails is reported in any case.
+   * Returns whether a server's flow has ended on the replica port before the client has sent a byte.
+   * The client may have left this port, and may use a connection to port N instead. A failed write is always reported.
    */
   #isPhantom({ code }: NodeJS.ErrnoException): boolean {
     const flow = this.#flow;
@@ -285,7 +285,7 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
     this.#send(inFlight);
   }
 
-  /** The listeners are registered with the write, as in Node, so they run in the same order with other listeners. */
+  /** As in Node, the write registers these listeners. So they run in the same order relative to other listeners. */
   #callBackAfterConnect(inFlight: InFlight): void {
     const closed = (): void => {
       this.off('connect', connected);
@@ -344,7 +344,7 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
     // The socket may have connected again in the meantime.
     if (this.#flow !== flow || !this.destroyed) return;
     this.#closing = true;
-    // As Node's handle, a socket closes after all ticks and microtasks.
+    // Like Node's handle, a socket closes after all ticks and microtasks.
     if (this.#closed) setImmediate(() => this.#emitClose());
   }
 
@@ -355,7 +355,10 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
     this.emit('close', this.#failed);
   }
 
-  /** Calls back the write that the flow could not finish. The stream then calls back all later writes and the end. */
+  /**
+   * Calls the callback of the write that the flow could not finish.
+   * The stream then calls the callbacks of later writes and of the end.
+   */
   #abandonWrite(): void {
     const inFlight = this.#inFlight;
     this.#inFlight = undefined;
@@ -372,8 +375,8 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
   static connector: <Self extends ReplicatedSocket>(socket: Self, args: unknown[]) => Self = (socket) => socket;
 
   /**
-   * Handle for code that sets options on the handle of a client's `net.Socket`. The options apply to every connection.
-   * As in Node, there is no handle before `connect()` and after `destroy()`.
+   * Handle for applications that set options on the handle of a client's `net.Socket`.
+   * The options apply to every connection. As in Node, there is no handle before `connect()` and after `destroy()`.
    */
   get _handle(): FlowHandle | null {
     if (this.destroyed || this.#accepted || (!this.connecting && !this.#opened)) return null;
@@ -424,8 +427,8 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
   }
 
   /**
-   * Address of the peer. It is read only once, because a flow keeps its addresses after the connection with these
-   * addresses is closed.
+   * Address of the peer.
+   * The address is read only once, because a flow keeps it after the connection with this address is closed.
    */
   get #peer() {
     const carrier = this.#opened && !this.destroyed ? this.#flow?.carrier?.socket : undefined;
@@ -516,7 +519,7 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
     this.#unref = !ref;
     const flow = this.#flow;
     for (const leg of flow?.legs ?? []) {
-      // A socket whose handle is gone would wait for another handle, with one more listener for each call.
+      // A socket without its handle would wait for another handle, and would get one more listener for each call.
       if (!leg || leg.socket.destroyed || flow?.status[leg.index] === 'gone') continue;
       if (ref) leg.socket.ref();
       else leg.socket.unref();
@@ -555,7 +558,7 @@ function seconds(milliseconds: number): number {
 
 /** Replacement for `write` after the peer has ended, on a socket that may not be half open. */
 function refuseWrite(this: ReplicatedSocket, chunk: unknown, encoding?: unknown, callback?: unknown): boolean {
-  // As in Node, a write is too late only after our own end.
+  // As in Node, a write is too late only after this socket has ended its own direction.
   if (!this.writableEnded) return stream.Duplex.prototype.write.call(this, chunk, encoding as BufferEncoding, callback as () => void);
   const done = typeof encoding === 'function' ? encoding : callback;
   const error = systemError('This socket has been ended by the other party', 'EPIPE');

@@ -1,12 +1,12 @@
 /**
  * State machine of a RepNet flow (RepNet paper, section III, Tables I and II). It has no I/O, no clock and no memory.
- * `spec/state-machine.json` contains the same machine as a table, and defines its terms. The tests compare this module
- * with the table.
+ * `spec/state-machine.json` contains the same machine as a table, and defines its terms.
+ * The tests compare this module with the table.
  */
 export type Role = 'client' | 'server';
 export type Mode = 'repflow' | 'repsyn';
 export type State = 'ONE_CONN' | 'DUP_CONN' | 'CHOSEN' | 'ENDED';
-/** State of the flow's other connection: the one that an event does not concern. */
+/** State of the connection that an event does not concern. */
 export type OtherLeg = 'live' | 'pending' | 'gone';
 
 export type FlowEvent =

@@ -28,7 +28,7 @@ export interface Stats {
     paired: number;
     /** Number of second connections that were added to a flow after it had been idle. */
     rejoined: number;
-    /** Number of flows with two connections in which connection 0, or 1, was faster for most bytes. */
+    /** Number of flows that connection 0 won, and that connection 1 won. The winner was faster for most bytes. */
     won: [number, number];
     /** Number of connections given up, by reason. */
     dropped: Partial<Record<Reason, number>>;
@@ -37,7 +37,7 @@ export interface Stats {
   };
   /** Number of servers that listened on a TCP port through repnet, with and without a replica port. */
   servers: { paired: number; plain: number };
-  /** Number of flows that were RepSYN or had one plain connection because of the budget. */
+  /** Number of flows that used RepSYN or one plain connection because of the budget. */
   budgetRefusals: number;
   /** Number of bytes of the application that were written to a second connection. */
   bytesSentTwice: number;

@@ -1,6 +1,6 @@
 /**
- * Node's own `net`, saved before any part of it is replaced. Connections of a flow use it, so that they are not
- * replicated themselves.
+ * Node's own `net`, saved before any part of it is replaced.
+ * Connections of a flow use it, so that they are not replicated themselves.
  */
 import net = require('node:net');
 

@@ -52,7 +52,7 @@ function hostTest(text: string): HostTest | string {
   return (name) => name === host;
 }
 
-/** Returns a test for a block of addresses. A name never matches: it is not resolved for this test. */
+/** Returns a test for a block of addresses. A name never matches, because this test does not resolve names. */
 function cidrTest(text: string): HostTest | string {
   const [address = '', prefix = ''] = text.split('/');
   const family = net.isIP(address);

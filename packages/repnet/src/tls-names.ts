@@ -1,6 +1,7 @@
 /**
- * Addresses of TLS connections over replicated flows. TLS reads the addresses from a TCP handle, which a replicated
- * flow does not have. Without this module, `request.socket.remoteAddress` of an https server would be undefined.
+ * Addresses of TLS connections over replicated flows.
+ * TLS reads the addresses from a TCP handle, which a replicated flow does not have.
+ * Without this module, `request.socket.remoteAddress` of an https server would be undefined.
  */
 import type net = require('node:net');
 import type tls = require('node:tls');

@@ -1,6 +1,6 @@
 /**
- * Hello of `pairing: 'hello'`, version 1, as defined in docs/repnet-wire.md. The tests compare this module with
- * spec/wire-vectors.json.
+ * Hello of `pairing: 'hello'`, version 1, as defined in docs/repnet-wire.md.
+ * The tests compare this module with spec/wire-vectors.json.
  */
 import type { Mode } from './state-machine';
 
@@ -23,8 +23,8 @@ export type Status = (typeof STATUSES)[number];
 /** Position at which a second connection joins a flow that was idle. */
 export interface Rejoin {
   /**
-   * Number of the second connection, counted from 1. The client counts all second connections that it has opened for
-   * this flow after its first pair.
+   * Number of the second connection, counted from 1.
+   * The client counts all second connections that it has opened for this flow after its first pair.
    */
   message: number;
   /** Number of bytes of the application from client to server before the first byte of this connection. */
@@ -67,8 +67,8 @@ export type Rejection =
   | 'instance_id';
 
 /**
- * Returns a hello that contains zeros after its magic. Its memory is from Node's pool, because separate memory would
- * cost more than all writes into the hello.
+ * Returns a hello that contains zeros after its magic. The memory is from Node's pool.
+ * Separate memory would cost more than all writes into the hello.
  */
 function blank(magic: Buffer, length: number): Buffer {
   const bytes = Buffer.allocUnsafe(length).fill(0);

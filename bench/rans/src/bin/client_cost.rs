@@ -1,5 +1,5 @@
-//! Cost of the client layer: CPU time of a request of 1 KB with 32 concurrent requests,
-//! compared with a plain hyper client. Each round measures all cases one after the other, on one thread.
+//! Cost of the client layer: CPU time of a request of 1 KB, compared with a plain hyper client.
+//! There are 32 concurrent requests. Each round measures all cases one after the other, on one thread.
 //! The servers run in another process, so that their CPU time does not count.
 //!
 //! ```sh

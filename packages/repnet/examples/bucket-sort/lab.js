@@ -4,12 +4,13 @@
  * node lab.js [--hosts 12] [--jobs 20] [--numbers 50000] [--rate 1Gbps] [--slowdown 10] [--rounds 1]
  *             [--program PROGRAM] [--full] [--json]
  *
- * The paper's experiment on separate Linux hosts in two racks with three spines. It starts a lab (`tailcut lab`)
- * whose network runs SLOWDOWN times slower, and runs `node.js` on every host, over `net`, RepFlow and RepSYN. It
- * prints the jobs' completion times in wall-clock time. Each round runs the three transports in turn. PROGRAM
- * replaces `node node.js` and gets the same arguments, such as the Rust example `bucket_sort`. --full uses the
- * paper's size. --json prints a line for each round of a transport, and a last line that says whether the lab was
- * punctual. The variable TAILCUT contains the path of the program `tailcut`.
+ * The paper's experiment on separate Linux hosts in two racks with three spines.
+ * It starts a lab (`tailcut lab`) whose network is SLOWDOWN times slower.
+ * On every host it runs `node.js`, over `net`, RepFlow and RepSYN.
+ * The program prints the jobs' completion times in wall-clock time. Each round runs the three transports in turn.
+ * PROGRAM replaces `node node.js` and gets the same arguments, such as the Rust example `bucket_sort`.
+ * --full uses the paper's size. --json prints a line for each round of a transport.
+ * The last line reports whether the lab was punctual. The variable TAILCUT contains the path of the program `tailcut`.
  */
 const { spawn, execFileSync } = require('node:child_process');
 const { once } = require('node:events');
@@ -72,14 +73,14 @@ async function run(transport) {
   return all.flatMap(({ times }) => times).sort((a, b) => a - b);
 }
 
-/** Returns the ticks in which the machine's processors were busy, and all ticks, since the start of the machine. */
+/** Returns two numbers of ticks since the start of the machine: those with a busy processor, and all. */
 function processors() {
   const ticks = readFileSync('/proc/stat', 'utf8').split('\n', 1)[0].trim().split(/\s+/).slice(1, 9).map(Number);
   const all = ticks.reduce((sum, some) => sum + some, 0);
   return { busy: all - ticks[3] - ticks[4], all };
 }
 
-/** Returns a quantile of the times, if at least ten times are above it. */
+/** Returns a quantile of the completion times, if at least ten of them exceed it. */
 function at(times, share) {
   const beyond = Math.round(times.length * (1 - share));
   return beyond < 10 ? `too few (${times.length} jobs)` : times[times.length - 1 - beyond].toFixed(0);

@@ -4,10 +4,10 @@
  * node node.js --nodes 10.0.0.1,10.0.0.2,10.0.0.3 --own 0 [--port 9000] [--jobs 20] [--numbers 50000]
  *              [--jitter 10]
  *
- * One host of the paper's cluster: the master of its own jobs, and a slave in the jobs of all other hosts. A job
- * reads its numbers from a text file and writes them, sorted, to another file. The time of a job is from the start of
- * the read to the end of the write. The program prints a line of JSON for each job, and serves the other hosts until
- * its standard input ends.
+ * One host of the paper's cluster. It is the master of its own jobs, and a slave in the jobs of other hosts.
+ * A job reads its numbers from a text file and writes them, sorted, to another file.
+ * The completion time of a job begins with the read and ends with the write.
+ * The program prints a line of JSON for each job, and serves the other hosts until its standard input ends.
  */
 const { readFile, writeFile, mkdtemp, rm } = require('node:fs/promises');
 const net = require('node:net');

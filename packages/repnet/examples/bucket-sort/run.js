@@ -3,8 +3,8 @@
 /**
  * node run.js [--numbers 20000] [--slaves 3] [--jobs 10]
  *
- * Starts each slave in a separate process. Sorts random arrays one after the other, checks every result, and prints
- * the completion times.
+ * Starts each slave in a separate process.
+ * Sorts random arrays one after the other, checks every result, and prints the completion times.
  */
 const { fork } = require('node:child_process');
 const { once } = require('node:events');

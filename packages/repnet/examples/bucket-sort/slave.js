@@ -1,8 +1,9 @@
 'use strict';
 
 /**
- * Slave of the bucket sort. It has one bucket for each job. Each chunk of numbers arrives in a short flow. The slave
- * sorts by counting while numbers arrive. When the master requests the bucket, the slave sends it as one long flow.
+ * Slave of the bucket sort. The slave has one bucket for each job. Each chunk of numbers arrives in a short flow.
+ * The slave sorts by counting while numbers arrive.
+ * When the master requests the bucket, the slave sends it as one long flow.
  *
  * A flow carries one line of JSON:
  *   {"job": "...", "numbers": [...]}                       a chunk; the answer is "ok"

@@ -10,7 +10,7 @@ if (!['net', 'repflow', 'repsyn'].includes(kind)) {
 const net = kind === 'net' ? require('node:net') : require('repnet');
 
 /**
- * Opens a short flow for a chunk of numbers. The option `repnet` has no effect with plain net.
+ * Opens a short flow for a chunk of numbers. Plain `net` ignores the option `repnet`.
  * @param {import('node:net').TcpNetConnectOpts} target
  */
 exports.connectMouse = (target) => net.connect({ ...target, repnet: { mode: kind, assumeCapable: true } });

@@ -3,8 +3,8 @@
 /**
  * node client.js [host:port]
  *
- * Requests to a Redis server without RepNet, through two proxies (see README.md). Both proxies run in this process,
- * so that the example is one file.
+ * Requests to a Redis server without RepNet, through two proxies (see README.md).
+ * Both proxies run in this process, so that the example is one file.
  */
 const { Redis } = require('ioredis');
 const { Proxy, parseConfig } = require('repnet/proxy');

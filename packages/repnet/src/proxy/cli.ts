@@ -33,7 +33,7 @@ async function run(invocation: Invocation): Promise<void> {
   let stopping = false;
   const stop = (signal: NodeJS.Signals): void => {
     if (stopping) {
-      // A second signal ends the process at once.
+      // A second signal ends the process immediately.
       process.exit(1);
     }
     stopping = true;

@@ -1,6 +1,6 @@
 /**
- * Configuration of `repnet-proxy`: a JSON file, command-line flags, or both. Flags override the file. All values are
- * checked before a socket is opened, and every error names the key.
+ * Configuration of `repnet-proxy`: a JSON file, command-line flags, or both. Flags override the file.
+ * All values are checked before a socket is opened, and every error names the key.
  */
 import { readFileSync } from 'node:fs';
 import { isIPv6 } from 'node:net';

@@ -1,6 +1,7 @@
 /**
- * Proxy `repnet-proxy`: RepNet for programs that do not use Node. A route with `replicate: 'in'` is in front of a
- * server (Redis, memcached, nginx). A route with `replicate: 'out'` is behind a client.
+ * Proxy `repnet-proxy`: RepNet for programs that do not use Node.
+ * A route with `replicate: 'in'` is in front of a server (Redis, memcached, nginx).
+ * A route with `replicate: 'out'` is behind a client.
  */
 import '../node-only';
 
@@ -128,7 +129,7 @@ export class Proxy {
     return (this.#admin?.address() as AddressInfo | null) ?? undefined;
   }
 
-  /** Stops accepting, lets open flows finish within `drainTimeout`, and resets all others. */
+  /** Stops accepting flows. Open flows may finish within `drainTimeout`, and are then reset. */
   async stop(): Promise<void> {
     this.#accepting = false;
     const closed = this.#routes.map(

@@ -70,8 +70,8 @@ function snake(name: string): string {
 }
 
 /**
- * Returns the numbers of a nested object as samples: `{ flows: { live: 1, plain: { budget: 2 } } }` becomes
- * `repnet_flows{kind="live"} 1` and `repnet_flows_plain{kind="budget"} 2`. The index of a list's entry is its name.
+ * Returns the numbers of a nested object as samples.
+ * For example, `{ flows: { live: 1 } }` becomes `repnet_flows{kind="live"} 1`. The name of a list's entry is its index.
  */
 function snapshotSamples(snapshot: object, family = 'repnet'): string[] {
   const lines: string[] = [];

@@ -1,6 +1,6 @@
 /**
- * Relay of one flow through the proxy: it copies bytes between two sockets in both directions. A FIN or a reset of one
- * socket is forwarded to the other socket.
+ * Relay of one flow through the proxy: it copies bytes between two sockets in both directions.
+ * A FIN or a reset of one socket is forwarded to the other socket.
  */
 import type { Duplex } from 'node:stream';
 
@@ -18,15 +18,15 @@ export interface RelayEnd {
   bytesIn: number;
   /** Number of bytes from the target. */
   bytesOut: number;
-  /** Code of the first error. `undefined`: both sockets ended with a FIN. */
+  /** Code of the first error. `undefined`: both sockets have ended with a FIN. */
   error: string | undefined;
   /** Socket that failed. */
   failed: 'accepted' | 'target' | undefined;
 }
 
 /**
- * Copies bytes in both directions until both sockets are closed. If one socket fails, the other one is reset. Otherwise
- * its peer would mistake an incomplete stream for a complete one.
+ * Copies bytes in both directions until both sockets are closed. If one socket fails, the other one is reset.
+ * Otherwise its peer would mistake an incomplete stream for a complete one.
  */
 export function relay(accepted: Relayed, target: Relayed, done: (end: RelayEnd) => void): void {
   const end: RelayEnd = { bytesIn: 0, bytesOut: 0, error: undefined, failed: undefined };

@@ -25,7 +25,7 @@ both(
     client.uncork();
     client.write('ü☃');
     client.end(new Uint8Array(pattern(1_000)));
-    // Each connection is open alone for a while, so that each one is ahead at some time.
+    // The connections deliver bytes in turn, so that each one is ahead at some time.
     for (let at = 1; at < expected.length; at += 97) {
       const lane = (at % 2 === 1 ? a : b).up;
       lane.allow(arena.head + at);
@@ -126,7 +126,7 @@ both('I9: a consumer that pauses holds back what is new, and gets all of it when
   const served = await arena.flow();
   served.end(pattern(total));
   await once(client, 'readable');
-  // The socket stores bytes up to its high-water mark and one read of each connection, but not the whole stream.
+  // The socket may store its high-water mark and one read from each connection, but not the whole stream.
   assert.ok(client.readableLength <= client.readableHighWaterMark + 2 * 65_536, `${client.readableLength} bytes`);
   const sink = new Sink(client);
   client.resume();

@@ -1,4 +1,4 @@
-/** Tests of a connection's end of stream: a reset that arrives together with data does not count as an end. */
+/** Tests of a connection's end of stream: a reset that arrives together with data is not an end. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';

@@ -13,7 +13,10 @@ export interface ArenaOptions {
   a?: Admission;
   /** Action of the path on the second connection of the first flow. */
   b?: Admission;
-  /** Called before any byte is relayed on the first connection of the first flow. `onB`: the same for the second. */
+  /**
+   * Called before any byte is relayed on the first connection of the first flow.
+   * `onB`: called for the second connection.
+   */
   onA?: (leg: ChaosLeg) => void;
   onB?: (leg: ChaosLeg) => void;
   /** Additional settings of the server. The pairing is always set. */
@@ -181,7 +184,7 @@ export class Sink {
     });
   }
 
-  /** Waits for the condition. An unexpected error ends the wait, so that the test fails at once. */
+  /** Waits for the condition. An unexpected error ends the wait, so that the test fails immediately. */
   #when(condition: () => boolean, what: string): Promise<void> {
     return new Promise((resolve, reject) => {
       const check = (): boolean => {
@@ -199,7 +202,7 @@ export class Sink {
   }
 }
 
-/** Returns bytes that differ at every offset from a shifted copy of themselves. */
+/** Returns a pattern of bytes that differs at every offset from a shifted copy of the pattern. */
 export function pattern(length: number): Buffer {
   const bytes = Buffer.alloc(length);
   let state = 0x9e3779b9;

@@ -1,6 +1,7 @@
 /**
- * Port that answers no SYN, like a port behind a filter that drops packets. A process listens on it but never accepts,
- * and its queue of connections is full. The kernel then drops further SYNs (Linux).
+ * Port that answers no SYN, like a port behind a filter that drops packets.
+ * A process listens on it but never accepts, and its queue of connections is full.
+ * The kernel then drops further SYNs (Linux).
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -2,9 +2,9 @@
  * Network on loopback between a client and a server that a test controls.
  *
  * A `ChaosPath` listens on two neighbouring ports and relays each connection ("leg") to the same two ports of a server.
- * It never acts by the clock. A test sets how many bytes may pass in each direction, when a connection reaches the
- * server and when it is reset, and waits for the effect. The relay keeps the source port of a connection, so that
- * pairing by port works through it.
+ * The path uses no clock. A test sets how many bytes may pass in each direction.
+ * The test also decides when a connection reaches the server and when the connection is reset.
+ * The relay keeps the source port of a connection, so that pairing by port works through it.
  */
 
 import { once } from 'node:events';
@@ -13,18 +13,18 @@ import { endsByFin } from '../../src/certain-end';
 
 /** Action on a connection that a client opens. */
 export type Admission =
-  /** The connection is relayed at once. */
+  /** The connection is relayed immediately. */
   | 'pass'
   /** The client's connection is accepted. It reaches the server only after `ChaosLeg.admit()`. */
   | 'hold'
-  /** The client's connection is reset at once. */
+  /** The client's connection is reset immediately. */
   | 'reset';
 
 export type Door = 'primary' | 'replica';
 
 /**
- * Resets a socket. A reset while a FIN is being sent fails (EINVAL), and leaves the descriptor open forever. So the
- * reset waits for the FIN.
+ * Resets a socket. A reset while a FIN is being sent fails (EINVAL), and leaves the descriptor open forever.
+ * So the reset waits for the FIN.
  */
 function reset(socket: net.Socket): void {
   if (socket.destroyed) return;
@@ -162,7 +162,7 @@ export class Lane {
       this.finished = true;
       to.end();
     }
-    // At most one chunk waits here. A lane that is stopped must fill the kernel buffers of its sender.
+    // At most one chunk waits here. When a lane is stopped, its sender must fill the kernel's buffers.
     if (this.#queue.length > 0) this.#from?.pause();
     else this.#from?.resume();
     this.#wake();
@@ -210,7 +210,7 @@ export class ChaosLeg {
     client.on('error', () => {});
     client.on('close', (hadError) => {
       this.#clientClosed = true;
-      // A reset is forwarded at once. After clean FINs, the lanes close both sides.
+      // A reset is forwarded immediately. After clean FINs, the lanes close both sides.
       this.#clientFailed = hadError && !this.#clientOnly;
       if (this.#clientFailed) this.resetServer();
     });
@@ -283,8 +283,8 @@ export interface ChaosPathOptions {
   /** Address that clients connect to. */
   host?: string;
   /**
-   * Relay's address at the server, if source ports are kept. It differs from the clients' address, so that a
-   * connection's source port is free at this address.
+   * Relay's address at the server, if source ports are kept.
+   * This address differs from the clients' address, so that a connection's source port is free.
    */
   source?: string;
 }
@@ -295,7 +295,7 @@ export class ChaosPath {
   /** All connections in order of arrival. */
   readonly legs: ChaosLeg[] = [];
 
-  /** Connections that are open on either side. A connection that is stopped does not notice the end of its peers. */
+  /** Connections that are open on either side. A stopped connection does not notice when its peers have ended. */
   readonly #open = new Set<ChaosLeg>();
   readonly #doors: Record<Door, net.Server>;
   readonly #options: ChaosPathOptions;

@@ -7,7 +7,7 @@ interface Pair {
   message: number;
 }
 
-/** Watcher of second connections: it records which of them have rejoined at both ends and have not been dropped. */
+/** Watcher of second connections. It records those that have rejoined at both ends and were not dropped. */
 export class Rejoined {
   readonly #message = { client: 0, server: 0 };
   #waiting: Array<() => void> = [];

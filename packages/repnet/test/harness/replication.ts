@@ -22,8 +22,8 @@ export function replicatedFlows(): number {
 }
 
 /**
- * Settings for tests that control the time of each event: no timeout of repnet expires, and a test does not use the
- * capability of a port that an earlier test has stored.
+ * Settings for tests that control the time of each event. No timeout of repnet expires.
+ * A test does not use a port's capability that an earlier test has stored.
  */
 export const UNHURRIED = {
   waitingListTimeout: 600_000,
@@ -37,14 +37,14 @@ export const UNHURRIED = {
 };
 
 /**
- * Environment for separate programs: no flow falls back from the replica port, and no hello is too late, even on a busy
- * machine.
+ * Environment for separate programs.
+ * Even on a busy machine, no flow falls back from the replica port, and no hello is too late.
  */
 export const UNHURRIED_ENV = { REPNET_FALLBACK_DELAY: 'Infinity', REPNET_LEG_DEADLINE: '600000', REPNET_HELLO_TIMEOUT: '600000' };
 
 /**
- * Resolves with the first message on a channel for which `wanted` is true. Call it before the event that causes the
- * message.
+ * Resolves with the first message on a channel for which `wanted` is true.
+ * Call it before the event that causes the message.
  */
 export function published<Message>(channel: string, wanted: (message: Message) => boolean = () => true): Promise<Message> {
   return new Promise((resolve) => {

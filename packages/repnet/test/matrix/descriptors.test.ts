@@ -1,4 +1,4 @@
-/** Tests of the number of open descriptors in addition to the connections of live flows. It is limited and counted. */
+/** Tests of the limit and the count of open descriptors that do not belong to live flows. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
@@ -79,7 +79,7 @@ test('probes that do not hang up count as pending hellos, and are no more than t
   const before = descriptors();
   await hold(t, port, 300, (number) => preamble(number, true));
   assert.ok(repnet.stats().held.pendingHellos <= 20);
-  // A held connection has two descriptors, one at each end, and a dropped connection may still have the client's descriptor.
+  // A held connection has one descriptor at each end. A dropped connection may still have the client's.
   assert.ok(descriptors() - before <= 300 + 20 + 5, `${descriptors() - before} more descriptors`);
 });
 

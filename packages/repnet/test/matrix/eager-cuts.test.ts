@@ -1,7 +1,8 @@
 /**
- * Tests of eager flows with a connection that is cut. The cut is after each byte of the hello and of the first write,
- * before and after the banner, on either connection. The flow is served once and completely, or it fails as a plain
- * connection would. The two connections are never reported as different.
+ * Tests of eager flows with a connection that is cut.
+ * The tests cut either connection after each byte of the hello and of the first write, before and after the banner.
+ * The flow is served once and completely, or it fails as a plain connection would.
+ * The two connections are never reported as different.
  */
 import assert from 'node:assert/strict';
 import diagnostics from 'node:diagnostics_channel';
@@ -29,8 +30,8 @@ interface Cut {
 }
 
 /**
- * Returns whether the client knows which server has the first write. It knows this from the banner of that connection,
- * or because the other connection has joined the flow there.
+ * Returns whether the client can identify the server that has the first write.
+ * The banner of that connection identifies the server, or the other connection has joined the flow there.
  */
 function known({ victim, first, at, banner }: Cut): boolean {
   if (victim === 'other') return true;
@@ -46,7 +47,7 @@ async function openArena(t: TestContext): Promise<Arena> {
     process: { eager: true, capabilityTtl: 600_000 },
     onConnection: (socket) => socket.pipe(socket),
   });
-  // An eager flow needs a capability that is known from a banner, so a probe gets one first.
+  // An eager flow needs an earlier banner of the server, so a probe gets one.
   const { host, port } = arena.path;
   const [capable] = await Promise.all([
     repnet.probe({ host, port, repnet: { pairing: 'hello' } }),
@@ -57,8 +58,8 @@ async function openArena(t: TestContext): Promise<Arena> {
 }
 
 /**
- * Returns both connections of a flow when the path has received all their bytes. The one with the first write comes
- * first.
+ * Returns both connections of a flow when the path has received all their bytes.
+ * The connection with the first write comes first.
  */
 async function legsOf(arena: Arena): Promise<[eager: ChaosLeg, other: ChaosLeg]> {
   const [a, b] = await Promise.all([arena.legA(), arena.legB()]);
@@ -69,8 +70,8 @@ async function legsOf(arena: Arena): Promise<[eager: ChaosLeg, other: ChaosLeg]>
 }
 
 /**
- * Runs complete flows, to undo the effects of a test: connections that are cut before their banner reduce the budget,
- * and an end without a banner removes the capability.
+ * Runs complete flows, to undo the effects of a test. A connection that is cut before its banner reduces the budget.
+ * An end without a banner removes the capability.
  */
 async function recover(arena: Arena): Promise<void> {
   for (let flow = 0; flow < 4; flow++) {
@@ -91,7 +92,7 @@ async function play(arena: Arena, cut: Cut): Promise<void> {
   else client.write(REQUEST);
   const [eager, other] = await legsOf(arena);
   const [victim, survivor] = cut.victim === 'eager' ? [eager, other] : [other, eager];
-  // The cut connection gets this number of bytes. The first write of the other connection and the FIN are not included.
+  // Limits the bytes that pass on the cut connection. If it does not carry the first write, only its hello passes.
   victim.up.allow(cut.victim === 'eager' ? cut.at : Math.min(cut.at, HELLO_BYTES));
   victim.down.allow(cut.banner ? HELLO_BYTES : 0);
   const reached = async (): Promise<void> => {

@@ -1,4 +1,4 @@
-/** Tests of eager flows: bytes that the first connection sends before its banner, and their possible effects. */
+/** Tests of eager flows: effects of the bytes that the first connection sends before its banner. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import net from 'node:net';
@@ -101,7 +101,7 @@ class Stage {
     const client = this.connect(mode, { assumeCapable: true });
     client.on('error', () => {});
     await once(client, 'connect');
-    // The wait is here, because a connection that is accepted later would count as a connection of the next flow.
+    // Without this wait, a connection that is accepted later would count as a connection of the next flow.
     await this.untilConnected(2);
     client.destroy();
     await once(client, 'close');

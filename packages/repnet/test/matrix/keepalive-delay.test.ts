@@ -10,7 +10,7 @@ import { published, UNHURRIED } from '../harness/replication';
 /**
  * Returns the remaining seconds of the keepalive timers of established connections.
  *
- * @param end end of a connection that has this port, as the kernel names it
+ * @param end whether `port` is the local or the remote port of the connections
  */
 function keepaliveTimers(end: 'local' | 'remote', port: number): number[] {
   const rows = readFileSync('/proc/net/tcp', 'utf8').trim().split('\n').slice(1);
@@ -19,14 +19,14 @@ function keepaliveTimers(end: 'local' | 'remote', port: number): number[] {
   for (const row of rows) {
     const [, local = '', remote = '', state, , timer = ''] = row.trim().split(/\s+/);
     const [kind, ticks = ''] = timer.split(':');
-    // The state 01 is "established", the timer 02 is the one of keepalive. The kernel counts 100 ticks a second.
+    // State 01 is "established", and timer 02 is the keepalive timer. The kernel counts 100 ticks a second.
     if ((end === 'local' ? local : remote).endsWith(wanted) && state === '01' && kind === '02')
       found.push(Number.parseInt(ticks, 16) / 100);
   }
   return found;
 }
 
-/** Waits until the kernel has no other timer on both connections. */
+/** Waits until keepalive is the only timer on both connections. */
 async function timersOfBoth(end: 'local' | 'remote', port: number): Promise<number[]> {
   for (;;) {
     const timers = keepaliveTimers(end, port);

@@ -1,6 +1,6 @@
 /**
- * Client that gives up the replica port before its first byte, for example because the server was too slow, and uses
- * port N. The server's application has already got a connection, which then closes without an error.
+ * Client that leaves the replica port before its first byte and uses port N, for example if the server was too slow.
+ * The server's application has already got a connection, which then closes without an error.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';

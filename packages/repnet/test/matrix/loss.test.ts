@@ -125,11 +125,11 @@ for (const pairing of PAIRINGS) {
     await once(served, 'end');
     assert.equal(received, total + 1);
     await dropped;
-    // A path that is stopped does not notice the reset, so the path is opened first.
+    // A stopped path does not notice the reset, so the path is opened first.
     b.up.flow();
     await b.clientGone();
-    // The lag cap, buffers on the path, and garbage that V8 frees late (32 MiB) are together much smaller than the
-    // number of bytes sent.
+    // The held bytes are the lag cap, buffers on the path, and garbage that V8 frees late (32 MiB).
+    // Together they are much less than the sent bytes.
     assert.ok(most < total / 2, `${most} bytes were held`);
     client.destroy();
   });

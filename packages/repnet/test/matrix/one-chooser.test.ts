@@ -1,6 +1,6 @@
 /**
- * Tests that only the client gives up a connection because of a flow's size. If both ends chose, they could choose
- * different connections, and the flow would lose both.
+ * Tests that only the client gives up a connection because of a flow's size.
+ * If both ends chose, they could choose different connections, and the flow would lose both.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -11,8 +11,8 @@ import { PAIRINGS, published } from '../harness/replication';
 const LAG_CAP = 65_536;
 
 /**
- * Opens a flow with two connections that has sent its request. Connection B delivers at most ten bytes to the client
- * after the hello.
+ * Opens a flow with two connections that has sent its request.
+ * Connection B delivers at most ten bytes to the client after the hello.
  */
 async function lagging(arena: Arena) {
   const client = arena.connect();

@@ -102,8 +102,8 @@ for (const pairing of PAIRINGS) {
     });
     const sink = new Sink(arena.connect());
     await sink.until(2_000);
-    // Another client opens only one connection. Timers fire in order, so when its flow has waited long enough, the
-    // first flow has waited long enough, too.
+    // Another client opens only one connection.
+    // Timers fire in order, so when its flow has waited long enough, the first flow has waited long enough, too.
     const timedOut = published<{ reason: string }>('repnet:flow:chosen', ({ reason }) => reason === 'waiting_list_timeout');
     const stranger = net.connect({ host: arena.path.host, port: arena.path.port + (pairing === 'hello' ? 1 : 0) });
     if (pairing === 'hello') stranger.write(encodePreamble({ version: VERSION, probe: false, mode, leg: 0, flowId: '1'.repeat(32) }));

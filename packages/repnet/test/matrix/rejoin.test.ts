@@ -18,9 +18,9 @@ const IDLE_MS = 20;
 const settings: ArenaOptions = { pairing: 'hello', mode: 'repflow', client: { idleTime: IDLE_MS } };
 
 /**
- * Waits for this number of idle times, one after the other. Node fires timers in the order of their times, so the
- * package's timer has made at least this number of checks, even on a busy machine. It finds a flow idle at its second
- * check after a byte has moved.
+ * Waits for this number of idle times, one after the other. Node fires timers in the order of their times.
+ * So even on a busy machine, the package's timer has made at least this number of checks.
+ * The second check after the last moved byte finds that the flow is idle.
  */
 async function idleFor(times: number): Promise<void> {
   for (let time = 0; time < times; time++) await new Promise((resolve) => setTimeout(resolve, IDLE_MS));

@@ -1,4 +1,4 @@
-/** Server that stops and starts again: replication is back with the first connection. */
+/** Server that stops and starts again: its first new connection is replicated again. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type net from 'node:net';

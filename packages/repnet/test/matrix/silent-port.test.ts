@@ -1,6 +1,6 @@
 /**
- * Tests of flows whose stored capability is wrong: late banners, ports that stop answering, and flows with long pauses
- * between them.
+ * Tests of flows whose stored capability is wrong.
+ * Banners are late, ports stop answering, or there are long pauses between flows.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -28,7 +28,7 @@ for (const mode of MODES) {
     await sink.untilClose();
     assert.equal(sink.text(), 'first');
     assert.equal(plainFlows().silent - before.silent, 1);
-    // Later flows use the service's port at once, until the next probe of the replica port.
+    // Later flows use only the service's port, until the next probe of the replica port.
     const next = new Sink(arena.connect({ client: { fallbackDelay: Infinity } }));
     next.socket.end('next');
     await next.untilClose();
@@ -87,9 +87,9 @@ test('the loser of a RepSYN flow leaves without an error at either end', async (
   sink.socket.write('question');
   await Promise.all([sink.until(8), seen]);
   const legs = [await arena.legA(), await arena.legB()];
-  // The server sends a FIN on the connection that lost, and the client then resets it. A FIN from the client would be
-  // wrong: a server that had ended the flow first would take it for the flow's end. The server's end is already closed
-  // when the reset arrives, so neither end reports an error.
+  // The server sends a FIN on the connection that lost, and the client then resets it.
+  // A FIN from the client would be wrong, because a server could mistake it for the end of the flow.
+  // The server's end is already closed when the reset arrives, so neither end reports an error.
   const loser = legs.find((leg) => leg.up.passed === 32) ?? assert.fail('no loser');
   await Promise.all([loser.clientGone(), loser.serverGone()]);
   assert.deepEqual([loser.down.finished, loser.up.finished, drops], [true, false, [undefined, undefined]]);

@@ -1,6 +1,6 @@
 /**
- * Bytes of TCP payload that a server sends for one answer, counted on the path. RepSYN sends the answer once, and
- * RepFlow sends it twice, however the server's application writes it.
+ * Bytes of TCP payload that a server sends for one answer, counted on the path.
+ * RepSYN sends the answer once, and RepFlow sends it twice, however the server's application writes it.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -29,7 +29,7 @@ const STYLES: Record<string, (socket: net.Socket) => void> = {
 
 /** Returns the number of bytes that the server sends on all connections of one flow. */
 async function sent(t: TestContext, style: string, pairing: Pairing, mode: Mode | 'off'): Promise<number> {
-  // With pairing by port, the server of a RepSYN flow only knows which connection the client uses if it has no other.
+  // With pairing by port, a RepSYN server learns the client's choice only if there is no other connection.
   const b = pairing === 'port' && mode === 'repsyn' ? 'hold' : 'pass';
   const client = { mode, confirmTimeout: 60_000 };
   const arena = await Arena.open(t, { pairing, mode: mode === 'off' ? 'repflow' : mode, b, client, onConnection: STYLES[style] as never });

@@ -1,7 +1,8 @@
 /**
- * Control experiment without repnet. This module is loaded before one of Node's own tests, and puts a plain
- * `stream.Duplex` in front of every TCP connection at both ends. A test that fails with it fails with any object that
- * is not Node's `net.Socket` with a handle, so the number of connections is not the cause.
+ * Control experiment without repnet. This module is loaded before one of Node's own tests.
+ * The module puts a plain `stream.Duplex` in front of every TCP connection at both ends.
+ * If a test fails here, the cause is not the number of connections.
+ * Such a test works only with Node's own `net.Socket` with a handle.
  */
 import net = require('node:net');
 import stream = require('node:stream');

@@ -3,8 +3,8 @@ import type { Outcome } from './suite';
 import { type Family, familyOf, forces, type Mode } from './tests';
 
 /**
- * Share of tests that must pass, by mode, among the tests that stock Node passes. In addition, each failed test needs a
- * reason in known.json.
+ * Share of tests that must pass, by mode, among the tests that stock Node passes.
+ * In addition, each failed test needs a reason in known.json.
  */
 const REQUIRED: Record<Mode, number> = { plain: 1, register: 0.99, repflow: 0.95, repsyn: 0.95 };
 
@@ -23,8 +23,8 @@ export interface Failure {
   reason: string | undefined;
   output: string;
   /**
-   * Whether the test also fails without repnet, where each connection is a plain `stream.Duplex`. `undefined`: not
-   * tried.
+   * Whether the test also fails without repnet, where each connection is a plain `stream.Duplex`.
+   * `undefined`: this was not tried.
    */
   failsWithDuplex: boolean | undefined;
 }

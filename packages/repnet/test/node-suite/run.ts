@@ -4,23 +4,23 @@
  *   npm run node-suite -- --tests <node source tree>/test [--node <binary>] [--mode <mode>]...
  *
  * The tests stay where they are, outside this project. Each file runs in its own process.
- * A failed file runs again without repnet ("stock"). A file that also fails there is not part of the
- * percentages, because the cause is not repnet. Modes:
+ * A failed file runs again without repnet ("stock").
+ * A file that also fails without repnet is not part of the percentages. Modes:
  *
- *   plain      `net` is repnet in its default configuration; the net tests (tier 1)
- *   register   `--import repnet/register`, without targets; all (tier 2)
- *   repflow    every TCP target and every server replicated, RepFlow; all but cluster, those that
- *              open a socket (tier 3)
- *   repsyn     the same, RepSYN (tier 3)
+ *   plain      `net` is repnet in its default configuration; only the net tests (tier 1)
+ *   register   `--import repnet/register` without targets; all tests (tier 2)
+ *   repflow    RepFlow for every TCP target and every server; tests with a socket, except cluster tests (tier 3)
+ *   repsyn     RepSYN for every TCP target and every server; the same tests (tier 3)
  *
- * With --brief, repsyn leaves out the tests that opened no replicated flow in repflow, and the tests of http2,
- * which opens few connections. `make test` uses it because all tests would take too long.
+ * With --brief, the mode repsyn skips all tests that opened no replicated flow in the mode repflow.
+ * The mode also skips the tests of http2, which opens few connections.
+ * `make test` uses --brief, because all tests would take too long.
  *
- * With --duplex, the regressions of the last two modes also run without repnet, over connections that are
- * plain `stream.Duplex`es (see duplex.ts).
+ * With --duplex, tests that fail in the last two modes run once more without repnet.
+ * In this run, connections are plain `stream.Duplex`es (see duplex.ts).
  *
- * Exit status 0: no regression in plain, at least 99 % in register and 95 % in repflow and repsyn,
- * and a reason in known.json for every file that fails.
+ * Exit status 0: all tests pass in plain, at least 99 % in register, and at least 95 % in repflow and repsyn.
+ * Every file that fails also needs a reason in known.json.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -6,8 +6,8 @@ import path from 'node:path';
 import { familyOf, flagsOf, forces, type Mode } from './tests';
 
 /**
- * Modes without repnet, for comparison. The second one exists because any `--import` breaks some cluster tests of Node
- * 20.
+ * Modes without repnet, for comparison.
+ * The second mode exists because any `--import` breaks some cluster tests of Node 20.
  */
 export type Baseline = 'stock' | 'stock with --import';
 
@@ -21,7 +21,7 @@ export const baselineOf = (mode: Mode): Baseline => (mode === 'register' ? 'stoc
 export interface Outcome {
   passed: boolean;
   output: string;
-  /** Number of runs of the file. */
+  /** Number of times that the file has run. */
   tries: number;
   /** Number of replicated flows that the test's processes opened. */
   flows: number;

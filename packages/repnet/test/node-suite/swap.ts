@@ -1,6 +1,6 @@
 /**
- * Module that is loaded before one of Node's own net tests. The test's `require('net')` then returns repnet. The tests'
- * shared `common` folder and Node's internals keep the stock module.
+ * Module that is loaded before one of Node's own net tests. The test's `require('net')` then returns repnet.
+ * The tests' shared `common` folder and Node's internals keep the stock module.
  */
 import Module from 'node:module';
 import path from 'node:path';

@@ -19,18 +19,16 @@ export const RUNS: Record<Mode, readonly Family[]> = {
 
 const FOLDERS = ['parallel', 'sequential', 'pummel'];
 
-/**
- * Returns the module that a test checks, from its file name: `test-http-agent.js` is a test of http,
- * `test-http2-ping.js` is not.
- */
+/** Returns the module that a test checks. It is a part of the file name: `test-http-agent.js` is a test of http. */
 export function familyOf(file: string): Family | undefined {
   const name = /^test-([a-z0-9]+)[-.].*?m?js$/.exec(path.basename(file))?.[1];
   return FAMILIES.find((family) => family === name);
 }
 
 /**
- * Returns whether a test opens a socket, from its source text: it calls listen() or connect(), uses the fixture that
- * does so for tls, or runs another test with different flags. A test without a connection has nothing to replicate.
+ * Returns whether the source text of a test shows that the test opens a socket.
+ * Such a test calls listen() or connect(), uses the fixture for tls, or runs another test with different flags.
+ * A test without a connection has nothing to replicate.
  */
 export function opensSocket(source: string): boolean {
   return /\blisten\(|\bconnect\(|tls-connect|require\('\.\/test-/.test(source);

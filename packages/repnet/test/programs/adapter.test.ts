@@ -1,6 +1,6 @@
 /**
- * Tests of http2 and TLS over replicated connections under `repnet/register`: when they count as connected, which
- * addresses they have, and how they are closed early.
+ * Tests of http2 and TLS over replicated connections under `repnet/register`.
+ * The tests check the time of 'connect', the addresses, and an early close.
  */
 import assert from 'node:assert/strict';
 import { getEventListeners, once } from 'node:events';

@@ -1,4 +1,4 @@
-/** Tests of the README's first five minutes, as a new user copies its commands, and of the messages after a mistake. */
+/** Tests of the README's commands for new users, and of the messages after a user's mistake. */
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
@@ -58,16 +58,13 @@ const CLIENT = (net: string, port: number) => `
     socket.on('data', (chunk) => socket.end(() => resolve(String(chunk))));
     socket.write('hello');
   });
-  // Only this loop waits for the answer. It does not keep the process alive, so the timer does.
+  // Only this loop waits for the answer. The loop does not keep the process alive, so a timer does.
   const waiting = setInterval(() => {}, 1_000);
   const asked = new Promise((resolve) => require('node:diagnostics_channel').subscribe('repnet:capability', resolve));
   flow().then(() => asked).then(() => clearInterval(waiting)).then(flow).then(console.log);
 `;
 
-/**
- * Returns a free port whose next port is free, too. It is below the ports that the kernel uses for outgoing
- * connections.
- */
+/** Returns a free port whose next port is free, too. The port is below the kernel's ports for outgoing connections. */
 async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(15_000, 31_000);

@@ -1,6 +1,6 @@
 /**
- * Tests of real clients with kept-alive connections, over a path that delays and drops. Every message is replicated,
- * not only the first ones.
+ * Tests of real clients with kept-alive connections, over a path that delays and drops connections.
+ * Every message is replicated, not only the first ones.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -27,8 +27,8 @@ interface Client {
 const LONG = 300_000;
 
 /**
- * Opens a path to a repnet server at `port`. Its newest connection arrives late, and its other connections can be
- * stopped.
+ * Opens a path to a repnet server at `port`.
+ * The path's newest connection arrives late, and its other connections can be stopped.
  */
 async function pathTo(t: TestContext, port: number): Promise<ChaosPath> {
   const path = await ChaosPath.open({
@@ -46,8 +46,8 @@ async function pathTo(t: TestContext, port: number): Promise<ChaosPath> {
 }
 
 /**
- * Checks that a client survives a lost path. After a long answer, the flow uses one connection. When the flow has been
- * idle, the path drops that connection.
+ * Checks that a client survives a lost path. After a long answer, the flow uses one connection.
+ * When the flow has been idle, the path drops that connection.
  */
 async function outlivesItsPath(t: TestContext, path: ChaosPath, client: Client): Promise<void> {
   const rejoined = new Rejoined(t);
@@ -117,7 +117,7 @@ test("ioredis' connection to a real Redis is replicated command by command", asy
 });
 
 /**
- * Answers queries as a PostgreSQL server (protocol version 3) with one text: the answer to `SELECT n` has n characters.
+ * Answers queries like a PostgreSQL server (protocol version 3). The answer to `SELECT n` is a text of n characters.
  */
 function speakPostgres(socket: net.Socket): void {
   const message = (type: string, ...parts: Array<Buffer | number>): Buffer => {

@@ -54,8 +54,8 @@ async function answers(port: number, child: ChildProcess): Promise<void> {
 }
 
 /**
- * Starts a server for one test and returns its port. If the program is not installed, the test is skipped with a
- * message that names it. With CI=true the test then fails.
+ * Starts a server for one test and returns its port.
+ * If the program is not installed, the test is skipped with a message that names it. With CI=true the test then fails.
  */
 export async function startServer(t: TestContext, program: Program): Promise<number | undefined> {
   const file = find(program);

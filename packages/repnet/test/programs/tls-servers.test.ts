@@ -30,7 +30,7 @@ for (const mode of MODES) {
     const name = `${mode}${eager ? ', eager' : ''}`;
     const dial = async (port: number, options: object = {}): Promise<net.Socket> => {
       const settings = { mode, assumeCapable: true, eager };
-      // A flow is eager only if a banner of the server has arrived before. The probe gets one.
+      // A flow is eager only after a banner of the server has arrived, so a probe gets one.
       if (eager) assert.ok(await repnet.probe({ host: '127.0.0.1', port, repnet: settings }));
       return repnet.connect({ host: '127.0.0.1', port, ...options, repnet: settings });
     };

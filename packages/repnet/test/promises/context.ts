@@ -18,7 +18,7 @@ function watch(socket: net.Socket, names: readonly string[]): Record<string, str
   return seen;
 }
 
-/** Waits until a flow counts as idle, and so drops a slow connection or opens a new one. */
+/** Waits until a flow is idle. The flow then drops a slow connection or opens a new one. */
 const rest = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 40));
 
 /** Sends bytes, and resolves when all of them have come back. */
@@ -37,7 +37,7 @@ async function echoed(socket: net.Socket, bytes: number): Promise<void> {
   await whole;
 }
 
-/** Three conversations at once, each with a long message, a pause and a short message. */
+/** Three conversations at the same time, each with a long message, a pause and a short message. */
 async function conversations(stage: Stage, bytes: number): Promise<unknown> {
   await stage.serve((socket) => {
     socket.on('data', (chunk) => socket.write(chunk));

@@ -1,13 +1,14 @@
 /**
- * Plays all scenarios in this process, and prints what happened as JSON. Arguments: the way in which a program gets
- * `net` (`stock`, `register`, `require` or `import`), two ports, and names of scenarios (none: all).
+ * Plays all scenarios in this process, and prints what happened as JSON.
+ * The first argument is the way to load `net`: `stock`, `register`, `require` or `import`.
+ * Two ports and the names of scenarios follow. Without names, all scenarios run.
  */
 import net from 'node:net';
 import repnet from 'repnet';
 import { scenarios } from './list';
 import { type Net, Stage, short } from './scenario';
 
-/** Time in milliseconds after which a scenario counts as hung. Only a fault uses it up. */
+/** Time in milliseconds after which a scenario counts as hung. Only a scenario with a fault takes this long. */
 const PATIENCE_MS = Number(process.env.PATIENCE ?? 60_000);
 
 export interface Played {

@@ -1,6 +1,7 @@
 /**
- * Promises of Node's `net`. Each scenario runs with Node's own `net` and with repnet in every way in which a program
- * can load it, in separate processes. What happened must be equal. PROMISES.md lists the promises.
+ * Promises of Node's `net`.
+ * Each scenario runs with Node's own `net`, and with repnet in every way in which a program can load it.
+ * Each run is a separate process. All results must be equal. PROMISES.md lists the promises.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';

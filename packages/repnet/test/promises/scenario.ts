@@ -4,12 +4,12 @@ import type net from 'node:net';
 
 export type Net = typeof net;
 
-/** Sentence of Node's documentation in our words, and a program that shows whether it holds. */
+/** Sentence of Node's documentation in our words, and a program that shows whether the sentence is true. */
 export interface Scenario {
   promise: string;
   /** Whether no flow of the scenario is raced, for example because a call fails before. */
   unraced?: true;
-  /** @returns what happened, without times and port numbers. It must be equal with Node's own `net`. */
+  /** @returns the events, without times and port numbers. They must be equal to the events with Node's own `net`. */
   run(stage: Stage): Promise<unknown>;
 }
 

@@ -34,7 +34,7 @@ async function pending(stage: Stage, act: (client: net.Socket, server: net.Socke
   act(client, accepted as unknown as net.Socket);
   await over;
   await turn();
-  // A reset is ECONNRESET or EPIPE, as the kernel finds it.
+  // The kernel reports a reset as ECONNRESET or as EPIPE.
   return log.map((line) => line.replace('EPIPE', 'ECONNRESET'));
 }
 

@@ -3,8 +3,8 @@ export class Random {
   #state: number;
 
   /**
-   * @param seed any number. It is mixed first, because a source whose seed is a number of another source would later
-   * repeat the numbers of that source
+   * @param seed any number. It is mixed first.
+   * Otherwise a source whose seed came from another source would repeat numbers of that source
    */
   constructor(seed: number) {
     let x = seed >>> 0;

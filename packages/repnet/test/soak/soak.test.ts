@@ -1,6 +1,6 @@
 /**
- * Soak test with 1,000 flows. `make soak` runs the whole test with 100,000 flows. REPNET_SOAK_FLOWS is the number of
- * flows of each combination.
+ * Soak test with 1,000 flows. `make soak` runs the whole test with 100,000 flows.
+ * REPNET_SOAK_FLOWS is the number of flows of each combination.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -26,8 +26,8 @@ function handles(): string[] {
 }
 
 /**
- * Returns handles that are still open after a while. It waits, because handles close in a later turn of the event loop,
- * and connections finish after a short time.
+ * Returns handles that are still open after a while.
+ * The wait is necessary: handles close in a later turn of the event loop, and connections finish a short time later.
  */
 async function leftOver(): Promise<string[]> {
   const deadline = performance.now() + 20_000;
@@ -36,9 +36,10 @@ async function leftOver(): Promise<string[]> {
 }
 
 /**
- * Whether the whole test runs. Only the whole test has eager flows. Before its banner has arrived, an eager flow ends
- * together with its first connection, which is intended. On a busy machine, a reset by the kernel can cause this, so it
- * is not a fault of the package. `matrix/eager-cuts.test.ts` tests every cut of an eager flow.
+ * Whether the whole test runs. Only the whole test has eager flows.
+ * Before its banner has arrived, an eager flow ends together with its first connection, which is intended.
+ * On a busy machine, a reset by the kernel can cause this, so it is not a fault of the package.
+ * `matrix/eager-cuts.test.ts` tests every cut of an eager flow.
  */
 const WHOLE = process.env.REPNET_SOAK_FLOWS !== undefined;
 
@@ -59,13 +60,13 @@ for (const way of WAYS) {
       assert.ok(result.late > 0 && result.stalled > 0, 'the path was upset');
       if (mode === 'repflow') assert.ok(result.killed + result.cut > 0, 'legs were killed, or cut');
       assert.deepEqual(await leftOver(), []);
-      // Upper limit of the memory of all flows that are open at the same time: both ends, both connections and the
-      // path.
+      // Upper limit of the memory of all flows that are open at the same time.
+      // The limit includes both ends and the path.
       const bound = 64 * 1024 * 1024 + CONCURRENCY * 4 * 1024 * 1024;
       const held = Math.max(...result.memory);
       assert.ok(held < bound, `${held} bytes were held, at most ${bound} may be`);
-      // Each flow has two sockets at each end and four on its path. In addition, some connections linger after their
-      // flow.
+      // Each flow has two sockets at each end and four on its path.
+      // In addition, some connections linger after their flow.
       const sockets = 8 * CONCURRENCY + 4 * 128;
       const open = Math.max(...result.sockets);
       assert.ok(open <= sockets, `${open} sockets were open, at most ${sockets} may be`);

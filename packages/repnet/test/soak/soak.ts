@@ -1,7 +1,8 @@
 /**
- * Many flows at the same time through a `ChaosPath` that delays, stops and kills connections. At most one connection of
- * a flow is lost permanently. Every flow has to deliver every byte, in both directions, to exactly one application
- * socket. After the end, no state and no handle may be left.
+ * Many flows at the same time through a `ChaosPath` that delays, stops and kills connections.
+ * At most one connection of a flow is lost permanently.
+ * Every flow has to deliver every byte, in both directions, to exactly one application socket.
+ * After the end, no state and no handle may be left.
  */
 import { createHash } from 'node:crypto';
 import diagnostics from 'node:diagnostics_channel';
@@ -47,8 +48,8 @@ export interface SoakResult {
 
 const NUMBER_BYTES = 4;
 /**
- * Addresses of the paths: `host` is for clients, and the server sees `source` if source ports are kept. Two flows may
- * have the same source port.
+ * Addresses of the paths. Clients connect to `host`.
+ * If source ports are kept, the server receives connections from `source`. Two flows may have the same source port.
  */
 const PATHS = [
   { host: '127.0.0.2', source: '127.0.0.3' },
@@ -112,8 +113,8 @@ let baseline: number | undefined;
 class Soak {
   readonly result: SoakResult;
   /**
-   * Callbacks that wait until a flow has both connections, by flow identifier. `ends` is the number of ends that do not
-   * have both yet.
+   * Callbacks that wait until a flow has both connections, by flow identifier.
+   * `ends` is the number of ends that do not have both yet.
    */
   readonly #awaited = new Map<string, { ends: number; resolve: () => void }>();
   readonly #dialed = new Set<net.Socket>();
@@ -132,7 +133,7 @@ class Soak {
     // A flow may lose a connection before the other one has arrived, so all bytes written until then must be kept.
     repnet.configure({
       ...UNHURRIED,
-      // This time is enough on a busy machine.
+      // This time is long enough, even on a busy machine.
       legDeadline: 600_000,
       capabilityTtl: 600_000,
       eager: size.eager,
@@ -150,14 +151,14 @@ class Soak {
         to: { host: '127.0.0.1', port },
         retain: false,
         ...addresses,
-        // Only pairing by port needs the source ports. If a port is in use on the path, the connection cannot reach the
-        // server.
+        // Only pairing by port needs the source ports.
+        // If a port is in use on the path, the connection cannot reach the server.
         keepSourcePort: size.pairing === 'port',
         admit: () => 'hold',
         onLeg: (leg) => void this.#upset(leg, kills, addresses.source),
       });
-    // A flow that may lose a connection at any byte must not continue on only one connection. Other flows have the
-    // usual limit.
+    // A flow that may lose a connection at any byte must not continue on only one connection.
+    // Other flows have the usual limit.
     const paths = [await open(PATHS[0], false), await open(PATHS[1], size.mode === 'repflow')] as const;
     diagnostics.subscribe('repnet:leg:pair', this.#onPair);
     baseline ??= bytesInUse();
@@ -174,8 +175,8 @@ class Soak {
     diagnostics.unsubscribe('repnet:leg:pair', this.#onPair);
     const closed = once(server, 'close');
     server.close();
-    // When a client has finished, its bytes are in the kernel, and some of them are still on the path. So the server
-    // closes only after its flows have ended.
+    // When a client has finished, its bytes are in the kernel, and some of them are still on the path.
+    // So the server closes only after its flows have ended.
     await closed;
     for (const path of paths) await path.close();
     for (let number = 0; number < size.flows; number += 1) {
@@ -195,8 +196,8 @@ class Soak {
   }
 
   /**
-   * Returns settings for some flows with timeouts that end before one or both connections arrive. An eager flow would
-   * fail then, which is intended, so eager flows are left out.
+   * Returns settings for some flows with timeouts that end before one or both connections arrive.
+   * An eager flow would fail then, which is intended, so eager flows are left out.
    */
   #hurry(number: number): object {
     if (number % 8 !== 0 || this.size.pairing === 'port' || this.size.eager) return {};
@@ -259,8 +260,9 @@ class Soak {
   }
 
   /**
-   * Chooses the action on a connection when its flow is known: from the flow identifier in its preamble, or from its
-   * source port. Both connections of a flow get the same random numbers, which select one of the two.
+   * Chooses the action on a connection when its flow is known.
+   * The flow identifier in the preamble, or the source port, identifies the flow.
+   * Both connections of a flow get the same random numbers, which select one connection.
    */
   async #upset(leg: ChaosLeg, kills: boolean, source: string): Promise<void> {
     const head = headOf(this.size.pairing);
@@ -269,8 +271,8 @@ class Soak {
     let key = `${source}|${leg.client.remotePort}`;
     let index = leg.door === 'primary' ? 0 : 1;
     if (this.size.pairing === 'hello') {
-      // If the client gives up the connection before the preamble, the wait never ends. The connection needs no action
-      // then.
+      // If the client gives up the connection before the preamble, the wait never ends.
+      // In this case the connection needs no action.
       await leg.up.untilTaken(head);
       key = leg.up.start.toString('hex', 16, head);
       index = leg.up.start[10] ?? 0;
@@ -297,9 +299,9 @@ class Soak {
       await delay(pause);
       lane.flow();
     } else {
-      // A connection may be lost when the other one carries the flow at both ends, and has all bytes of this one. Both
-      // ends must know both connections before that. Otherwise the flow can end on the first connection, and an eager
-      // flow without a banner fails together with its first connection.
+      // A connection may be lost after the other one carries the flow at both ends, and has all bytes of the lost one.
+      // Before that, both ends must have both connections. Otherwise the flow can end on the first connection.
+      // An eager flow without a banner fails together with its first connection.
       leg.up.allow(head);
       leg.down.allow(head);
       const flowId = publicName(key);
@@ -318,8 +320,8 @@ class Soak {
         leg.reset();
         return;
       }
-      // The FIN is sent after the other connection has delivered more bytes. No reader could distinguish a FIN at the
-      // same byte from the true end.
+      // The FIN is sent after the other connection has delivered more bytes.
+      // A FIN after the same number of bytes would look like the true end.
       const other = legs[1 - index];
       if (!other) return lane.flow();
       await (lane === leg.up ? other.up : other.down).until(head + at + 1);
@@ -350,8 +352,8 @@ class Soak {
   }
 
   /**
-   * Resolves when a flow has both connections at both ends. With pairing by port, a flow has another identifier at its
-   * client.
+   * Resolves when a flow has both connections at both ends.
+   * With pairing by port, the client's identifier of a flow differs from the server's.
    */
   #joined(flowId: string): Promise<void> {
     const ends = this.size.pairing === 'hello' ? 2 : 1;

@@ -1,6 +1,6 @@
 /**
- * Code that is compiled with @types/node 20, 22 and 24, but never runs. It shows that values of repnet have the types
- * of `node:net`.
+ * Code that is compiled with @types/node 20, 22 and 24, but never runs.
+ * The compiler checks that values of repnet have the types of `node:net`.
  */
 import * as http from 'node:http';
 import type net from 'node:net';

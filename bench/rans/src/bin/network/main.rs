@@ -1,5 +1,5 @@
-//! Duplicates over a network with priorities, on real hosts (`tailcut lab`). The program compares the latency of
-//! primaries with and without duplicates, with and without guards, and with and without marked packets.
+//! Duplicates over a network with priorities, on real hosts (`tailcut lab`).
+//! The program compares the latency of primaries with and without duplicates, guards, and marked packets.
 //!
 //! Two services have 32 workers each.
 //! A worker sleeps for a random time: exponential, 100 ms on average, equal for a primary and its copy.

@@ -1,4 +1,4 @@
-// closes an http2 session in several ways before it is connected, and waits for the end of each
+// Closes http2 sessions in several ways before they are connected, and waits for the end of each session.
 const http2 = require('node:http2');
 const url = `http://127.0.0.1:${process.env.PORT}`;
 const ends = {
