@@ -166,6 +166,13 @@ fn a_node_that_fails_and_a_case_that_is_killed_cost_no_case() {
     // The process that runs one case is killed. After that, the node fails together with the other job.
     let (of_one, of_other) = (at_work[0], at_work[1]);
     kill_process(of_one, Signal::KILL).expect("a signal");
+    until("killed case that counts as failed", || {
+        let status = planned.status();
+        match status["failed"] == 1 {
+            true => Ok(()),
+            false => Err(status.to_string()),
+        }
+    });
     planned.fail_node(of_other);
     planned.cluster.wait_for_jobs();
 
