@@ -6,11 +6,31 @@ use crate::connection_fields::{self, members};
 use crate::upload::Fault;
 use http::request::Parts;
 use http::uri::{Authority, PathAndQuery, Scheme};
-use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, Version, header};
+use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, Uri, Version, header};
 
 /// Refusal of a request: status, and text for the client.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Refusal(pub StatusCode, pub &'static str);
+
+impl Refusal {
+    /// Returns the answer for the client, with a body that contains the refusal's text.
+    pub fn answer<B>(self, body: B) -> Response<B> {
+        let mut answer = Response::new(body);
+        *answer.status_mut() = self.0;
+        let headers = answer.headers_mut();
+        let plain = HeaderValue::from_static("text/plain; charset=utf-8");
+        headers.insert(header::CONTENT_TYPE, plain);
+        if self.0 == StatusCode::SERVICE_UNAVAILABLE {
+            // The client need not wait long, because the limit is free again after the next finished request.
+            // The field counts whole seconds, so 1 s is the shortest time above 0 (RFC 9110, section 10.2.3).
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        if self.0 == StatusCode::METHOD_NOT_ALLOWED {
+            headers.insert(header::ALLOW, ALLOWED);
+        }
+        answer
+    }
+}
 
 impl From<Fault> for Refusal {
     fn from(fault: Fault) -> Self {
@@ -30,7 +50,7 @@ const fn bad(text: &'static str) -> Refusal {
 }
 
 /// Methods that the field `Allow` contains. Other methods are forwarded, too, but there is no list of all methods.
-pub(crate) const ALLOWED: HeaderValue =
+const ALLOWED: HeaderValue =
     HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, TRACE");
 
 /// Checks a head and removes the fields of the client's connection.

@@ -10,10 +10,10 @@ use super::upstream::Failure;
 use crate::connections::ConnectionError;
 use crate::priority::class_of;
 use crate::ranges::RangesError;
-use crate::request_head::{ALLOWED, Refusal};
+use crate::request_head::Refusal;
 use crate::upload::{RequestBody, UploadLimits};
 use anyhow::{Context as _, Result};
-use http::{HeaderValue, Method, Request, Response, StatusCode, header};
+use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use std::sync::{Arc, PoisonError, RwLock};
 use tailcut_proxy::http::RequestSlots;
@@ -197,21 +197,8 @@ fn of_failure(failure: &Failure) -> Refusal {
     }
 }
 
-fn refused(Refusal(status, text): Refusal, is_head: bool) -> Response<ResponseBody> {
+fn refused(refusal: Refusal, is_head: bool) -> Response<ResponseBody> {
     // An answer to HEAD has no body (RFC 9110, section 9.3.2).
-    let text = if is_head { "" } else { text };
-    let mut answer = Response::new(ResponseBody::text(text));
-    *answer.status_mut() = status;
-    let headers = answer.headers_mut();
-    let plain = HeaderValue::from_static("text/plain; charset=utf-8");
-    headers.insert(header::CONTENT_TYPE, plain);
-    if status == StatusCode::SERVICE_UNAVAILABLE {
-        // The client need not wait long, because the limit is free again after the next finished request.
-        // The field counts whole seconds, so 1 s is the shortest time above 0 (RFC 9110, section 10.2.3).
-        headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
-    }
-    if status == StatusCode::METHOD_NOT_ALLOWED {
-        headers.insert(header::ALLOW, ALLOWED);
-    }
-    answer
+    let text = if is_head { "" } else { refusal.1 };
+    refusal.answer(ResponseBody::text(text))
 }

@@ -2,9 +2,9 @@
 
 use super::forward::ForwardedBody;
 use crate::guard::{Chunk, GuardedBody};
-use crate::request_head::{ALLOWED, Refusal};
+use crate::request_head::Refusal;
 use bytes::Bytes;
-use http::{HeaderValue, Response, StatusCode, header};
+use http::Response;
 use http_body::{Body, Frame, SizeHint};
 use std::error::Error;
 use std::pin::Pin;
@@ -19,21 +19,9 @@ pub(super) enum ProgramBody {
 }
 
 /// Returns the answer to a request that is refused.
-pub(super) fn refused(Refusal(status, text): Refusal) -> Response<ProgramBody> {
-    let text = Bytes::from_static(text.as_bytes());
-    let mut answer = Response::new(ProgramBody::Refusal(Some(text)));
-    *answer.status_mut() = status;
-    let headers = answer.headers_mut();
-    let plain = HeaderValue::from_static("text/plain; charset=utf-8");
-    headers.insert(header::CONTENT_TYPE, plain);
-    if status == StatusCode::SERVICE_UNAVAILABLE {
-        // 1 s is the shortest wait above 0 that the field can express (RFC 9110, section 10.2.3).
-        headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
-    }
-    if status == StatusCode::METHOD_NOT_ALLOWED {
-        headers.insert(header::ALLOW, ALLOWED);
-    }
-    answer
+pub(super) fn refused(refusal: Refusal) -> Response<ProgramBody> {
+    let text = Bytes::from_static(refusal.1.as_bytes());
+    refusal.answer(ProgramBody::Refusal(Some(text)))
 }
 
 impl Body for ProgramBody {
