@@ -217,8 +217,9 @@ impl Study {
 
     /// Returns the name and the SVG of each plot and drawing.
     fn pictures(&self, py: Python<'_>) -> Vec<(String, String)> {
-        let pictures = py
-            .detach(|| tailcut_report::pictures(self.data.report(), tailcut_report::Size::Screen));
+        let pictures = py.detach(|| {
+            tailcut_report::pictures(self.data.report(), &[tailcut_report::Size::Screen])
+        });
         pictures
             .into_iter()
             .map(|picture| (picture.id, picture.svg))

@@ -32,19 +32,19 @@ pub fn plots(study: &Study) -> Vec<Plot> {
     plots
 }
 
-/// Returns every plot and every drawing of the report as files of this size.
-pub fn pictures(study: &Study, size: Size) -> Vec<Picture> {
+/// Returns every plot and every drawing of the report as files, once for each size.
+pub fn pictures(study: &Study, sizes: &[Size]) -> Vec<Picture> {
     let plots = plots(study);
-    let mut pictures: Vec<Picture> = plots.iter().map(|plot| plot.picture(size)).collect();
-    for setting in study.analysis().headlines() {
-        let network = Network::of(study, setting);
-        pictures.extend(
-            network
-                .iter()
-                .flat_map(|network| network.pictures(study, size)),
-        );
-    }
-    pictures
+    let headlines = study.analysis().headlines().into_iter();
+    let networks: Vec<Network> = headlines
+        .filter_map(|setting| Network::of(study, setting))
+        .collect();
+    let of_size = |&size: &Size| {
+        let plots = plots.iter().map(move |plot| plot.picture(size));
+        let networks = networks.iter();
+        plots.chain(networks.flat_map(move |network| network.pictures(study, size)))
+    };
+    sizes.iter().flat_map(of_size).collect()
 }
 
 /// Returns the answer's figure with one row per design, and its ratio to the baseline.

@@ -77,20 +77,19 @@ fn make_dir(dir: &Path) -> anyhow::Result<()> {
 
 fn write_plots(study: &Study, dir: &Path, picture: Picture) -> anyhow::Result<()> {
     make_dir(dir)?;
-    let (sizes, has_width): (&[Size], bool) = match picture {
-        Picture::Svg | Picture::Pdf | Picture::Png => (&[Size::Screen], false),
-        Picture::Paper => (&Size::PAPER, true),
+    let sizes: &[Size] = match picture {
+        Picture::Svg | Picture::Pdf | Picture::Png => &[Size::Screen],
+        Picture::Paper => &Size::PAPER,
     };
-    for &size in sizes {
-        let width = has_width.then(|| format!("-{}in", size.inches()));
-        for drawn in tailcut_report::pictures(study, size) {
-            let name = [drawn.id.as_str(), width.as_deref().unwrap_or("")].concat();
-            let (bytes, extension) =
-                image(drawn, picture).with_context(|| format!("cannot draw {name}"))?;
-            let path = dir.join(format!("{name}.{extension}"));
-            std::fs::write(&path, bytes)
-                .with_context(|| format!("cannot write {}", path.display()))?;
-        }
+    for drawn in tailcut_report::pictures(study, sizes) {
+        let name = match picture {
+            Picture::Svg | Picture::Pdf | Picture::Png => drawn.id.clone(),
+            Picture::Paper => format!("{}-{}in", drawn.id, drawn.size.inches()),
+        };
+        let (bytes, extension) =
+            image(drawn, picture).with_context(|| format!("cannot draw {name}"))?;
+        let path = dir.join(format!("{name}.{extension}"));
+        std::fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(())
 }

@@ -89,6 +89,7 @@ impl Network {
                 Picture {
                     id: format!("network-{}-{index}", self.setting),
                     svg: drawing.file(&title, &self.film, design_film, size),
+                    size,
                 }
             })
             .collect()

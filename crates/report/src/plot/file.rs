@@ -9,10 +9,12 @@ use std::fmt::Write;
 /// Drawing as a file.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Picture {
-    /// Name for the file, unique within a report.
+    /// Name for the file, unique within a report for each size.
     pub id: String,
     /// Drawing as a separate SVG file.
     pub svg: String,
+    /// Size of the drawing.
+    pub size: Size,
 }
 
 /// Size of a drawing in a file.
@@ -74,6 +76,7 @@ impl Plot {
         Picture {
             id: self.id.clone(),
             svg: file(self, size),
+            size,
         }
     }
 }

@@ -6,7 +6,7 @@ use krilla::geom::Size;
 use krilla::page::PageSettings;
 use krilla_svg::{SurfaceExt, SvgSettings};
 use resvg::{tiny_skia, usvg};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// Number of dots per inch in a PNG file. Journals require 300.
 const DOTS_PER_INCH: f32 = 300.0;
@@ -89,11 +89,16 @@ impl Picture {
     }
 }
 
-fn tree(svg: &str) -> Result<usvg::Tree, usvg::Error> {
+/// Built-in font. All drawings share it, so that it is read only once.
+static FONTS: LazyLock<Arc<usvg::fontdb::Database>> = LazyLock::new(|| {
     let mut fonts = usvg::fontdb::Database::new();
     fonts.load_font_data(epaint_default_fonts::UBUNTU_LIGHT.to_vec());
+    Arc::new(fonts)
+});
+
+fn tree(svg: &str) -> Result<usvg::Tree, usvg::Error> {
     let options = usvg::Options {
-        fontdb: Arc::new(fonts),
+        fontdb: Arc::clone(&FONTS),
         font_family: "Ubuntu".to_owned(),
         ..usvg::Options::default()
     };

@@ -1,8 +1,8 @@
 //! Outline of a curve: the corners of its lines or steps, in whole cells of a grid.
 //! Corners that change no cell are left out.
 
-use super::model::{Mark, Plot, Series};
-use super::scale::{ScaledAxis, Side};
+use super::model::{Mark, Point, Series};
+use super::scale::ScaledAxis;
 use std::fmt::Write;
 
 /// Grid over the area inside a plot's axes.
@@ -29,15 +29,15 @@ impl Grid {
 const TOLERANCE: f64 = 0.5;
 
 /// Corner of an outline, in cells from the left and from the top.
-type Corner = (i32, i32);
+pub(super) type Corner = (i32, i32);
 
 /// Returns the outline of the series in `grid`. Each point of the curve is at most one cell away from the outline.
-pub(super) fn outline(plot: &Plot, series: &Series, grid: Grid) -> Vec<Corner> {
-    let (x, y) = (
-        ScaledAxis::new(plot, Side::X),
-        ScaledAxis::new(plot, Side::Y),
-    );
-    let at = |point: &super::model::Point| {
+pub(super) fn outline(
+    (x, y): (&ScaledAxis<'_>, &ScaledAxis<'_>),
+    series: &Series,
+    grid: Grid,
+) -> Vec<Corner> {
+    let at = |point: &Point| {
         (
             x.place(point.x) * f64::from(grid.columns),
             (1.0 - y.place(point.y)) * f64::from(grid.rows),

@@ -416,7 +416,7 @@ impl<'a> Drawn<'a> {
                     height=(rounded(frame.height)) viewBox=(grid) data-grid=(grid) preserveAspectRatio="none" {
                     @if self.curves == Curves::Own {
                         path class="line" id=(id) vector-effect="non-scaling-stroke"
-                            d=(outline::path(&outline::outline(self.plot, series, Grid::PAGE)))
+                            d=(outline::path(&self.outline(series, Grid::PAGE)))
                             stroke-dasharray=(dashes(series)) {}
                     } @else {
                         use href={ "#" (id) } {}
@@ -426,11 +426,16 @@ impl<'a> Drawn<'a> {
         }
     }
 
+    /// Returns the corners of the series in the cells of `grid`.
+    fn outline(&self, series: &Series, grid: Grid) -> Vec<outline::Corner> {
+        outline::outline((&self.x, &self.y), series, grid)
+    }
+
     /// Returns the curve's path in the coordinates of a file.
     fn line(&self, series: &Series) -> String {
         let grid = Grid::FILE;
         let mut path = String::new();
-        for (column, row) in outline::outline(self.plot, series, grid) {
+        for (column, row) in self.outline(series, grid) {
             let x =
                 self.frame.left + self.frame.width * f64::from(column) / f64::from(grid.columns);
             let y = self.frame.top + self.frame.height * f64::from(row) / f64::from(grid.rows);

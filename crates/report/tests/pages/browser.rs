@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use tailcut_report::{Comparison, ComparisonRow, Study, Verdict, html, plots};
 
-const DESIGNS: [Behaviour; 6] = [
+pub const DESIGNS: [Behaviour; 6] = [
     TCP,
     Behaviour {
         name: "dctcp",

@@ -292,7 +292,7 @@ fn links_in_trouble_are_marked_while_they_are() {
         "{answer}"
     );
     assert!(text.contains("loses 1.5 % of packets"), "what is wrong");
-    for picture in pictures(&study, Size::Screen)
+    for picture in pictures(&study, &[Size::Screen])
         .iter()
         .filter(|p| p.id.starts_with("network-"))
     {
@@ -351,7 +351,7 @@ fn names_of_nodes_from_outside_stay_text() {
         text.matches("</script>").count(),
         text.matches("<script").count()
     );
-    for picture in pictures(&hostile, Size::Screen) {
+    for picture in pictures(&hostile, &[Size::Screen]) {
         assert!(!picture.svg.contains("<img"));
         picture.png().expect("well-formed");
     }
@@ -370,7 +370,7 @@ fn a_run_without_samples_says_so_and_draws_nothing() {
 #[test]
 fn each_design_has_a_picture_file_of_its_busiest_time() {
     let study = study(&[moving(TCP), moving(REPFLOW)]);
-    let drawn = pictures(&study, Size::Screen);
+    let drawn = pictures(&study, &[Size::Screen]);
     let networks: Vec<_> = drawn
         .iter()
         .filter(|p| p.id.starts_with("network-"))

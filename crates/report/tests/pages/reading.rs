@@ -1,48 +1,25 @@
 //! Tests of the page as its readers use it: on a phone, on paper and with the keyboard.
 //! Further tests use the checkers of accessibility (axe-core) and of HTML (the Nu checker).
 
+use crate::browser::DESIGNS;
 use crate::chromium::Chromium;
-use crate::synthetic::{Behaviour, TCP, compare};
+use crate::synthetic::compare;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
-use tailcut_report::{Size, html, pictures, plots};
+use tailcut_report::{Size, Study, html, pictures, plots};
+
+/// Study of five designs at three loads with six seeds, as in `make demo`.
+static STUDY: LazyLock<Study> =
+    LazyLock::new(|| compare(&DESIGNS[..5], &[0.3, 0.5, 0.7], 6, 1_000));
 
 /// Page of five designs at three loads with six seeds, as `make demo` writes it.
 static PAGE: LazyLock<PathBuf> = LazyLock::new(|| {
     let page = Path::new(env!("CARGO_TARGET_TMPDIR")).join("reading.html");
-    std::fs::write(&page, html(&compare(&DESIGNS, &[0.3, 0.5, 0.7], 6, 1_000))).expect("a page");
+    std::fs::write(&page, html(&STUDY)).expect("a page");
     page
 });
-
-const DESIGNS: [Behaviour; 5] = [
-    TCP,
-    Behaviour {
-        name: "dctcp",
-        mice_delay: 0.5,
-        elephants: 0.95,
-        ..TCP
-    },
-    Behaviour {
-        name: "repflow",
-        mice_delay: 0.6,
-        bytes: 1.064,
-        ..TCP
-    },
-    Behaviour {
-        name: "repsyn",
-        mice_delay: 0.7,
-        bytes: 1.051,
-        ..TCP
-    },
-    Behaviour {
-        name: "repflow+dctcp",
-        mice_delay: 0.4,
-        bytes: 1.06,
-        ..TCP
-    },
-];
 
 /// Starts a browser, or reports that the test is skipped.
 fn browser(test: &str) -> Option<Chromium> {
@@ -96,7 +73,6 @@ fn ten_sheets_of_a4_hold_the_page_with_whole_tables_and_every_plot() {
     let Some(mut browser) = browser("paper") else {
         return;
     };
-    let study = compare(&DESIGNS, &[0.3, 0.5, 0.7], 6, 1_000);
     let mut tab = browser.open(&PAGE, 1_280, true);
     let pdf = tab.print();
     std::fs::write(PAGE.with_extension("pdf"), &pdf).expect("a file");
@@ -124,7 +100,7 @@ fn ten_sheets_of_a4_hold_the_page_with_whole_tables_and_every_plot() {
             };
         })()",
     );
-    let drawn: Vec<String> = plots(&study).into_iter().map(|plot| plot.id).collect();
+    let drawn: Vec<String> = plots(&STUDY).into_iter().map(|plot| plot.id).collect();
     let mut printed: Vec<&str> = seen["plots"]
         .as_array()
         .expect("a list")
@@ -247,7 +223,7 @@ fn a_checker_of_html_finds_nothing() {
 fn drawings_for_papers_have_the_width_of_one_and_of_two_columns() {
     let study = compare(&DESIGNS[..2], &[0.5], 3, 400);
     for (size, width) in [(Size::Column, "3.300in"), (Size::Page, "7.000in")] {
-        for picture in pictures(&study, size) {
+        for picture in pictures(&study, &[size]) {
             let head = format!("width=\"{width}\"");
             assert!(picture.svg.contains(&head), "{}: {head}", picture.id);
             let text = "font-size=\"10.67\"";
