@@ -7,6 +7,7 @@ use crate::run::Run;
 use crate::settings::{Settings, Traffic};
 use crate::stack::Stack;
 use std::fmt;
+use std::sync::Arc;
 use tailcut_fabric::load_balancer::Choice;
 use tailcut_transport::copies::{Carrier, CopyingHost, Messenger};
 use tailcut_transport::nic::{Coalesced, Departures, Jittered, Paced, PacedConfig, Queued};
@@ -39,7 +40,7 @@ pub struct HostPlan {
 #[derive(Clone)]
 enum RunHosts {
     /// Hosts with TCP. The configuration is boxed, because it is much larger than the other variants.
-    Tcp(Box<TcpConfig>),
+    Tcp(Arc<TcpConfig>),
     PFabric(PFabricConfig),
     Ndp(PerSeat<ndp::NdpConfig>),
     Scdp(PerSeat<(ScdpConfig, ModelCodec)>),
@@ -93,7 +94,7 @@ impl HostPlan {
             longest_round_trip: &longest_round_trip,
         };
         let hosts = match &design.hosts.kind {
-            Kind::Tcp { controller, tags } => RunHosts::Tcp(Box::new(TcpConfig {
+            Kind::Tcp { controller, tags } => RunHosts::Tcp(Arc::new(TcpConfig {
                 mss: settings.framing.payload,
                 congestion: (controller.make)(&run),
                 tags: tags.as_ref().map(|make| make(&run)).transpose()?,
@@ -199,10 +200,10 @@ impl HostPlan {
     fn bare<U: UseHosts>(&self, user: U) -> U::Output {
         match (&self.hosts, self.repnet_config()) {
             (RunHosts::Tcp(config), None) => {
-                user.with(|seat| tcp::Host::new(seat.host, TcpConfig::clone(config)))
+                user.with(|seat| tcp::Host::new(seat.host, Arc::clone(config)))
             }
             (RunHosts::Tcp(config), Some(repnet)) => {
-                user.with(|seat| repnet::Host::new(seat.host, TcpConfig::clone(config), repnet))
+                user.with(|seat| repnet::Host::new(seat.host, Arc::clone(config), repnet))
             }
             (RunHosts::PFabric(config), _) => {
                 user.with(|seat| pfabric::Host::new(seat.host, *config))
@@ -282,9 +283,9 @@ impl HostPlan {
     }
 
     /// Returns a TCP host that carries requests.
-    fn carrier(&self, config: &TcpConfig, seat: &HostSeat<'_>) -> Made<CopyingHost<Carrier>> {
+    fn carrier(&self, config: &Arc<TcpConfig>, seat: &HostSeat<'_>) -> Made<CopyingHost<Carrier>> {
         let requests = &self.settings.designs.requests;
-        let mut carrier = Carrier::new(seat.host, config)?;
+        let mut carrier = Carrier::new(seat.host, Arc::clone(config))?;
         if requests.policy(self.replication).swap_lead.is_some() {
             carrier.tell_windows();
         }

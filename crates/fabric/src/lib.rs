@@ -33,7 +33,7 @@ pub mod topology;
 mod uplinks;
 
 pub use books::{Count, DropCounts, PortReport};
-pub use fabric::{Fabric, FabricConfig};
+pub use fabric::{Fabric, FabricConfig, PrefetchHosts};
 pub use fault_plan::FaultPlan;
 pub use forwarding::{Clos, Forwarding, Table};
 pub use links::{LinkError, LinkState, LossRate};

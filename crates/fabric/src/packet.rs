@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 pub use tailcut_units::Ecn;
-use tailcut_units::HostId;
+use tailcut_units::{HostId, prefetch, prefetch_whole};
 
 /// Role of a packet in the handshake of a connection. Some switches choose the path of a flow during its handshake.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -201,7 +201,7 @@ impl<B: Clone> Packets<B> {
     /// Prefetches a packet's body, if the slot exists.
     #[inline]
     pub(crate) fn prefetch_body(&self, id: PacketId) {
-        prefetch(&self.bodies, id.0 as usize);
+        prefetch_whole(&self.bodies, id.0 as usize);
     }
 }
 
@@ -209,25 +209,6 @@ impl<B: Clone> Default for Packets<B> {
     fn default() -> Self {
         Self::new()
     }
-}
-
-/// Prefetches an element of a slice into the cache. A prefetch never changes a result.
-/// On processors other than x86-64, this function does nothing.
-#[inline]
-pub(crate) fn prefetch<T>(items: &[T], index: usize) {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(item) = items.get(index) {
-        // SAFETY: SSE is part of x86-64.
-        // A prefetch changes no registers and no memory, and cannot fault at any address.
-        // The address below is the address of an existing element.
-        unsafe {
-            core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(
-                core::ptr::from_ref(item).cast(),
-            );
-        }
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (items, index);
 }
 
 #[cfg(test)]

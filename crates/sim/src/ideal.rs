@@ -60,6 +60,51 @@ struct Hop {
     together_bps: u64,
 }
 
+/// Class of pairs of racks with the same hops between them.
+/// A large network has millions of pairs, so their hops are not computed one by one.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum PairClass {
+    /// Any rack and itself, in a uniform network.
+    OneRack,
+    /// Any two racks of one pod, in a uniform network.
+    OnePod,
+    /// Any two racks that share no pod, in a uniform network.
+    Apart,
+    /// Two racks of a network that is not uniform: the racks of source and destination.
+    Pair(u32, u32),
+}
+
+fn pair_class(topology: &Topology, is_uniform: bool, from: u32, to: u32) -> PairClass {
+    if !is_uniform {
+        return PairClass::Pair(from, to);
+    }
+    let in_pod = topology.tiers.first().map_or(0, |tier| tier.in_pod);
+    let pod = |rack: u32| rack.checked_div(in_pod);
+    match (from == to, pod(from).is_some() && pod(from) == pod(to)) {
+        (true, _) => PairClass::OneRack,
+        (false, true) => PairClass::OnePod,
+        (false, false) => PairClass::Apart,
+    }
+}
+
+/// Returns whether the topology is regular, and all links between the same two tiers have the same rate and delay.
+/// A link that is slow during the whole run makes a regular topology not uniform.
+fn is_uniform(topology: &Topology) -> bool {
+    // Only regular topologies have names by position.
+    if topology.tiers.is_empty() {
+        return false;
+    }
+    let tier = |node| switch_of(node).map(|switch| topology.switches[switch as usize].tier);
+    let mut wires = HashMap::new();
+    topology.links.iter().all(|link| {
+        let (Some(from), Some(to)) = (tier(link.from), tier(link.to)) else {
+            return true;
+        };
+        let wire = (link.config.rate, link.config.delay);
+        *wires.entry((from, to)).or_insert(wire) == wire
+    })
+}
+
 /// Ideal completion times in one topology.
 ///
 /// The ideal time of a flow is one round trip of the handshake, if the transport has one, plus the time of its packets.
@@ -76,8 +121,10 @@ pub(crate) struct Ideal {
     topology: Arc<Topology>,
     framing: Framing,
     stack: Stack,
-    /// Hops between the switches of two racks, by the racks of source and destination.
-    between: HashMap<(u32, u32), Vec<Hop>>,
+    /// Whether all pairs of racks of one class have the same hops (see [`PairClass`]).
+    is_uniform: bool,
+    /// Hops between the switches of two racks, by the class of the pair.
+    between: HashMap<PairClass, Vec<Hop>>,
     /// All hops between two hosts of which at least one is multi-homed.
     bonded: HashMap<(HostId, HostId), Vec<Hop>>,
 }
@@ -85,6 +132,7 @@ pub(crate) struct Ideal {
 impl Ideal {
     pub fn new(topology: Arc<Topology>, framing: Framing, stack: Stack) -> Self {
         Self {
+            is_uniform: is_uniform(&topology),
             topology,
             framing,
             stack,
@@ -149,7 +197,7 @@ impl Ideal {
         );
         let between = self
             .between
-            .entry((from, to))
+            .entry(pair_class(topology, self.is_uniform, from, to))
             .or_insert_with(|| between_racks(topology, from, dst));
         let first = hop(topology, topology.uplinks[src.0 as usize]);
         let last = topology.ports_towards(to, dst, None).first().copied();
@@ -319,4 +367,105 @@ fn over_all_paths(hops: &[Hop], packets: u64, size: u64, last: u64) -> Duration 
         all.max(full_alone)
     });
     delays + at_hop.max().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailcut_fabric::queue::{DropTail, Limit, QueueConfig};
+    use tailcut_fabric::topology::{
+        CoreOversubscription, FatTree, LeafSpine, LinkFault, Trouble, Wire,
+    };
+    use tailcut_units::Time;
+
+    const BYTES: [u64; 3] = [1, 50_000, 3_000_000];
+
+    fn wire(gbps: u64, us: u64) -> Wire {
+        Wire {
+            rate: Rate::from_gbps(gbps),
+            delay: Duration::from_us(us),
+        }
+    }
+
+    fn queue() -> QueueConfig {
+        QueueConfig::DropTail(DropTail {
+            limit: Limit::Packets(100),
+            mark_above: None,
+        })
+    }
+
+    fn fat_tree(cores: CoreOversubscription) -> Topology {
+        let tree = FatTree {
+            k: 6,
+            tiers: 3,
+            edge_downlinks: 4,
+            host_links: 1,
+            core_oversubscription: cores,
+            host_wire: wire(10, 1),
+            fabric_wire: wire(25, 2),
+            core_wire: wire(40, 3),
+            queue: queue(),
+            shared_buffer: None,
+        };
+        tree.build().expect("a fat-tree")
+    }
+
+    fn leaf_spine() -> Topology {
+        let network = LeafSpine {
+            leaves: 4,
+            spines: 3,
+            hosts_per_leaf: 3,
+            host_links: 1,
+            host_wire: wire(10, 1),
+            spine_wire: wire(40, 2),
+            queue: queue(),
+            shared_buffer: None,
+        };
+        network.build().expect("a leaf-spine network")
+    }
+
+    /// Returns the ideal times between all pairs of hosts.
+    fn all_times(topology: &Topology, by_class: bool) -> Vec<Duration> {
+        let stack: Stack = "dctcp".parse().expect("a design");
+        let mut ideal = Ideal::new(Arc::new(topology.clone()), Framing::ETHERNET_TCP, stack);
+        ideal.is_uniform &= by_class;
+        let hosts = 0..topology.hosts();
+        let pairs = hosts
+            .clone()
+            .flat_map(|a| hosts.clone().map(move |b| (HostId(a), HostId(b))));
+        let pairs = pairs.filter(|(a, b)| a != b);
+        pairs
+            .flat_map(|(a, b)| BYTES.map(|bytes| (a, b, bytes)))
+            .map(|(a, b, bytes)| ideal.fct(a, b, bytes))
+            .collect()
+    }
+
+    #[test]
+    fn pairs_of_one_class_have_the_times_of_each_pair_alone() {
+        let trees = [
+            fat_tree(CoreOversubscription::None),
+            fat_tree(CoreOversubscription::CoresPerAggregation(2)),
+            leaf_spine(),
+        ];
+        for topology in trees {
+            assert!(is_uniform(&topology));
+            assert_eq!(all_times(&topology, true), all_times(&topology, false));
+        }
+    }
+
+    #[test]
+    fn a_network_with_a_slow_link_is_not_uniform() {
+        let mut topology = leaf_spine();
+        let slow = LinkFault {
+            a: Node::Switch(0),
+            b: Node::Switch(4),
+            number: None,
+            trouble: Trouble::Slow(Rate::from_gbps(1)),
+            from: Time::ZERO,
+            until: Time::MAX,
+            reconvergence: Duration::ZERO,
+        };
+        topology.add_faults(&[slow]).expect("the link exists");
+        assert!(!is_uniform(&topology));
+    }
 }

@@ -9,14 +9,19 @@ use crate::measures::Watch;
 use crate::packing::{Packing, unpacked};
 use crate::recorder::Started;
 use tailcut_fabric::engine::{Engine, EngineKind, Event};
-use tailcut_fabric::{Delivery, Fabric, FaultPlan, Output};
+use tailcut_fabric::{Delivery, Fabric, FaultPlan, Output, PrefetchHosts};
 use tailcut_transport::{Segment, Transport};
-use tailcut_units::{Duration, HostId, Time, stream_seed};
+use tailcut_units::{Duration, HostId, Time, prefetch_whole, stream_seed};
 
 /// Flag in the entity of a host event: set for a timer, not set for a NIC. The other bits are the number of the host.
 const TIMER: u32 = 1 << 31;
 /// Random stream for the order of hosts within one instant. It must differ from the stream that orders their links.
 const HOST_TIES: u64 = 0x686f_7374;
+
+/// Number of host events between the prefetch of a host and its event.
+const HOST_AHEAD: usize = 6;
+/// Number of host events between the prefetch of a connection and its event. The host must be in the cache by then.
+const CONNECTION_AHEAD: usize = 3;
 
 struct HostState<T> {
     transport: T,
@@ -24,6 +29,22 @@ struct HostState<T> {
     timer_at: Time,
     /// Whether the engine contains an event for the time when the NIC becomes free.
     waits_for_nic: bool,
+}
+
+/// Hosts whose state the fabric prefetches.
+struct Hosts<'a, T>(&'a [HostState<T>]);
+
+impl<T: Transport> PrefetchHosts<Segment> for Hosts<'_, T> {
+    #[inline]
+    fn host(&self, host: HostId) {
+        prefetch_whole(self.0, host.0 as usize);
+    }
+    #[inline]
+    fn arrival(&self, host: HostId, body: &Segment) {
+        if let Some(state) = self.0.get(host.0 as usize) {
+            state.transport.prefetch(Some(body));
+        }
+    }
 }
 
 /// Components of a simulation.
@@ -130,7 +151,7 @@ impl<'a, T: Transport> Simulation<'a, T> {
                     return false;
                 }
             }
-            if let Some(output) = self.fabric.advance(limit) {
+            if let Some(output) = self.fabric.advance_with(limit, &Hosts(&self.hosts)) {
                 if let Output::Delivered(delivery) = &output {
                     self.deliver(delivery);
                 }
@@ -209,6 +230,9 @@ impl<'a, T: Transport> Simulation<'a, T> {
             return;
         };
         self.host_events += 1;
+        if self.fabric.is_large() {
+            self.prefetch_hosts();
+        }
         let host = HostId(self.engine.number(event));
         let state = &mut self.hosts[host.0 as usize];
         if event.entity() & TIMER == 0 {
@@ -220,6 +244,20 @@ impl<'a, T: Transport> Simulation<'a, T> {
             return;
         }
         self.serve(host);
+    }
+
+    /// Prefetches the hosts of the next host events, and the connections that send at NICs.
+    #[inline]
+    fn prefetch_hosts(&self) {
+        if let Some(event) = self.engine.upcoming(HOST_AHEAD) {
+            prefetch_whole(&self.hosts, self.engine.number(event) as usize);
+        }
+        if let Some(event) = self.engine.upcoming(CONNECTION_AHEAD)
+            && event.entity() & TIMER == 0
+            && let Some(state) = self.hosts.get(self.engine.number(event) as usize)
+        {
+            state.transport.prefetch(None);
+        }
     }
 
     /// Executes the actions of the applications that are due.

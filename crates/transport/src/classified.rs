@@ -75,6 +75,10 @@ impl<T: Transport> Transport for Classified<T> {
         self.inner.on_segment(now, segment);
     }
 
+    fn prefetch(&self, arriving: Option<&Segment>) {
+        self.inner.prefetch(arriving);
+    }
+
     fn on_timeout(&mut self, now: Time) {
         self.inner.on_timeout(now);
     }

@@ -63,6 +63,10 @@ pub trait Transport {
     /// Returns the time at which `on_timeout` must be called, if any.
     /// The time may be earlier than needed, but never later.
     fn next_timeout(&self) -> Option<Time>;
+    /// Prefetches the state that the next input needs. The call has no effect on results.
+    /// The input is a segment that arrives soon, or `None` for a NIC that becomes free soon.
+    /// Only drivers of networks that exceed the processor's cache call this method.
+    fn prefetch(&self, _arriving: Option<&Segment>) {}
     /// Returns the cost so far of each flow that this host sends and whose end was not yet reported.
     /// A driver needs these costs if it stops before the flows end.
     /// The list includes answers to copies of requests, by [`flow_of_copy`](crate::copies::flow_of_copy).
@@ -106,6 +110,9 @@ impl<T: Transport + ?Sized> Transport for Box<T> {
     }
     fn next_timeout(&self) -> Option<Time> {
         (**self).next_timeout()
+    }
+    fn prefetch(&self, arriving: Option<&Segment>) {
+        (**self).prefetch(arriving);
     }
     fn unfinished(&self) -> Vec<(FlowId, FlowStats)> {
         (**self).unfinished()

@@ -5,6 +5,7 @@
 
 use crate::receiver_driven::MAX_THRESHOLDS;
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 /// Number of classes: the classes of demotion, and one lower class.
 const CLASSES: usize = MAX_THRESHOLDS + 2;
@@ -14,7 +15,10 @@ const CLASSES: usize = MAX_THRESHOLDS + 2;
 /// A larger class number is taken modulo nine.
 #[derive(Debug)]
 pub struct Turns<K> {
-    classes: [VecDeque<K>; CLASSES],
+    highest: VecDeque<K>,
+    /// All lower classes, empty until the first key enters one of them.
+    /// Most hosts use one class, and nine queues would need five cache lines.
+    lower: Vec<VecDeque<K>>,
     /// Bit mask of the classes with waiting keys.
     waiting: u16,
 }
@@ -29,9 +33,26 @@ impl<K: Copy + PartialEq> Turns<K> {
     /// Creates an empty queue.
     pub const fn new() -> Self {
         Self {
-            classes: [const { VecDeque::new() }; CLASSES],
+            highest: VecDeque::new(),
+            lower: Vec::new(),
             waiting: 0,
         }
+    }
+
+    #[inline]
+    fn class(&mut self, class: usize) -> &mut VecDeque<K> {
+        match class.checked_sub(1) {
+            None => &mut self.highest,
+            Some(lower) => self.lower(lower),
+        }
+    }
+
+    #[inline(never)]
+    fn lower(&mut self, index: usize) -> &mut VecDeque<K> {
+        if self.lower.is_empty() {
+            self.lower.resize_with(CLASSES - 1, VecDeque::new);
+        }
+        &mut self.lower[index]
     }
 
     /// Appends `key` to a class. The key must not be waiting.
@@ -39,7 +60,7 @@ impl<K: Copy + PartialEq> Turns<K> {
     pub fn enter(&mut self, key: K, class: u8) {
         // The remainder keeps the index in range, for any class number.
         let class = usize::from(class) % CLASSES;
-        self.classes[class].push_back(key);
+        self.class(class).push_back(key);
         self.waiting |= 1 << class;
     }
 
@@ -47,15 +68,16 @@ impl<K: Copy + PartialEq> Turns<K> {
     #[inline]
     pub(crate) fn enter_first(&mut self, key: K, class: u8) {
         let class = usize::from(class) % CLASSES;
-        self.classes[class].push_front(key);
+        self.class(class).push_front(key);
         self.waiting |= 1 << class;
     }
 
     /// Moves `key` from the class in which it waits to the end of another class.
     pub(crate) fn change(&mut self, key: K, from: u8, to: u8) {
         let class = usize::from(from) % CLASSES;
-        self.classes[class].retain(|other| *other != key);
-        if self.classes[class].is_empty() {
+        let turns = self.class(class);
+        turns.retain(|other| *other != key);
+        if turns.is_empty() {
             self.waiting &= !(1 << class);
         }
         self.enter(key, to);
@@ -64,14 +86,25 @@ impl<K: Copy + PartialEq> Turns<K> {
     /// Removes and returns the key whose turn it is.
     #[inline]
     pub fn take(&mut self) -> Option<K> {
-        // With no bit set, the index is out of range, and `get_mut` returns `None`.
+        if self.waiting == 0 {
+            return None;
+        }
         let class = self.waiting.trailing_zeros() as usize;
-        let turns = self.classes.get_mut(class)?;
+        let turns = self.class(class);
         let key = turns.pop_front();
         if turns.is_empty() {
             self.waiting &= !(1 << class);
         }
         key
+    }
+
+    /// Returns the key whose turn it is, and does not remove it.
+    #[inline]
+    pub fn first(&self) -> Option<K> {
+        match self.waiting.trailing_zeros() as usize {
+            0 => self.highest.front().copied(),
+            class => self.lower.get(class - 1)?.front().copied(),
+        }
     }
 
     /// Returns whether no key is waiting.

@@ -15,6 +15,7 @@ mod flow;
 mod median;
 mod mix;
 pub mod parameter;
+mod prefetch;
 pub mod quantity;
 mod rate;
 mod time;
@@ -25,6 +26,7 @@ pub use ecn::Ecn;
 pub use flow::{FiveTuple, FlowId, HostId, Protocol};
 pub use median::median;
 pub use mix::{mix64, reduce, stream_seed};
+pub use prefetch::{prefetch, prefetch_whole};
 pub use rate::Rate;
 pub use time::{Duration, Time};
 

@@ -10,10 +10,9 @@
 
 use super::event::Event;
 use super::heap::Heap;
-use crate::packet::prefetch;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use tailcut_units::Time;
+use tailcut_units::{Time, prefetch};
 
 /// Number of days on the ring: a power of two, and a multiple of 64 for the bitmap.
 /// With days of the initial width, the ring covers 268 us. This is enough for almost all events of a data centre.
@@ -22,8 +21,12 @@ const DAYS: usize = 4096;
 const CHUNK: usize = 7;
 /// Upper and lower limit of the mean number of events per day. Outside these limits, the width of a day changes.
 // The limits differ by a factor of 4, so one halving or doubling never causes the opposite change.
-const CROWDED: u64 = 24;
-const SPARSE: u64 = 6;
+const CROWDED: u64 = 48;
+const SPARSE: u64 = 12;
+/// Largest number of events of a day that are sorted by insertion alone.
+const FEW: usize = 6;
+/// Largest number of events in one sixty-fourth of a day that are sorted by insertion.
+const CROWDED_PART: u32 = 16;
 /// Number of days with events between two checks of the width.
 /// A change of the width moves all events, so checks must be rare.
 const REVIEW: u64 = 4096;
@@ -49,6 +52,10 @@ pub struct Calendar {
     day: u64,
     /// Remaining events of the current day, latest first.
     today: Vec<Event>,
+    /// Number of events of the current day when it began.
+    begun: usize,
+    /// Memory for sorting the events of a day.
+    sorted: Vec<Event>,
     /// Number of the next day that has events, or `NO_DAY` if no later day has events.
     next_day: u64,
     /// First event after the current day, if `peek` has searched for this event.
@@ -84,6 +91,8 @@ impl Calendar {
             shift: 16,
             day: 0,
             today: Vec::new(),
+            begun: 0,
+            sorted: Vec::new(),
             next_day: NO_DAY,
             next: None,
             days: Box::new([NONE; DAYS]),
@@ -251,6 +260,13 @@ impl Calendar {
         self.today.get(at).copied()
     }
 
+    /// Returns whether the last removed event was the first event of its day.
+    /// An event that was added to the day since then can make the answer wrong.
+    #[inline]
+    pub fn has_begun_day(&self) -> bool {
+        self.today.len() + 1 == self.begun
+    }
+
     /// Passes every event to `show`, in any order.
     pub fn for_each(&self, mut show: impl FnMut(Event)) {
         self.today.iter().copied().for_each(&mut show);
@@ -288,12 +304,58 @@ impl Calendar {
         }
         self.collect(day as usize % DAYS);
         self.find_next_day();
-        // All events are different, so even an unstable sort has only one possible result.
-        self.today.sort_unstable_by(|a, b| b.cmp(a));
+        self.sort_today();
+        self.begun = self.today.len();
         self.reviewed_days += 1;
         self.reviewed_events += self.today.len() as u64;
         if self.reviewed_days == REVIEW {
             self.review_width();
+        }
+    }
+
+    /// Sorts the events of the current day, latest first.
+    ///
+    /// The events of a day are spread over the day. They are first counted and placed by the sixty-fourth of the day.
+    /// Then almost every event is next to its final position, and insertion is the fastest sort.
+    fn sort_today(&mut self) {
+        let events = self.today.len();
+        if events > FEW {
+            let low = self.shift.saturating_sub(6);
+            // The latest part of the day has index 0.
+            let part = |event: &Event| 63 - (event.time().as_ps() >> low) as usize % 64;
+            let mut starts = [0u32; 64];
+            for event in &self.today {
+                starts[part(event)] += 1;
+            }
+            let mut sum = 0;
+            let mut most = 0;
+            for start in &mut starts {
+                most = most.max(*start);
+                sum += core::mem::replace(start, sum);
+            }
+            // Events of one instant, such as a burst from all hosts, would make insertion slow.
+            if most > CROWDED_PART {
+                // All events are different, so even an unstable sort has only one possible result.
+                self.today.sort_unstable_by(|a, b| b.cmp(a));
+                return;
+            }
+            self.sorted.clear();
+            self.sorted.extend_from_slice(&self.today);
+            for event in &self.today {
+                let place = &mut starts[part(event)];
+                self.sorted[*place as usize] = *event;
+                *place += 1;
+            }
+            core::mem::swap(&mut self.today, &mut self.sorted);
+        }
+        for at in 1..events {
+            let event = self.today[at];
+            let mut to = at;
+            while to > 0 && self.today[to - 1] < event {
+                self.today[to] = self.today[to - 1];
+                to -= 1;
+            }
+            self.today[to] = event;
         }
     }
 

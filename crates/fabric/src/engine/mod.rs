@@ -108,6 +108,15 @@ impl Engine {
         }
     }
 
+    /// Returns whether the last removed event was the first event of a day of the calendar.
+    #[inline]
+    pub fn has_begun_day(&self) -> bool {
+        match &self.queue {
+            Queue::Calendar(calendar) => calendar.has_begun_day(),
+            Queue::Heap(_) => false,
+        }
+    }
+
     /// Passes every event to `show`, in any order.
     pub fn for_each(&self, show: impl FnMut(Event)) {
         match &self.queue {

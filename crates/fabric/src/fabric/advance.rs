@@ -1,12 +1,12 @@
 //! Progress of time: packets move through the network and leave it.
 
-use super::{ARRIVAL, Fabric, OUTLET};
+use super::{ARRIVAL, Fabric, OUTLET, PrefetchHosts};
 use crate::edge::Waste;
 use crate::engine::Event;
 use crate::network::{HOST, LOSSY, NOWHERE};
 use crate::observer::Observer;
 use crate::output::{Delivery, Dropped, Output};
-use crate::packet::{Packet, PacketId, prefetch};
+use crate::packet::{Packet, PacketId};
 use crate::port::PortId;
 use crate::queue::DropReason;
 use tailcut_units::{HostId, Time};
@@ -27,10 +27,22 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     /// With [`Time::MAX`], the network runs until no event is left, and its time is then the time of the last event.
     #[inline]
     pub fn advance(&mut self, until: Time) -> Option<Output<B>> {
+        self.advance_with(until, &())
+    }
+
+    /// Runs the network like [`advance`](Self::advance).
+    /// In a large network, the fabric also reports packets that soon arrive at a host.
+    /// The owner of the hosts can then prefetch their state.
+    #[inline]
+    pub fn advance_with(
+        &mut self,
+        until: Time,
+        hosts: &impl PrefetchHosts<B>,
+    ) -> Option<Output<B>> {
         let mut last = self.now;
         while let Some(event) = self.engine.pop_until(until) {
             self.books.events += 1;
-            self.prefetch_upcoming();
+            self.prefetch_upcoming(hosts);
             let now = event.time();
             last = now;
             let number = self.engine.number(event);
@@ -204,34 +216,5 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             reason,
         });
         self.engine.push(self.behind_links(now, OUTLET, id));
-    }
-
-    /// Prefetches the data of the next events. In large networks, this data is not in the cache.
-    #[inline]
-    fn prefetch_upcoming(&self) {
-        // A read from memory takes about as long as three events.
-        // The index of a general port is in its port, so the port must be in the cache first.
-        // The port is therefore prefetched three events earlier.
-        if let Some(event) = self.engine.upcoming(3) {
-            let number = self.engine.number(event) as usize;
-            if event.entity() < ARRIVAL {
-                let place = self.network.ports[number].place as usize;
-                prefetch(&self.network.generals, place);
-                return;
-            }
-            let id = PacketId(event.payload());
-            self.packets.prefetch(id);
-            let far_end = self.network.far_ends[number];
-            if far_end & HOST == 0 {
-                prefetch(&self.network.switches, far_end as usize);
-            } else {
-                self.packets.prefetch_body(id);
-            }
-        }
-        if let Some(event) = self.engine.upcoming(6)
-            && event.entity() < ARRIVAL
-        {
-            prefetch(&self.network.ports, self.engine.number(event) as usize);
-        }
     }
 }

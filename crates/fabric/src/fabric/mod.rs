@@ -6,6 +6,7 @@ mod choosing;
 mod groups;
 mod inject;
 mod links;
+mod lookahead;
 mod port;
 mod purge;
 mod report;
@@ -30,6 +31,8 @@ use crate::topology::{Node, Topology};
 use crate::uplinks::{Bonding, Bonds, Uplinks};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use lookahead::LARGE;
+pub use lookahead::PrefetchHosts;
 use tailcut_units::{HostId, Time};
 
 /// Parameters of a fabric, in addition to its topology.
@@ -91,6 +94,8 @@ pub struct Fabric<B, O = ()> {
     /// Links whose state has ever changed.
     links: Links,
     edge: Edge,
+    /// Whether the network exceeds the cache, so that more prefetches pay.
+    is_large: bool,
     observer: O,
 }
 
@@ -127,6 +132,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             chooser,
             links: Links::new(config.seed),
             edge: Edge::default(),
+            is_large: links >= LARGE,
             observer,
         };
         fabric.build(topology, config);

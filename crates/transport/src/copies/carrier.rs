@@ -8,6 +8,7 @@ use super::order::{Answer, Ask, End, copy_of_flow, flow_of_copy};
 use crate::tcp::{ConnectionEvent, ConnectionId, Endpoint, Messages, Role, TcpConfig, sent};
 use crate::{ConfigError, Event, FlowStats, Message, PathPin, Segment, Transport};
 use alloc::collections::VecDeque;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use tailcut_requests::SendSpace;
 use tailcut_requests::{HIGH, LOW};
@@ -52,9 +53,10 @@ impl Carrier {
     ///
     /// # Errors
     /// A parameter is outside its range.
-    pub fn new(host: HostId, config: &TcpConfig) -> Result<Self, ConfigError> {
+    pub fn new(host: HostId, config: impl Into<Arc<TcpConfig>>) -> Result<Self, ConfigError> {
+        let config = config.into();
         let endpoint = || -> Result<Endpoint, ConfigError> {
-            let mut endpoint = Endpoint::new(host, config.clone())?;
+            let mut endpoint = Endpoint::new(host, Arc::clone(&config))?;
             endpoint.report_delivered(true);
             Ok(endpoint)
         };

@@ -102,6 +102,10 @@ impl<C: Carry> Transport for CopyingHost<C> {
     fn on_segment(&mut self, now: Time, segment: Segment) {
         self.inner.on_segment(now, segment);
     }
+    fn prefetch(&self, arriving: Option<&Segment>) {
+        self.inner.prefetch(arriving);
+    }
+
     fn on_timeout(&mut self, now: Time) {
         self.inner.on_timeout(now);
     }

@@ -292,6 +292,10 @@ impl<T: Streams> Transport for Messenger<T> {
         self.sort_events(now);
     }
 
+    fn prefetch(&self, arriving: Option<&Segment>) {
+        self.inner.prefetch(arriving);
+    }
+
     fn on_timeout(&mut self, now: Time) {
         self.inner.on_timeout(now);
         self.sort_events(now);

@@ -193,6 +193,10 @@ impl<T: Transport> Transport for Coalesced<T> {
         }
     }
 
+    fn prefetch(&self, arriving: Option<&Segment>) {
+        self.inner.prefetch(arriving);
+    }
+
     fn on_timeout(&mut self, now: Time) {
         // Frames are delivered before timers expire. So an ACK among the frames prevents a retransmission timeout.
         if self.deadline.is_some_and(|at| at <= now) {

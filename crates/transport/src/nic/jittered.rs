@@ -132,6 +132,10 @@ impl<T: Transport> Transport for Jittered<T> {
         self.fill(now);
     }
 
+    fn prefetch(&self, arriving: Option<&Segment>) {
+        self.inner.prefetch(arriving);
+    }
+
     fn on_timeout(&mut self, now: Time) {
         // Perhaps only a packet is due, and no timer of the transport has expired. Then this call has no effect.
         self.inner.on_timeout(now);

@@ -182,6 +182,10 @@ impl<T: Transport> Transport for Paced<T> {
         self.inner.set_line_rate(now, rate, overhead);
     }
 
+    fn prefetch(&self, arriving: Option<&Segment>) {
+        self.inner.prefetch(arriving);
+    }
+
     fn on_timeout(&mut self, now: Time) {
         // Segments of the pacer that are due now leave with the next `poll_transmit`.
         self.wake = self.wake.filter(|at| *at > now);

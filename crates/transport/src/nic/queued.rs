@@ -82,6 +82,10 @@ impl<T: Transport> Transport for Queued<T> {
         self.fill(now);
     }
 
+    fn prefetch(&self, arriving: Option<&Segment>) {
+        self.inner.prefetch(arriving);
+    }
+
     fn on_timeout(&mut self, now: Time) {
         self.inner.on_timeout(now);
         self.fill(now);

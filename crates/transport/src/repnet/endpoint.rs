@@ -15,6 +15,7 @@ use crate::tcp::{self, ConnectionEvent, ConnectionId, Summary, TcpConfig};
 use crate::{ConfigError, PathPin, Segment};
 use alloc::collections::VecDeque;
 use alloc::format;
+use alloc::sync::Arc;
 use tailcut_units::{FiveTuple, FlowId, HostId, Protocol, Time};
 
 /// Latest time at which a connection must be established. After this time the flow drops the connection.
@@ -49,7 +50,7 @@ impl Endpoint {
     pub fn new(
         host: HostId,
         port: u16,
-        tcp: TcpConfig,
+        tcp: impl Into<Arc<TcpConfig>>,
         config: RepNetConfig,
     ) -> Result<Self, ConfigError> {
         config.validate()?;

@@ -8,6 +8,7 @@ use super::state::Role;
 use crate::tcp::{self, Summary, TcpConfig};
 use crate::{ConfigError, Event, FlowStats, Message, Segment, Transport};
 use alloc::collections::VecDeque;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use tailcut_units::{FlowId, HostId, Time};
 
@@ -23,7 +24,12 @@ impl Host {
     ///
     /// # Errors
     /// A parameter is outside its range.
-    pub fn new(host: HostId, tcp: TcpConfig, config: RepNetConfig) -> Result<Self, ConfigError> {
+    pub fn new(
+        host: HostId,
+        tcp: impl Into<Arc<TcpConfig>>,
+        config: RepNetConfig,
+    ) -> Result<Self, ConfigError> {
+        let tcp = tcp.into();
         Ok(Self {
             endpoint: Endpoint::new(host, tcp.port, tcp, config)?,
             events: VecDeque::new(),
@@ -120,6 +126,11 @@ impl Transport for Host {
     fn on_segment(&mut self, now: Time, segment: Segment) {
         self.endpoint.on_segment(now, &segment);
         self.relay(now);
+    }
+
+    #[inline]
+    fn prefetch(&self, arriving: Option<&Segment>) {
+        self.endpoint.tcp().prefetch(arriving);
     }
 
     fn on_timeout(&mut self, now: Time) {

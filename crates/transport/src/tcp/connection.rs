@@ -189,7 +189,7 @@ impl Connection {
             if !self.sender.accepts(header.ack) {
                 // RFC 9293 (3.10.7.4) answers an ACK of data that was never sent with an ACK.
                 // This code only counts the segment.
-                shared.ignored += 1;
+                shared.ignore();
                 return Fate::Lives;
             }
             let input = AckInput {
@@ -253,7 +253,7 @@ impl Connection {
                 if ack && !syn {
                     shared.control.push_back(self.reset_segment(&shared.config));
                 }
-                shared.ignored += 1;
+                shared.ignore();
                 Proceed::No(Fate::Lives)
             }
             // The peer has repeated its SYN, so the SYN-ACK may be lost.
@@ -274,7 +274,7 @@ impl Connection {
             }
             // The segment acknowledges data that was never sent, so the SYN was an old duplicate.
             State::SynReceived => {
-                shared.ignored += 1;
+                shared.ignore();
                 Proceed::No(Fate::Ends)
             }
             // The peer has not received our last ACK, or this SYN is an old duplicate.

@@ -1,8 +1,8 @@
 //! Lookup of a connection by the addresses of a segment: an open-addressing table with linear probing and a fixed hash.
 //! A fixed hash makes runs independent of a random seed, and linear probing needs one cache line per lookup.
 
+use alloc::boxed::Box;
 use alloc::vec;
-use alloc::vec::Vec;
 use tailcut_units::FiveTuple;
 
 /// Key of a connection within a host: the peer, its port and the local port in one number.
@@ -34,11 +34,19 @@ struct Entry {
 
 const EMPTY: u32 = u32::MAX;
 
+fn empty(entries: usize) -> Box<[Entry]> {
+    let entry = Entry {
+        key: 0,
+        slot: EMPTY,
+    };
+    vec![entry; entries].into_boxed_slice()
+}
+
 /// Table from keys to slots, at most half full.
 #[derive(Debug)]
 pub(crate) struct Demux {
-    entries: Vec<Entry>,
-    used: usize,
+    entries: Box<[Entry]>,
+    used: u32,
     /// 64 minus the number of bits that index `entries`.
     shift: u32,
 }
@@ -46,13 +54,7 @@ pub(crate) struct Demux {
 impl Demux {
     pub(crate) fn new() -> Self {
         Self {
-            entries: vec![
-                Entry {
-                    key: 0,
-                    slot: EMPTY
-                };
-                8
-            ],
+            entries: empty(8),
             used: 0,
             // The table starts with 8 entries, so the top 3 of 64 bits are the index.
             shift: 61,
@@ -90,7 +92,7 @@ impl Demux {
 
     /// Adds `key`, which must not be in the table.
     pub(crate) fn insert(&mut self, key: Key, slot: u32) {
-        if (self.used + 1) * 2 > self.entries.len() {
+        if (self.used as usize + 1) * 2 > self.entries.len() {
             self.grow();
         }
         let at = self.find(key);
@@ -99,13 +101,7 @@ impl Demux {
     }
 
     fn grow(&mut self) {
-        let bigger = vec![
-            Entry {
-                key: 0,
-                slot: EMPTY
-            };
-            self.entries.len() * 2
-        ];
+        let bigger = empty(self.entries.len() * 2);
         // Twice as many entries need an index with one more bit.
         self.shift -= 1;
         for entry in core::mem::replace(&mut self.entries, bigger) {

@@ -13,9 +13,11 @@ use super::timers::{TimerKey, Timers};
 use crate::tcp::{TcpFlags, TcpHeader};
 use crate::turns::Turns;
 use crate::{ConfigError, Ecn, FlowStats, Header, PathPin, Segment};
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
-use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Time};
+use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Time, prefetch_whole};
 
 /// Local ports of outgoing connections (Linux's default range).
 const EPHEMERAL_PORTS: core::ops::RangeInclusive<u16> = 32_768..=60_999;
@@ -97,13 +99,35 @@ pub enum ConnectError {
 /// State that all connections of an endpoint share.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    pub(crate) config: TcpConfig,
+    /// Parameters of all connections. Hosts with equal parameters share them, so that they stay in the cache.
+    pub(crate) config: Arc<TcpConfig>,
     /// Segments that are ready to leave: ACKs and RSTs in the order of their creation.
     pub(crate) control: VecDeque<Segment>,
     pub(crate) events: VecDeque<ConnectionEvent>,
     pub(crate) timers: Timers,
     pub(crate) report_delivered: bool,
-    pub(crate) ignored: u64,
+    /// Number of ignored segments. It stops at its largest value.
+    pub(crate) ignored: u32,
+}
+
+impl Shared {
+    /// Counts a segment that is ignored.
+    #[cold]
+    pub(crate) fn ignore(&mut self) {
+        self.ignored = self.ignored.saturating_add(1);
+    }
+}
+
+/// Parts of an endpoint that are used only when connections begin and end.
+/// They are not among the parts that every segment uses, so that these need few cache lines.
+#[derive(Debug)]
+struct Openings {
+    /// Slots without a connection.
+    free: Vec<u32>,
+    /// Ports on which the endpoint listens. `None`: every port.
+    listening: Option<Vec<u16>>,
+    /// Port from which the next search for an unused port starts.
+    next_port: u16,
 }
 
 /// TCP of one host.
@@ -111,12 +135,10 @@ pub(crate) struct Shared {
 pub struct Endpoint {
     host: HostId,
     connections: Vec<Connection>,
-    free: Vec<u32>,
     demux: Demux,
     /// Slots that have something to send, by PIAS class if tags are configured.
     ready: Turns<u32>,
-    listening: Option<Vec<u16>>,
-    next_port: u16,
+    openings: Box<Openings>,
     shared: Shared,
 }
 
@@ -125,16 +147,19 @@ impl Endpoint {
     ///
     /// # Errors
     /// A parameter is outside its range.
-    pub fn new(host: HostId, config: TcpConfig) -> Result<Self, ConfigError> {
+    pub fn new(host: HostId, config: impl Into<Arc<TcpConfig>>) -> Result<Self, ConfigError> {
+        let config = config.into();
         config.validate()?;
         Ok(Self {
             host,
             connections: Vec::new(),
-            free: Vec::new(),
             demux: Demux::new(),
             ready: Turns::new(),
-            listening: None,
-            next_port: *EPHEMERAL_PORTS.start(),
+            openings: Box::new(Openings {
+                free: Vec::new(),
+                listening: None,
+                next_port: *EPHEMERAL_PORTS.start(),
+            }),
             shared: Shared {
                 config,
                 control: VecDeque::new(),
@@ -148,7 +173,7 @@ impl Endpoint {
 
     /// Listens on `ports` only. A SYN to another port is answered with a RST.
     pub fn listen_only(&mut self, ports: &[u16]) {
-        self.listening = Some(ports.to_vec());
+        self.openings.listening = Some(ports.to_vec());
     }
 
     /// Turns [`ConnectionEvent::Delivered`] on or off. It is off by default, because it costs one event per segment.
@@ -162,8 +187,8 @@ impl Endpoint {
     /// The search starts after the last port that was returned, so that a port is not used again soon.
     pub fn unused_port(&mut self, dst: HostId, dst_ports: &[u16]) -> Option<u16> {
         for _ in EPHEMERAL_PORTS {
-            let port = self.next_port;
-            self.next_port = if port == *EPHEMERAL_PORTS.end() {
+            let port = self.openings.next_port;
+            self.openings.next_port = if port == *EPHEMERAL_PORTS.end() {
                 *EPHEMERAL_PORTS.start()
             } else {
                 port + 1
@@ -291,11 +316,11 @@ impl Endpoint {
     /// Handles a segment that the network delivered to this host.
     pub fn on_segment(&mut self, now: Time, segment: &Segment) {
         let Header::Tcp(header) = &segment.header else {
-            self.shared.ignored += 1;
+            self.shared.ignore();
             return;
         };
         if header.offset >= MAX_OFFSET {
-            self.shared.ignored += 1;
+            self.shared.ignore();
             return;
         }
         match self.demux.get(Key::of_arriving(&segment.tuple)) {
@@ -315,12 +340,12 @@ impl Endpoint {
         // A reset is never answered with a reset (RFC 9293, section 3.5.2).
         // Segments for other hosts get no answer either.
         if flags.has(TcpFlags::RST) || segment.tuple.dst != self.host {
-            self.shared.ignored += 1;
+            self.shared.ignore();
             return;
         }
         let opens = flags.has(TcpFlags::SYN) && !flags.has(TcpFlags::ACK);
         let listens = |ports: &Vec<u16>| ports.contains(&segment.tuple.dst_port);
-        if opens && self.listening.as_ref().is_none_or(listens) {
+        if opens && self.openings.listening.as_ref().is_none_or(listens) {
             let tuple = segment.tuple.reversed();
             let (flow, path) = (segment.flow, segment.path);
             let config = &self.shared.config;
@@ -330,7 +355,7 @@ impl Endpoint {
             self.settle(slot, Fate::Lives);
             return;
         }
-        self.shared.ignored += 1;
+        self.shared.ignore();
         // Endpoints accept a reset with any offset, so this reset has no sequence numbers.
         self.shared.control.push_back(Segment {
             tuple: segment.tuple.reversed(),
@@ -382,6 +407,19 @@ impl Endpoint {
         !self.shared.control.is_empty() || !self.ready.is_empty()
     }
 
+    /// Prefetches the connection of a segment that arrives soon.
+    /// Without a segment, prefetches the connection whose turn it is.
+    #[inline]
+    pub fn prefetch(&self, arriving: Option<&Segment>) {
+        let slot = match arriving {
+            Some(segment) => self.demux.get(Key::of_arriving(&segment.tuple)),
+            None => self.ready.first(),
+        };
+        if let Some(slot) = slot {
+            prefetch_whole(&self.connections, slot as usize);
+        }
+    }
+
     // The clock.
 
     /// Runs the timers that are due. Call this method at or after `next_timeout`. An early call does nothing.
@@ -417,7 +455,7 @@ impl Endpoint {
     }
     /// Returns the number of connections, including closed connections that still wait.
     pub fn len(&self) -> usize {
-        self.connections.len() - self.free.len()
+        self.connections.len() - self.openings.free.len()
     }
     /// Returns the identifiers of the connections.
     pub fn ids(&self) -> impl Iterator<Item = ConnectionId> {
@@ -456,7 +494,7 @@ impl Endpoint {
     }
     /// Returns the number of ignored segments: invalid segments, and segments that belong to no connection.
     pub fn ignored(&self) -> u64 {
-        self.shared.ignored
+        u64::from(self.shared.ignored)
     }
     /// Returns addresses and ports of a connection, as in the segments that this host sends.
     pub fn tuple(&self, id: ConnectionId) -> Option<FiveTuple> {
@@ -527,7 +565,7 @@ impl Endpoint {
 
     fn insert(&mut self, mut connection: Connection) -> u32 {
         let key = Key::of_outgoing(&connection.tuple);
-        let slot = match self.free.pop() {
+        let slot = match self.openings.free.pop() {
             Some(slot) => {
                 let place = &mut self.connections[slot as usize];
                 connection.generation = place.generation;
@@ -556,7 +594,7 @@ impl Endpoint {
         connection.generation = connection.generation.wrapping_add(1);
         connection.timer_at = Time::MAX;
         connection.sender.release();
-        self.free.push(slot);
+        self.openings.free.push(slot);
     }
 
     /// Updates the queues after an input: queues the connection if it has something to send, and sets the timer.

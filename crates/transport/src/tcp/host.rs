@@ -6,6 +6,7 @@ use super::connection::{Role, Summary};
 use super::endpoint::{ConnectionEvent, Endpoint};
 use crate::{ConfigError, Event, FlowStats, Message, Segment, Transport};
 use alloc::collections::VecDeque;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use tailcut_units::{FiveTuple, FlowId, HostId, Protocol, Time};
 
@@ -106,7 +107,7 @@ impl Host {
     ///
     /// # Errors
     /// A parameter is outside its range.
-    pub fn new(host: HostId, config: TcpConfig) -> Result<Self, ConfigError> {
+    pub fn new(host: HostId, config: impl Into<Arc<TcpConfig>>) -> Result<Self, ConfigError> {
         Ok(Self {
             endpoint: Endpoint::new(host, config)?,
             messages: Messages::default(),
@@ -167,6 +168,11 @@ impl Transport for Host {
         self.endpoint.next_timeout()
     }
 
+    #[inline]
+    fn prefetch(&self, arriving: Option<&Segment>) {
+        self.endpoint.prefetch(arriving);
+    }
+
     fn unfinished(&self) -> Vec<(FlowId, FlowStats)> {
         sent(self.endpoint.unfinished()).collect()
     }
@@ -178,4 +184,16 @@ pub(crate) fn sent(
 ) -> impl Iterator<Item = (FlowId, FlowStats)> {
     let opened = all.filter(|summary| summary.role == Role::Opener);
     opened.map(|summary| (summary.flow, summary.stats))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A large network has more hosts than the cache can hold. Each visit of a host then reads its lines from memory.
+    #[test]
+    fn a_host_has_at_most_four_cache_lines() {
+        let size = size_of::<Host>();
+        assert!(size <= 256, "{size} bytes");
+    }
 }

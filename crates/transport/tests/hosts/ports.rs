@@ -61,7 +61,7 @@ fn hosts_are_reached_at_the_port_that_they_are_given_and_at_80_by_default() {
         served_at(|id| scdp_at(port, id), port);
         // Flows that are not requests use the port after the ports of requests.
         served_at(
-            |id| Carrier::new(id, &tcp_at(port)).expect("valid"),
+            |id| Carrier::new(id, tcp_at(port)).expect("valid"),
             port + 2,
         );
     }
@@ -93,7 +93,7 @@ fn both_connections_of_a_replicated_flow_have_ports_of_their_own() {
 
 #[test]
 fn copies_of_requests_of_low_class_have_the_port_behind_that_of_the_high_ones() {
-    let host = |id| Carrier::new(HostId(id), &tcp_at(5_000)).expect("valid");
+    let host = |id| Carrier::new(HostId(id), tcp_at(5_000)).expect("valid");
     let mut pair = Pair::new(host(0), host(1));
     for (number, class) in [(1, HIGH), (2, LOW)] {
         let ask = Ask {
