@@ -10,7 +10,7 @@ use tailcut_units::{mix64, stream_seed};
 /// Number of full packets that a NIC accepts in advance for a busy uplink while another uplink is free.
 /// The packets are accepted because the next flow may use the free uplink.
 /// If this number is too small, a busy uplink often keeps a free uplink idle.
-/// If it is too large, many packets wait where their transport can no longer change their order.
+/// If the number is too large, many packets wait where their transport can no longer change their order.
 const AHEAD: u64 = 4;
 
 /// Name of the hash that chooses among several uplinks, for [`stream_seed`].
@@ -42,7 +42,7 @@ pub enum Bonding {
     /// The hash of the flow chooses the uplink, so that packets of a flow do not overtake each other.
     #[default]
     ByFlow,
-    /// The uplink that becomes free first is chosen. This is for transports that accept packets in any order.
+    /// The uplink that becomes free first is chosen. Only for transports that accept packets in any order.
     FreeFirst,
 }
 

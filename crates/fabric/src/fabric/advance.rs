@@ -182,7 +182,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         id: PacketId,
         reason: DropReason,
     ) {
-        // Headers that switches have added are removed first. They are not counted and not returned.
+        // The headers that switches have added leave the packet first. Such headers are neither counted nor returned.
         self.strip(id);
         let packet = *self.packets.get(id);
         if packet.dst.is_group() {
@@ -210,7 +210,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     #[inline]
     fn prefetch_upcoming(&self) {
         // A read from memory takes about as long as three events.
-        // The index of a general port is in its port, so the port must be in the cache first.
+        // The index of a general port's state is in the port, so the port must be in the cache first.
         // The port is therefore prefetched three events earlier.
         if let Some(event) = self.engine.upcoming(3) {
             let number = self.engine.number(event) as usize;

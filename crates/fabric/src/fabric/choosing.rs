@@ -53,7 +53,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     pub(super) fn arrive_specially(&mut self, now: Time, link: u32, switch: u32, id: PacketId) {
         let packet = self.packets.get(id);
         if packet.hop_limit != 0 && packet.hops >= packet.hop_limit && !packet.dst.is_group() {
-            // The packet ends at this switch and has no further effect, so it does not purge other packets here.
+            // A packet that ends at this switch has no further effect, so it purges no other packets here.
             return self.end_at(now, switch, id);
         }
         let purges = self.purge_keys.purges(id);

@@ -85,7 +85,7 @@ pub struct Fabric<B, O = ()> {
     chooser: Option<Box<PathChooser>>,
     purge_keys: PurgeKeys,
     /// Whether packets may need more than simple forwarding.
-    /// True with a chooser, a group, a purging packet, or a packet with a hop limit.
+    /// The value is true with a chooser, a group, a purging packet, or a packet with a hop limit.
     /// All other networks need only this one check, so they stay fast.
     is_special: bool,
     /// Links whose state has ever changed.

@@ -367,7 +367,8 @@ impl TwoStage {
                 self.attach_vector(passage, vector);
             }
             // The SYN-ACK needs the levels of the links on which the flow may come down.
-            // Within a pod, the destination edge adds them. Between pods, the destination aggregation switch adds them.
+            // Within a pod, the destination edge adds these levels.
+            // Between pods, the destination aggregation switch adds them.
             Handshake::Answer
                 if (within_pod && at_edge)
                     || (!within_pod
@@ -437,7 +438,7 @@ impl TwoStage {
 
     fn detach(&mut self, id: PacketId, packet: &mut Packet) {
         let tag = self.tags.of(id);
-        // The removed bytes include the bytes of the level. The next link down must add them again.
+        // The removed bytes include the bytes of the level. The next link down must add the level again.
         tag.tells = false;
         let bytes = core::mem::take(&mut tag.attached);
         packet.remove_headers(bytes);

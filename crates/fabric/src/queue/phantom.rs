@@ -2,6 +2,7 @@
 //! A phantom queue is a counter that simulates a queue which drains slower than the link.
 //! The counter marks packets, and therefore signals congestion before a real queue forms.
 //! For every packet, the counter v first drains: v <- max(0, v - gamma C dt).
+//! Here, gamma is the drain factor, C the rate of the link, and dt the time since the previous packet.
 //! If v exceeds the threshold and the packet is ECN-capable, the packet is marked.
 //! Then the packet is added: v <- v + size. The packets themselves are never delayed.
 //!

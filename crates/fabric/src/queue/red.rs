@@ -2,7 +2,7 @@
 //! Source: Zhu et al., "Congestion Control for Large-Scale RDMA Deployments" (DCQCN), SIGCOMM 2015, section 3.1.
 //! RED itself is from Floyd and Jacobson, "Random Early Detection", 1993.
 //! If the queue has at most Kmin bytes, a packet is never marked.
-//! If it has more than Kmax bytes, a packet is always marked.
+//! If the queue has more than Kmax bytes, a packet is always marked.
 //! Between Kmin and Kmax, the probability of a mark grows linearly from 0 to Pmax.
 //!
 //! Deviations:
