@@ -19,7 +19,7 @@ fn carriers() -> Pair<Carrier> {
     Pair::new(carrier(0), carrier(1))
 }
 
-/// The client sends a request in `class`, and the server answers when it has the request.
+/// The client sends a request in `class`, and the server answers when the request has arrived.
 /// Returns the connection at both ends.
 fn ask(pair: &mut Pair<Carrier>, class: u8) -> [Carried; 2] {
     let asked = pair.act(A, |client, now| {
@@ -162,7 +162,7 @@ fn hand_over(pair: &mut Pair<Carrier>, copy: Carried, end: &mut ServerEnd) -> Ve
 }
 
 /// A client sends a request, and its server answers. The server may also report windows.
-/// Otherwise the parts of the answer have the same size. Returns the network and the headers of the answer.
+/// Without reports, the parts of the answer have the same size. Returns the network and the headers of the answer.
 fn answered(mut pair: Pair<Carrier>, tells: bool) -> (Pair<Carrier>, Vec<AnswerHeader>) {
     if tells {
         pair.act(B, |server, _| server.tell_windows());

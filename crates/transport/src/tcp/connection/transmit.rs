@@ -13,7 +13,7 @@ use tailcut_units::Time;
 impl Connection {
     /// Returns the next segment to send, if any.
     /// The caller first updates the connection and then calls [`build`](Self::build).
-    /// So the segment is written once, directly to its destination.
+    /// So the segment is written only once, directly to its destination in memory.
     #[inline]
     pub(crate) fn transmit(&mut self, now: Time, config: &TcpConfig) -> Option<Outgoing> {
         if self.state == State::Established {

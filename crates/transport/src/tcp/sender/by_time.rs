@@ -184,7 +184,7 @@ impl Sender {
         sent.at = now;
         sent.set(Mark::EVER_RESENT);
         if core::mem::take(&mut episode.probe.due) {
-            // A probe does not count as the retransmission of a lost segment. Its original may be in the network.
+            // A probe does not count as the retransmission of a lost segment. The original may still be in the network.
             return;
         }
         sent.set(Mark::RESENT);

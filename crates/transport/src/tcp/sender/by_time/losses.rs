@@ -30,7 +30,7 @@ impl Sender {
 
     /// Marks lost segments (`tcp_rack_detect_loss`).
     /// A segment is lost if a later segment has arrived and the reordering window has passed.
-    /// Returns the longest time until another segment counts as lost; zero if there is none.
+    /// Returns the longest time until another segment counts as lost, or zero without such a segment.
     fn mark_losses(&self, now: Time, flight: &mut Flight, episode: &mut Episode) -> Duration {
         let window = episode.reordering_window(flight.least_rtt, self.rtt.smoothed());
         let limit = episode.rack.newest_rtt + window;
@@ -43,7 +43,7 @@ impl Sender {
             let newer = (sent.at, end) >= episode.rack.newest;
             if newer && !sent.has(Mark::EVER_RESENT) {
                 // Later segments were first sent after this segment.
-                // So the later segments are newer too, even if they were sent again.
+                // So the later segments are also newer, even if they were sent again.
                 break;
             }
             if newer || waits || sent.has(Mark::SACKED) {
