@@ -82,7 +82,7 @@ pub fn load(dir: impl AsRef<Path>) -> Result<Study, Error> {
 }
 
 /// Returns the indices, among the finished runs, of the runs whose samples the report shows.
-/// For each design, topology and workload, this is the run with the first seed in the setting that [`middle`] selects.
+/// For each design, topology and workload: the run with the first seed in the setting that [`middle`] selects.
 fn shown_samples(manifest: &Manifest) -> Vec<usize> {
     let runs = manifest.runs.iter();
     let finished = runs.filter(|run| run.state == RunState::Finished);

@@ -99,7 +99,7 @@ pub struct Point {
     pub whisker: Option<Whisker>,
     /// Value that the cell of a heat map shows; `None` if the point is not a cell.
     pub shows: Option<CellValue>,
-    /// Row of a run's table from which the point was computed; `None` if there is not a single row.
+    /// Row of a run's table from which the point was computed; `None` for a point of several rows.
     pub row: Option<RowKey>,
 }
 
