@@ -99,7 +99,7 @@ impl Network {
             })
         };
         // Without a disk and without chunk requests, the server has the complete answer immediately.
-        // The answer is then one part.
+        // The answer is then a single part.
         let part = match parameters.disk.is_some() || policy.asks_in_pieces() {
             true => parameters.chunk.0,
             false => u64::MAX,
