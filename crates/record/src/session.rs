@@ -71,7 +71,7 @@ table! {
         /// Part of `symbols` that the receiver did not need.
         "in_vain" in_vain: u32,
         /// Symbols, complete or trimmed, that arrived after the receiver had all bytes.
-        /// `symbols` does not include them.
+        /// `symbols` does not include late symbols.
         "late" late: u32,
         /// Whether the receiver delayed the other receivers.
         "straggling" straggling: Straggling,

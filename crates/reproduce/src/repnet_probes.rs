@@ -88,7 +88,7 @@ fn rows_of(results: &Results, part: &str, what: &str) -> Vec<ComparisonRow> {
             &by_seed(5.0 * CONGESTED_US, Paths::all_congested),
             None,
             // The paper says "rare". The band allows half of the share that independent paths would have.
-            // If three independent paths are each congested half of the time, all three are congested 12.5 % of it.
+            // Three independent paths, each congested half of the time, are all congested 12.5 % of the time.
             (0.0, 6.25),
             chart,
         ),

@@ -70,7 +70,7 @@ impl Scenario {
             return Err(ScenarioError::new(&axis.place, "sweep", found, allowed));
         }
         let columns: Vec<Vec<Parameter>> = self.sweep.axes.iter().map(Axis::parameters).collect();
-        // Another study may have read a file earlier, and the file may have changed since.
+        // Another study may have read a file earlier, and the file may have changed since then.
         // This study therefore reads the file again.
         let mut base = self.clone();
         base.traces = Traces::default();

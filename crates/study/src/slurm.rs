@@ -10,7 +10,7 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Largest number of jobs in an array if Slurm does not report it. This is Slurm's default.
+/// Largest number of jobs in an array if Slurm does not report it. The number is Slurm's default.
 const MOST_JOBS: usize = 1_000;
 
 /// Factor in the time limit of a job. The limit is long, because nodes differ in speed and run other jobs.

@@ -56,7 +56,7 @@ const VARIANTS: [Variant; 22] = [
     ("no pacer", &[("hull.pacer", "false")]),
 ];
 
-/// Index of HULL's row in the table. Of the other rows, only the worst ratio is shown.
+/// Index of HULL's row in the table. Only the worst ratio of all other rows is shown.
 const HULL: usize = 3;
 
 /// Names of the parts, one for each variant and row of the table.

@@ -44,7 +44,7 @@ fn goodputs(run: &RunRecord) -> Vec<f64> {
 }
 
 /// Returns the number of repair symbols of each session.
-/// A session sends one repair symbol for each trimmed packet, and two more for each block with a loss.
+/// A session sends one repair symbol for each trimmed packet, and two more repair symbols for each block with a loss.
 fn repairs(run: &RunRecord) -> Vec<f64> {
     of_sessions(run, |flow| f64::from(flow.retransmissions))
 }

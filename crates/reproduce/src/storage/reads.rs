@@ -7,7 +7,7 @@ use crate::case::Keys;
 use crate::part::{Part, Reproduction, Results};
 use tailcut_report::ComparisonRow;
 
-/// Loads of the figure. In the first part, each read is from all replicas. Some designs can only read from one replica.
+/// Loads of the figure. In the first part, a read is from all replicas, but some designs can only read from one.
 /// In the second part, each read is of three blocks at the same time.
 /// A write brings a block to three hosts, and a read to one host. There are therefore three times as many reads.
 const LOADS: [Load; 4] = [

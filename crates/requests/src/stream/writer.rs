@@ -21,7 +21,7 @@ pub struct Written {
     pub is_last: bool,
 }
 
-/// Writer of one answer. It cuts the answer into parts of equal length, each behind a header.
+/// Writer of one answer. The writer cuts the answer into parts of equal length, each behind a header.
 /// The last part may be shorter.
 /// A part begins as soon as the server has its first byte. The length of the stream is therefore known in advance.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

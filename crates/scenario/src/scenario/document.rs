@@ -23,7 +23,7 @@ pub fn text_of(file: &str, bytes: Vec<u8>, allowed: &str) -> Outcome<String> {
 }
 
 impl Scenario {
-    /// Parses the text of a scenario. Relative paths in it start at the program's working directory.
+    /// Parses the text of a scenario. Relative paths in the text start at the program's working directory.
     ///
     /// # Errors
     /// The first error in the text, with its line.
