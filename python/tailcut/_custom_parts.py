@@ -53,9 +53,9 @@ class Queue(Part):
     #: Queued bytes up to which a packet is queued without a call of :meth:`enqueue`.
     #: A limit saves most of the cost of a queue in Python. ``None``: every packet causes a call.
     ask_above: int | None = None
-    #: Rate of the port's link in bit/s. It is set before ``__init__``.
+    #: Rate of the port's link in bit/s. The rate is set before ``__init__``.
     rate_bps: int
-    #: Seed of the port's own random stream. It is set before ``__init__``.
+    #: Seed of the port's own random stream. The seed is set before ``__init__``.
     seed: int
     _kind = "queue"
 

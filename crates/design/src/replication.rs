@@ -26,7 +26,7 @@ impl Replication {
     }
 }
 
-/// Rule for the copies of a request: the time at which they are sent, and whether the first answer cancels all others.
+/// Rule for the copies of a request: the time of each copy, and whether the first answer cancels all others.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Duplicates {
     /// All copies are sent at the same time, in the same class. No copy is cancelled.
