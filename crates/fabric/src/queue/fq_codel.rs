@@ -55,7 +55,7 @@ const PARAMETERS: &[Parameter] = &[
 
 /// Returns the discipline `fq-codel` of the key `queue.discipline`.
 pub(super) fn discipline() -> NamedQueue {
-    let summary = "a CoDel queue for each of many flows, served in turns: FQ-CoDel";
+    let summary = "one CoDel queue per flow, served in turn: FQ-CoDel";
     NamedQueue {
         source: "RFC 8290",
         parameters: PARAMETERS,

@@ -24,12 +24,12 @@ const PARAMETERS: &[Parameter] = &[
     Parameter::bytes(
         "kmin",
         "5KB",
-        "Kmin: a packet that finds at most this waiting is not marked (DCQCN paper, at 40 Gb/s).",
+        "Kmin: packets are not marked if at most this number of bytes waits (DCQCN paper, at 40 Gb/s).",
     ),
     Parameter::bytes(
         "kmax",
         "200KB",
-        "Kmax: a packet that finds more than this waiting is marked (DCQCN paper). At least kmin.",
+        "Kmax: packets are marked if more than this number of bytes waits (DCQCN paper). At least kmin.",
     ),
     Parameter::share(
         "pmax",
