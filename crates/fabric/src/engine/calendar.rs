@@ -130,6 +130,7 @@ impl Calendar {
     #[inline(never)]
     fn push_off_ring(&mut self, day: u64, event: Event) {
         if day <= self.day {
+            // `today` is in descending order, because events are removed from its end.
             let at = self.today.partition_point(|other| *other > event);
             #[cfg(test)]
             {

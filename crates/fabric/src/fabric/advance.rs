@@ -107,6 +107,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     fn check_arrival(&mut self, now: Time, event: &Event) -> Arrival<B> {
         let links = self.network.ports.len() as u32;
         let (link, id) = (self.engine.number(*event), PacketId(event.payload()));
+        // The numbers of the two virtual links follow the numbers of the real links.
         match link.checked_sub(links) {
             None => return self.arrive_over_bad_link(now, link, id),
             Some(OUTLET) => {

@@ -109,6 +109,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         };
         let choice = choice.unwrap_or_else(|| network.ecmp(switch, passage.packet, count));
         let port = network.first_port(switch) + ports.port(choice);
+        // Pinned packets are counted too, because the chooser's estimators measure all packets of a link.
         chooser.leaves(&mut passage, port, network);
         Some(port)
     }

@@ -110,6 +110,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         let chooser = PathChooser::new(&config.load_balancer, topology, config.seed).map(Box::new);
         let mut fabric = Self {
             now: Time::ZERO,
+            // Two virtual links follow the real links: `OUTLET` and `ENTRY`.
             engine: Engine::new(config.engine, config.seed, links as u32 + 2),
             packets: Packets::new(),
             network: Network {

@@ -182,6 +182,7 @@ impl TwoStage {
         let Some(port) = self.pick(wiring, passage, network, &vector, northbound) else {
             return;
         };
+        // In the final form, this switch stores the route. In the first form, the source edge stores the whole route.
         match self.form {
             Form::Final(_) => {
                 let route = Route {
@@ -218,6 +219,7 @@ impl TwoStage {
                 |chooser: &Self, uplink| chooser.northbound(wiring, passage.now, uplink, network);
             vector.and_then(|vector| self.pick(wiring, passage, network, &vector, northbound))
         };
+        // In the first form, the aggregation switch has chosen the second port and written it into the SYN-ACK.
         let second = self
             .tags
             .of(passage.id)

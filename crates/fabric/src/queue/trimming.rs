@@ -312,6 +312,7 @@ impl QueueDiscipline for TrimmingQueue {
         };
         if take_tail && self.tails_make_room(list, size, packets) {
             self.admit_data(id, list, size);
+            // The port requests all further tails by `also_displaced`.
             return Verdict {
                 arrival: Fate::Queued,
                 displaced: self.displaced.pop(),

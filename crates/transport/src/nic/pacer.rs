@@ -90,9 +90,11 @@ pub(crate) struct Pace {
 impl PacerConfig {
     /// Returns the parameters for a link with the rate `line`.
     pub(crate) fn at(&self, line: Rate) -> Pace {
+        // Up to the lower rate of the sources, the times of that rate apply.
         let known = line.max(SOURCES[0]);
         let interval = || known.serialisation(between(INTERVAL_BYTES, line) as u64);
         let gain = self.backlog_gain.map(|gain| gain * GAIN_UNIT);
+        // A hundredth of a very low rate is 0, which is no rate.
         let hundredth = Rate::from_bps(line.as_bps() / 100).unwrap_or(line);
         Pace {
             interval: self.interval.unwrap_or_else(interval),

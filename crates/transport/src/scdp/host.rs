@@ -282,6 +282,7 @@ impl<C: Codec> Host<C> {
                     .control
                     .push_back(receiver.pull(now, &self.config));
                 self.pulls.sent(now);
+                // One pull gives several credits, and their symbols need more time on the link than one symbol.
                 if receiver.gives_credits() {
                     self.pulls.charge(receiver.last_credits());
                 }

@@ -55,6 +55,7 @@ impl Flow {
 
     /// Client: handles a connection that could not be established, or whose hello ended without a banner.
     pub fn refused(&mut self, now: Time, leg: Leg, refusal: Refusal) {
+        // A failed attempt to rejoin shows nothing about the target, because the flow already uses RepNet.
         if self.rejoining.offer(leg).is_some() {
             return self.rejoin_failed(now, leg);
         }

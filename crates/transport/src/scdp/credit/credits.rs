@@ -85,6 +85,7 @@ impl Credits {
             last_lost: 0,
             reordering: REORDERING,
         };
+        // The departure times of pushed symbols are unknown, so these credits give no round-trip samples.
         credits.give(Time::MAX, pushed);
         credits
     }

@@ -166,6 +166,7 @@ impl Receiver {
         header: &ScdpHeader,
         config: &ScdpConfig,
     ) -> bool {
+        // A status of an older session, or of a source without credit state, is ignored.
         let from = self
             .source_of(&segment.tuple)
             .filter(|&from| from < self.lines.len());

@@ -186,6 +186,7 @@ impl CongestionControl for LinuxCubic {
             return;
         }
         let mut acked = ack.acked;
+        // Bytes that slow start does not use count for congestion avoidance.
         if window.in_slow_start() {
             acked = ack.open(window);
         }

@@ -77,6 +77,7 @@ impl Connection {
     fn send_syn(&mut self, now: Time, config: &TcpConfig) -> Outgoing {
         self.syn_due = false;
         self.sender.on_syn_sent(now, self.syn_sent);
+        // A SYN that was sent twice gives no round-trip sample (Karn's algorithm).
         self.syn_resent |= self.syn_sent;
         self.syn_sent = true;
         let flags = match (self.role, self.ecn_offer(config)) {

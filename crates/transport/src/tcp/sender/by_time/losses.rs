@@ -23,6 +23,7 @@ impl Sender {
         news.lost |= episode.counts.lost > lost || episode.counts.resent < resent;
         if wait > Duration::ZERO {
             flight.timer = Timer::Reordering;
+            // The reordering timer replaces the timer that the ACK would set. Two ticks are the rounding of Linux.
             self.rto_deadline = now.saturating_add(wait + config.tick.saturating_mul(2));
             news.sets_timer = false;
         }
@@ -72,6 +73,7 @@ impl Sender {
         let wait = self.mark_losses(now, flight, episode);
         if self.in_network(Some(episode)) != before && episode.phase != Phase::Recovery {
             self.enter_recovery(now, false, flight, episode, config);
+            // As in Linux, one segment counts as delivered, although no ACK has arrived.
             self.reduce_by_rate(u64::from(config.mss), &News::default(), episode, config);
         }
         if wait > Duration::ZERO {
