@@ -67,7 +67,7 @@ impl Bonds {
         }
     }
 
-    /// Returns the uplinks that are not reported as down. If all are down, returns all of them.
+    /// Returns the uplinks that are not reported as down. If all uplinks are down, returns all uplinks.
     fn up(&self, uplinks: Uplinks) -> impl Iterator<Item = u32> + Clone {
         let up = |port: &u32| !self.down.contains(port);
         let any = uplinks.all().any(|port| up(&port));

@@ -97,7 +97,7 @@ pub enum RunState {
     Planned,
     /// The run has finished, and its files are complete.
     Finished,
-    /// The run was stopped before its end. It has no files.
+    /// The run was stopped before its end. A stopped run has no files.
     Interrupted,
 }
 

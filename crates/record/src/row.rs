@@ -27,7 +27,7 @@ impl Heading {
     }
 }
 
-/// Row of a table. The macro `table!` implements it.
+/// Row of a table. The macro `table!` implements this trait.
 pub trait Row: Sized {
     /// Columns of the table, in the order in which a file has them.
     const COLUMNS: &'static [Heading];

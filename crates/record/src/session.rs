@@ -157,7 +157,7 @@ pub struct SessionSummary {
     pub symbols: u64,
     /// Part of `symbols` that the receivers did not need.
     pub in_vain: u64,
-    /// Symbols that arrived after the receiver had all bytes. `symbols` does not include them.
+    /// Symbols that arrived after the receiver had all bytes. `symbols` does not include late symbols.
     #[serde(default)]
     pub late: u64,
 }

@@ -47,7 +47,7 @@ fn autocorrelation_time(means: &[f64]) -> f64 {
             .sum::<f64>()
 }
 
-/// Returns one item for each resample: the number of times that it contains each volley.
+/// Returns for each resample how often the resample contains each volley. `volleys` is the number of volleys.
 /// `volleys` is the number of volleys.
 /// The seed is fixed, so that a report is reproducible.
 pub fn resamples(volleys: usize, block: usize) -> impl Iterator<Item = Vec<u16>> {

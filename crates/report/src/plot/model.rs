@@ -43,7 +43,7 @@ pub enum Scale {
     Linear,
     /// Logarithmic. Values are above zero, but intervals may reach zero.
     Log,
-    /// One position for each name. The value of a point is the index of a name, or slightly more or less.
+    /// One position for each name. The value of a point is the index of a name, with a small deviation if necessary.
     Names(Vec<String>),
 }
 

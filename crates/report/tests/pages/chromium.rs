@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-/// Running browser. It ends when this value is dropped.
+/// Running browser. The browser ends when this value is dropped.
 pub struct Chromium {
     child: Child,
     requests: ChildStdin,

@@ -125,7 +125,7 @@ fn file_stem(file: &str) -> String {
 
 type Found<'t, 'i> = (&'t DeTable<'i>, Location);
 
-/// Returns the tables of a section. A repeated section can have several, any other section has one.
+/// Returns the tables of a section. Only a repeated section can have several tables.
 fn tables_of<'t, 'i>(
     section: &Section,
     value: &'t Spanned<DeValue<'i>>,

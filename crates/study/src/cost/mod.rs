@@ -12,7 +12,7 @@ use tailcut_scenario::sim::fabric::topology::Topology;
 use tailcut_scenario::sim::{Demand, RunConfig, RunControl, demand};
 
 /// Work for a flow in addition to its packets. The unit is the work for one packet over one link.
-/// Measured: 8 with NDP, 44 with TCP.
+/// Measured values: 8 with NDP, and 44 with TCP.
 const PER_TRANSFER: f64 = 40.0;
 
 /// Number of transfers from which the demand of all cases together is estimated.

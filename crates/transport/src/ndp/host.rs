@@ -51,7 +51,7 @@ impl Host {
         self.table.open
     }
 
-    /// Returns the number of flows of which this host keeps state, including flows in time-wait.
+    /// Returns the number of flows for which this host keeps state, including flows in time-wait.
     pub fn remembered_flows(&self) -> usize {
         self.table.senders.len() + self.table.receivers.len()
     }

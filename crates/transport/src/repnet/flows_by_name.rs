@@ -3,8 +3,9 @@
 //! A connection that meets a tombstone is rejected. If it opened a new flow, the request would run twice.
 //!
 //! Two servers use this table.
-//! The simulated server uses it in its [`WaitingList`](super::WaitingList), where a client's address identifies a flow.
-//! The server over real sockets uses it in its [`FlowTable`](super::FlowTable).
+//! The simulated server uses this table in its [`WaitingList`](super::WaitingList).
+//! In the waiting list, a client's address identifies a flow.
+//! The server over real sockets uses the table in its [`FlowTable`](super::FlowTable).
 //! These two tables differ in the lifetime of a tombstone, and in the reaction to a connection that meets a tombstone.
 
 use super::state::Leg;

@@ -313,7 +313,7 @@ impl TcpConfig {
                 "delayed_ack.segments",
                 delayed.segments,
                 delayed.segments >= 2,
-                "2 to 255 (turn delayed_ack off for an ACK a segment)",
+                "2 to 255 (turn delayed_ack off for one ACK per segment)",
             )?;
             check(
                 "delayed_ack.timeout",

@@ -20,7 +20,7 @@ use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Time};
 /// Local ports of outgoing connections (Linux's default range).
 const EPHEMERAL_PORTS: core::ops::RangeInclusive<u16> = 32_768..=60_999;
 
-/// Smallest invalid offset. Segments at or above it are ignored, so that sums of offsets cannot overflow.
+/// Smallest invalid offset. Segments at or above this offset are ignored, so that sums of offsets cannot overflow.
 const MAX_OFFSET: u64 = 1 << 62;
 
 /// Event of a connection.
@@ -352,6 +352,7 @@ impl Endpoint {
         while let Some(slot) = self.ready.take() {
             let connection = &mut self.connections[slot as usize];
             connection.queued = None;
+            // The connection of this entry has ended. `remove` leaves its entry in the queue.
             if connection.state == State::Free {
                 continue;
             }

@@ -199,7 +199,7 @@ fn the_receiver_reports_a_segment_that_arrived_twice_first() {
         .filter_map(|sent| sent.header().sack[0].offsets(sent.header().ack))
         .filter(|(start, end)| start != end)
         .collect();
-    // The report that the segment arrived twice is sent once, and not again with later ACKs.
+    // One ACK reports that the segment arrived twice. Later ACKs do not repeat this report.
     let header = pair.sent.iter().map(|sent| sent.header());
     let marked = header.filter(|header| header.sack[0] != SackBlock::default());
     assert_eq!(marked.count(), 1);

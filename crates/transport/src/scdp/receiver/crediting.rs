@@ -206,7 +206,7 @@ impl Receiver {
             .map(|(_, place)| place)
     }
 
-    /// Returns whether symbols are needed that are not assigned to any source.
+    /// Returns whether there are needed symbols that are not assigned to any source.
     #[inline]
     fn has_unassigned(&self) -> bool {
         self.may_open() || self.unassigned(0).is_some()

@@ -29,6 +29,7 @@ impl Sender {
             };
             return true;
         }
+        // With SACK, the scoreboard plans the retransmissions, and every ACK for new data restarts the timer.
         if config.sack {
             return true;
         }
