@@ -26,7 +26,7 @@ pub struct Setting {
     pub net: Net,
 }
 
-/// Kind of place where a program puts the received data.
+/// Destination of the data that a program receives.
 #[derive(Clone, Copy, PartialEq)]
 enum Arrives {
     /// On disk, as a copy. It is compared with the source after the transfer.

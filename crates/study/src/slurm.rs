@@ -154,7 +154,7 @@ pub fn most_jobs() -> usize {
 }
 
 /// Returns `MaxArraySize` of Slurm's configuration.
-/// The indices of an array's jobs start at 0 and must be below this value, so it is also the largest number of jobs.
+/// The indices of an array's jobs start at 0 and must be below this value. So an array has at most this number of jobs.
 fn max_array_size(config: &str) -> Option<usize> {
     let mut lines = config.lines().filter_map(|line| line.split_once('='));
     let (_, size) = lines.find(|(key, _)| key.trim() == "MaxArraySize")?;

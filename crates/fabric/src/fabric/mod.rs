@@ -35,7 +35,7 @@ use tailcut_units::{HostId, Time};
 /// Parameters of a fabric, in addition to its topology.
 #[derive(Clone, Default, Debug)]
 pub struct FabricConfig {
-    /// Load balancer of the switches. It chooses among equal-cost ports.
+    /// Load balancer of the switches. The load balancer chooses among equal-cost ports.
     pub load_balancer: LoadBalancerConfig,
     /// Kind of event queue.
     pub engine: EngineKind,

@@ -9,7 +9,7 @@
 //! The counter is stored as the time at which the phantom queue would be empty. This is exact in picoseconds.
 //!
 //! Deviations: none known. The paper does not define whether the packet itself is counted in the comparison.
-//! By default the packet is not counted, as at a port (RFC 8257, section 3.1).
+//! By default, the counter excludes the packet itself in this comparison, as at a port (RFC 8257, section 3.1).
 //! If the packet were counted, the paper's threshold of 1 KB would mark every full packet.
 //! One public emulator adds the packet before the comparison. This is an option.
 //! In public ns-2 code, the counter is in parallel to the port and not after the port. This is also an option.
