@@ -182,6 +182,6 @@ def register(part: type[Part]) -> None:
 
 
 def named_in(designs: Sequence[str]) -> list[type[Part]]:
-    """Returns the classes that designs name, for workers that have not registered these classes."""
+    """Returns the classes that designs name, for workers that have not registered them."""
     names = {name for design in designs for name in re.split(r"[+@]", design)}
     return [part for name, part in _registered.items() if name in names]
