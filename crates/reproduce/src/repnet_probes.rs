@@ -104,7 +104,9 @@ fn rows_of(results: &Results, part: &str, what: &str) -> Vec<ComparisonRow> {
             common,
         ),
         row(
-            format!("{what}: share of delayed pairs of paths over the product of their shares"),
+            format!(
+                "{what}: share of delayed pairs of paths, divided by the product of the paths' shares"
+            ),
             &by_seed(5.0 * CONGESTED_US, Paths::joint_over_product),
             Some(1.0),
             // If paths are congested 20 % of the time, a correlation of 0.2 gives a ratio of 1 + 0.2 * 0.8 / 0.2 = 1.8.

@@ -96,7 +96,7 @@ impl Family {
                     at.change_from(design, (ecmp, ECMP), figure),
                     measure.published().filter(|_| of_paper),
                     band::NO_BAND,
-                    "one parameter at a time",
+                    "each case changes one parameter",
                 ));
             }
         }

@@ -109,7 +109,7 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
             ));
             let (factor, high, low) = farthest_ratio(results, parts, column);
             rows.push(row(
-                format!("{what}: ratios by {metric}: factor off at most, {high} over {low}"),
+                format!("{what}: ratios by {metric}: largest deviation factor, {high} over {low}"),
                 factor,
                 Some(1.0),
                 band::NO_BAND,

@@ -159,7 +159,7 @@ fn marked(results: &Results) -> Vec<ComparisonRow> {
                 at(results, point).ours("hull", *figure),
                 Some(published),
                 within_factor(published),
-                "unpublished: the round trip, and the point of the chart to which the number belongs",
+                "not published: the round trip, and the point of the chart with this number",
             )
         })
         .collect()

@@ -105,7 +105,7 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
             why,
         ));
         rows.push(row(
-            format!("{design}: from the fifth start until all are within 20 % of their share, ms"),
+            format!("{design}: time from the fifth start until all rates are within 20 % of the fair share, ms"),
             &at.by_seed(design, convergence),
             None,
             band((0.0, 1_000.0)),

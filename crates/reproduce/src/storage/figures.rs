@@ -138,7 +138,7 @@ pub fn rows_of(
         for other in ["ndp", "ndp-plus", "pias"] {
             for (name, figure) in [
                 ("mean goodput", MEAN_GOODPUT),
-                ("goodput that nine in ten exceed", LOW_GOODPUT),
+                ("goodput that nine in ten flows exceed", LOW_GOODPUT),
             ] {
                 rows.push(row(
                     format!("{description}: scdp, {name} against {other} by {by}, %"),
