@@ -1,4 +1,4 @@
-//! Order of the designs with other timers and buffers, and the file that stores it.
+//! Order of the designs for each change of timers or buffers, and the file that stores these orders.
 
 use serde::{Deserialize, Serialize};
 use std::path::Path;

@@ -42,7 +42,7 @@ impl Scenario {
     /// Makes swept keys change together.
     ///
     /// # Errors
-    /// An unknown key, or a single key. The error contains `place` as its location.
+    /// A key is unknown, or `paths` contains only one key. The error contains `place` as its location.
     /// The study reports a key that is not swept.
     pub fn zip(&mut self, paths: &[&str], place: &Location) -> Outcome<()> {
         let keys = paths.iter().map(|path| KeyPath::parse(path, place));

@@ -70,7 +70,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     /// Handles an arrival at a switch of a network with a chooser.
     fn arrive_over_link(&mut self, now: Time, link: u32, switch: u32, id: PacketId) {
         if self.packets.get(id).dst.is_group() {
-            // A packet to a group does not use the chooser. It is always forwarded by ECMP.
+            // Packets to a group do not use the chooser. ECMP always forwards these packets.
             return self.branch(now, switch, id);
         }
         if let Some(chooser) = &mut self.chooser {

@@ -80,7 +80,7 @@ pub fn built_in() -> [NamedBalancer; 9] {
             parameters: omniscient::PARAMETERS,
             ..NamedBalancer::new(
                 "omniscient",
-                "one path for each flow, the least congested path when the flow begins: a bound, not a design",
+                "a flow keeps the path that was least congested at its start: a bound, not a design",
                 Choice::Flow,
                 |values| LoadBalancerConfig::Omniscient(values.into()),
             )

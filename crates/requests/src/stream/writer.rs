@@ -15,7 +15,7 @@ pub struct Written {
     /// Header at the start of the bytes. `None`: the bytes continue a part.
     pub header: Option<AnswerHeader>,
     /// Number of bytes for the stream, with the header.
-    /// The bytes end with a part, or with the last byte that the server has.
+    /// The bytes end at the end of a part, or with the last byte that the server has.
     pub bytes: u64,
     /// Whether the answer ends with these bytes.
     pub is_last: bool,

@@ -81,7 +81,7 @@ const AS_MANY: f64 = 0.6;
 /// If more symbols have waited, another sender fills the queue.
 /// A larger window would only displace the packets of this sender (docs/decisions/0007).
 const SELDOM: u32 = 8;
-/// After a trial, the measured fraction of lost symbols times this factor counts as chance.
+/// Factor from the measured fraction of lost symbols to the fraction that counts as chance after a trial.
 const MARGIN: f64 = 2.0;
 /// Upper bound of the fraction of lost symbols that counts as chance.
 const MOST_BY_CHANCE: f64 = 0.5;

@@ -88,7 +88,7 @@ impl Receiver {
     }
 
     /// Returns the block and the source for a request that replaces a late symbol.
-    /// Such a request needs several sources, and all needed symbols must be requested already.
+    /// This function is for sessions with several sources, after all needed symbols have been requested.
     #[inline(never)]
     fn find_overdue(&self, now: Time) -> Option<(usize, usize)> {
         let judge = self.judge(now)?;
