@@ -92,7 +92,8 @@ const SETTINGS: [Setting; 5] = [
 ];
 
 /// Explanation of the row in which the testbed's processor is saturated. The simulation has no processors.
-const NO_PROCESSOR: &str = "published with a saturated processor, which is not simulated";
+const NO_PROCESSOR: &str =
+    "the published run saturated a processor, and processors are not simulated";
 
 /// Reproduction of the table about bursts.
 pub const HULL_BURSTS: Reproduction = Reproduction {

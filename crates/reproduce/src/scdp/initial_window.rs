@@ -141,7 +141,7 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
             ratio(large, chosen),
             None,
             (rate == "1 Gb/s").then_some((0.0, 100.0)),
-            "published for 1 Gb/s: it deteriorates, with 39 trimmed packets a session",
+            "published for 1 Gb/s: it deteriorates, with 39 trimmed packets per session",
         ));
     }
     if results.ran("1g-100-busy", "scdp") {
