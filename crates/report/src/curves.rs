@@ -48,7 +48,7 @@ impl<'a> Ranked<'a> {
         }
     }
 
-    /// Returns the runs of the values.
+    /// Returns the runs to which the values of the curve belong.
     pub fn runs(&self, study: &Study) -> Vec<SeriesRun> {
         let runs = self.runs.iter();
         runs.map(|run| SeriesRun {

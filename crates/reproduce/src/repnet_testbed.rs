@@ -247,7 +247,7 @@ fn elephants(results: &Results) -> Vec<ComparisonRow> {
                 at.change(design, TCP, Figure::Of(Statistic::Mean, &throughputs)),
                 Some(0.0),
                 band::UNCHANGED,
-                "copies of mice are about 1 % more bytes",
+                "copies of mice add about 1 % to the bytes",
             )
         })
         .collect()

@@ -216,7 +216,7 @@ impl<S: Sending, R: Receiving> SessionTable<S, R> {
     }
 
     /// Removes the receiver at `key` if a segment of another session with the same addresses may replace it.
-    /// If no session may replace it, the segment is counted as ignored. `opens`: the segment can open a session.
+    /// If the receiver must stay, the segment is counted as ignored. `opens`: the segment can open a session.
     pub(crate) fn make_way(&mut self, now: Time, key: SessionKey, opens: bool) -> bool {
         let old = self.receivers.get(key).filter(|old| {
             let (complete, heard_at) = (old.is_complete(), old.heard_at());

@@ -29,7 +29,8 @@
 //! - A connection may open after its flow has ended over the other connection.
 //!   The table of the state machine resets such a connection immediately.
 //!   In this layer the connection transfers its copy to the end, if the flow would still have waited for it.
-//!   This load is a part of the cost of the paper's flows. (The paper's server even treats it as a new flow.)
+//!   This load is a part of the cost of the paper's flows.
+//!   (The paper's server even treats such a connection as a new flow.)
 //!   The server's answer is not sent on such a connection.
 //! - The server pairs connections at the end of their handshakes, when `accept` reports them.
 //!   The server does not pair connections when their SYNs arrive.

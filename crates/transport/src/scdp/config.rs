@@ -80,7 +80,7 @@ pub struct ScdpConfig {
     /// The interval is the time of a full symbol on the host's link, with headers, preamble and gap.
     /// Default 1,230.4 ns: 1,538 B at 10 Gb/s.
     pub pull_interval: Duration,
-    /// Time of one payload byte on the host's link, for the times of short symbols. Default 0.8 ns: 10 Gb/s.
+    /// Time of one payload byte on the host's link. It gives the time of a short symbol. Default 0.8 ns: 10 Gb/s.
     pub byte_time: Duration,
     /// Timeout of a sender or receiver that waits for a packet, more than 0. Each timeout in a row doubles the time.
     /// The paper gives no value. Default 20 ms.
