@@ -30,7 +30,7 @@ pub struct Run {
     pub sessions: Vec<Flow>,
     /// Storage sessions that write, in the order of their numbers, as flows without an ideal time.
     /// A session completes when its last receiver completes, apart from receivers that were left out.
-    /// The flows of the sessions are in `flows`.
+    /// The list [`flows`](Self::flows) contains the flows of these sessions.
     pub writes: Vec<Flow>,
     /// Storage sessions that read, in the same form as `writes`.
     pub reads: Vec<Flow>,

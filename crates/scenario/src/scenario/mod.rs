@@ -57,7 +57,7 @@ pub struct Entry {
     pub value: Value,
     /// Place where the value was written.
     pub place: Location,
-    /// Whether the value is only a starting value. A starting value that no component reads is no error.
+    /// Whether the value is only a starting value. A starting value that no component reads causes no error.
     pub is_starting_value: bool,
     /// Whether the value belongs to a sweep. Names of topologies and workloads do not contain swept values.
     pub is_swept: bool,
@@ -97,7 +97,7 @@ impl Scenario {
         self.tables.iter().filter(of_section).collect()
     }
 
-    /// Marks all current values as starting values. A starting value that no component reads is no error.
+    /// Marks all current values as starting values. A starting value that no component reads causes no error.
     pub fn mark_as_starting_values(&mut self) {
         let entries = self
             .tables
