@@ -91,7 +91,7 @@ impl Kind {
 /// Name of the last column of the table of flows. The column contains whether the answer measures the flow.
 const MEASURED: &str = "measured";
 
-/// Returns, for each flow of a table, whether the answer measures it.
+/// Returns, for each flow of a table, whether the answer measures the flow.
 /// Flows that are only background load are not measured.
 fn measured(flows: &Table, run: &Run) -> BooleanArray {
     let numbers = |name| {

@@ -66,7 +66,7 @@ impl Watch {
         ended.map_err(|error| failed(&runs[run], error))
     }
 
-    /// Returns the number of finished runs, such as 2.5 if two runs are finished and another one is half done.
+    /// Returns the number of finished runs, such as 2.5 if two runs are finished and another run is half done.
     fn done(&self) -> f64 {
         let shares = self
             .shares
@@ -141,7 +141,7 @@ pub fn run(
 ///
 /// # Errors
 /// The exception of a part in Python, of `tick` or of a signal, or a panic.
-/// The work is then stopped, and the function waits for its end.
+/// After an exception, the work is stopped, and the function waits for the end of the work.
 pub fn run_interruptibly<T: Send>(
     py: Python<'_>,
     watch: &Watch,

@@ -256,7 +256,7 @@ impl Study {
     }
 }
 
-/// Returns the hash of this module's file. It identifies the build of tailcut that ran a run.
+/// Returns the hash of this module's file. The hash identifies the build of tailcut that executed a run.
 pub fn hash(build: &PathBuf) -> PyResult<String> {
     let mut hash = Fingerprint::new();
     io::copy(&mut File::open(build)?, &mut hash)?;

@@ -1,4 +1,4 @@
-//! Table of a study. Other libraries read it through Arrow's C stream.
+//! Table of a study. Other libraries read the table through Arrow's C stream.
 
 use crate::columns::Kind;
 use crate::record::Finished;

@@ -53,9 +53,9 @@ class Queue(Part):
     #: Queued bytes up to which a packet is queued without a call of :meth:`enqueue`.
     #: A limit saves most of the cost of a queue in Python. ``None``: every packet causes a call.
     ask_above: int | None = None
-    #: Rate of the port's link in bit/s. It is set before ``__init__``.
+    #: Rate of the port's link in bit/s. The rate is set before ``__init__``.
     rate_bps: int
-    #: Seed of the port's own random stream. It is set before ``__init__``.
+    #: Seed of the port's own random stream. The seed is set before ``__init__``.
     seed: int
     _kind = "queue"
 
@@ -182,6 +182,6 @@ def register(part: type[Part]) -> None:
 
 
 def named_in(designs: Sequence[str]) -> list[type[Part]]:
-    """Returns the classes that designs name. Workers that have not registered them need them."""
+    """Returns the classes that designs name, for workers that have not registered them."""
     names = {name for design in designs for name in re.split(r"[+@]", design)}
     return [part for name, part in _registered.items() if name in names]

@@ -1,4 +1,4 @@
-"""Errors of tailcut. Each error has a text. Some errors also have its parts as attributes."""
+"""Errors of tailcut. Each error has a text. Some errors have parts of it as attributes."""
 
 from __future__ import annotations
 

@@ -66,7 +66,8 @@ def test_ctrl_c_gives_cases_back(tmp_path: Path) -> None:
     assert not any(grid.glob("done/*"))
 
 
-#: Scenario with a fan-in of six senders and one of two. The network has only four senders, so the case with six fails.
+#: Scenario with two fan-ins, of six and of two senders.
+#: The network has four senders, so six senders fail.
 FAILING = """
 designs = ["tcp"]
 loads = 0.3

@@ -144,7 +144,8 @@ def test_a_queue_may_cost_three_times_the_run_in_rust() -> None:
     tries = [(cost("tcp"), cost("py-spared"), cost("py-tail-drop")) for _ in range(4)]
     rust, spared, asked = (min(costs) for costs in zip(*tries, strict=True))
     assert spared < 3 * rust
-    # If every packet causes a call, the cost is close to three times the run in Rust. It may be above or below.
+    # If every packet causes a call, the cost is close to three times the run in Rust.
+    # The real cost may be above or below.
     assert asked < 5 * rust
 
 

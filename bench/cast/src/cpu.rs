@@ -45,7 +45,7 @@ impl Running {
     /// Waits until the program ends.
     pub fn wait(self) -> io::Result<Ended> {
         let (mut status, mut usage) = (0, unsafe { std::mem::zeroed::<libc::rusage>() });
-        // SAFETY: the kernel writes to both variables, and they live until the call returns.
+        // SAFETY: the kernel writes to both variables, and both variables live until the call returns.
         // `std::process::Child` cannot return the CPU time of the process.
         let waited = unsafe { libc::wait4(self.pid, &mut status, 0, &mut usage) };
         if waited != self.pid {

@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use tailcut_cast::driver::{Endpoint, Options, Sending};
 
-/// Size of an object without its hash, in bytes. It is the size of a slab of `tailcut cast`.
+/// Size of an object without its hash, in bytes. A slab of `tailcut cast` has the same size.
 const OBJECT: usize = 16 << 20;
 const HASH: usize = blake3::OUT_LEN;
 /// Number of objects in flight at the same time, the same as in `tailcut cast`.
@@ -55,7 +55,7 @@ pub fn send(to: SocketAddr, bytes: u64, mtu: u16) -> io::Result<()> {
     };
     let endpoint = Endpoint::bind((Ipv4Addr::UNSPECIFIED, 0).into(), &options)?;
     let mut random = blake3::Hasher::new().update(b"cast memory").finalize_xof();
-    // While two objects are in flight, another one is hashed, so there is one more buffer.
+    // While two objects are in flight, another object is hashed, so there is one more buffer.
     let mut buffers: VecDeque<Arc<Vec<u8>>> = (0..=AT_ONCE)
         .map(|_| {
             let mut buffer = vec![0; OBJECT + HASH];

@@ -1,5 +1,5 @@
 //! Network namespaces of a sender and its receivers. A veth connects the sender with a single receiver.
-//! A switch (a bridge in a separate namespace) connects it with several receivers.
+//! A switch (a bridge in a separate namespace) connects the sender with several receivers.
 
 use std::io;
 use std::process::Command;

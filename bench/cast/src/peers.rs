@@ -26,7 +26,7 @@ pub struct Setting {
     pub net: Net,
 }
 
-/// Kind of place where a program puts the received data.
+/// Destination of the data that a program receives.
 #[derive(Clone, Copy, PartialEq)]
 enum Arrives {
     /// On disk, as a copy. It is compared with the source after the transfer.
@@ -45,7 +45,8 @@ pub struct Peer {
     arrives: Arrives,
     takes_tree: bool,
     takes_many: bool,
-    /// Whether the program at the receivers ends after the transfer. If not, it is a daemon and has to be stopped.
+    /// Whether the program at the receivers ends after the transfer.
+    /// A program that does not end is a daemon and has to be stopped.
     ends: bool,
     receive: Commands,
     send: fn(&Setting, &[Receiver]) -> Vec<OsString>,
@@ -405,7 +406,7 @@ fn transfer(peer: &Peer, setting: &Setting, receivers: &[Receiver]) -> io::Resul
             &(peer.receive)(setting, receiver),
         )?);
     }
-    // The receivers need this time before they listen. Their CPU time during this pause also counts.
+    // The receivers need this time before they listen. The receivers' CPU time during this pause also counts.
     std::thread::sleep(Duration::from_millis(400));
     let (began, machine, softirqs) = (Instant::now(), cpu::machine()?, cpu::softirqs()?);
     let sender = cpu::start(&setting.net.sender(), &(peer.send)(setting, receivers))?;

@@ -6,7 +6,8 @@ use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 
-/// Size of a read and of a write, in bytes. It fits into the cache of a core, and is long enough for fast hashing.
+/// Size of a read and of a write, in bytes.
+/// A block of this size fits into the cache of a core, and is long enough for fast hashing.
 const STEP: usize = 128 << 10;
 
 pub fn receive(listen: SocketAddr) -> io::Result<()> {

@@ -11,7 +11,7 @@ use tailcut_transport::{Condition, Segment};
 use tailcut_units::{FlowId, HostId, Time, stream_seed};
 use tailcut_wire::capture::{self, Connection, Direction, Frame, FrameError, Interface, Note};
 
-/// Largest number of bytes of a frame that a capture keeps. This is enough for all headers.
+/// Largest number of bytes of a frame that a capture keeps. The number is enough for all headers.
 /// The bytes of generated payloads are not needed, because they are zeros.
 const SNAP: u32 = 128;
 

@@ -1,6 +1,7 @@
 //! Captures of a network's packets. A capture observes the network and does not change it.
 //!
-//! A [`Capture`] is a [`tailcut_fabric::Observer`]. It works with any fabric, any driver and any type of packet body.
+//! A [`Capture`] is a [`tailcut_fabric::Observer`].
+//! A capture works with any fabric, any driver and any type of packet body.
 //! The caller provides the output. The crate itself opens no file.
 //!
 //! ```

@@ -1,4 +1,4 @@
-//! Tests of captures of a network. The bodies of its packets are segments, or real frames.
+//! Tests of captures of a network. The bodies of the network's packets are segments, or real frames.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ const PLENTY: Limits = Limits {
     flows: None,
 };
 
-/// Bytes of a packet on the wire. A port of 10 Gb/s sends it in 1 us.
+/// Bytes of a packet on the wire. A port of 10 Gb/s sends such a packet in 1 us.
 const SIZE: u32 = 1_250;
 
 /// Returns segment number `number` of a flow.

@@ -66,7 +66,7 @@ impl<'a> Captures<'a> {
             .is_some_and(|plan| plan.takes(&self.study.runs[run]))
     }
 
-    /// Returns the summaries of runs that need not be executed, because their results exist and they are not captured.
+    /// Returns the summaries of runs that need not be executed: their results exist, and no capture includes them.
     pub fn done(&self) -> Vec<Option<RunSummary>> {
         let taken = self.output.found().taken.iter().enumerate();
         let done = taken.map(|(run, taken)| taken.clone().filter(|_| !self.takes(run)));

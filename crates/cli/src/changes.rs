@@ -63,7 +63,7 @@ pub fn apply(scenario: &mut Scenario, changes: &Changes, seeds: &Seeds) -> Outco
     sweep(scenario, changes, &given)
 }
 
-/// Adds the sweeps of the command line to the scenario. They replace the scenario's sweeps of the same keys.
+/// Adds the sweeps of the command line to the scenario. The new sweeps replace the scenario's sweeps of the same keys.
 /// A key in `set` must not also be swept.
 fn sweep(scenario: &mut Scenario, changes: &Changes, set: &[&str]) -> Outcome<()> {
     let flag = Location::flag("--sweep");

@@ -104,7 +104,7 @@ pub fn run_missing(
             }
         },
     );
-    // If the runs and the conclusion fail, only the first error is reported, because both often have the same cause.
+    // If the runs and the conclusion fail, only the first error is reported. Both often have the same cause.
     let concluded = output.conclude();
     let runs = outcome?;
     concluded?;
@@ -153,7 +153,8 @@ fn report_existing_runs(found: &Found, dir: &Path) {
     }
 }
 
-/// Executes a study, prints its answer and writes its report. Optionally repeats it with other timers and buffers.
+/// Executes a study, prints its answer and writes its report.
+/// Optionally repeats the study with other timers and buffers.
 ///
 /// # Errors
 /// The errors of [`execute_study`]. After an interruption, the finished runs are reported.

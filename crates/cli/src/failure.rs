@@ -72,7 +72,7 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            // Some messages already contain the text of their cause. The cause must not appear twice.
+            // Some messages already contain the text of their cause. The text of the cause must not appear twice.
             Self::Refused(error) => {
                 let mut shown = error.to_string();
                 for cause in error.chain().skip(1).map(ToString::to_string) {

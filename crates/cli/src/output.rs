@@ -20,7 +20,7 @@ pub fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
-/// Writes text to standard output, and breaks lines at its width. Adds a line end if the text has none.
+/// Writes text to standard output, with line breaks for the width. Adds a line end if the text has none.
 ///
 /// # Errors
 /// The text cannot be written completely.
@@ -98,7 +98,7 @@ pub fn print_json_line(value: &impl Serialize) -> Result<(), Failure> {
 }
 
 /// Writes a line to standard error, unless `--quiet` is set.
-/// A write error is ignored, because there is no other place to report it.
+/// A write error is ignored, because no other output could report it.
 pub fn note(text: &str) {
     if !is_quiet() {
         warn(text);

@@ -30,7 +30,8 @@ pub fn apply_kernel_limits(scenario: &mut Scenario) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prepares this process for real hosts if a run of the study uses them. Call it before the process starts threads.
+/// Prepares this process for real hosts if a run of the study uses them.
+/// Call this function before the process starts threads.
 ///
 /// # Errors
 /// The operating system reports an error.

@@ -22,7 +22,7 @@ pub fn of_designs(
     seeds: &Seeds,
 ) -> Result<Scenario, Failure> {
     // Real hosts on one machine cannot emulate the default rates in time.
-    // The wall clock therefore needs another scenario.
+    // The wall clock therefore needs a scenario with lower rates.
     let start = match changes.clock.as_deref() {
         Some("wall" | "both") => BuiltIn::named(ON_HOSTS).unwrap_or(&SCENARIOS[0]),
         _ => &SCENARIOS[0],
@@ -31,7 +31,7 @@ pub fn of_designs(
     scenario.mark_as_starting_values();
     changes::apply(&mut scenario, changes, seeds)?;
     // Without settings, commas in an argument separate designs.
-    // With settings, they separate the settings of one design.
+    // With settings, commas separate the settings of one design.
     let names = designs.iter().flat_map(|name| match name.contains(':') {
         true => vec![name.as_str()],
         false => name.split(',').collect(),

@@ -105,7 +105,7 @@ const RULES: [Rule; 22] = [
         "tailcut-repnet",
         &["tailcut-transport", "tailcut-wire", "tailcut-proxy"],
     ),
-    // The report draws the plots of the probe's page.
+    // The crate `report` draws the plots of the probe's page.
     rule("tailcut-probe", &["tailcut-report"]).and(&["tailcut-record"]),
     rule("tailcut-rans", &["tailcut-requests", "tailcut-proxy"]),
     rule(

@@ -17,7 +17,7 @@ const GUARD: &str = "listen = 1\nto = 2\nworkers = 3\n";
 const GATEWAY: &str = "[[routes]]\nlisten = 1\nreplicas = [2]\n";
 const PROXY: &str = "[[routes]]\nname = \"a\"\nlisten = 1\nto = 2\nreplicate = \"out\"\n";
 
-/// Function that reads a program's configuration. It returns the values as text, or the error.
+/// Function that reads a program's configuration. The function returns the values as text, or the error.
 type Read = fn(&Draft) -> Result<String>;
 
 fn guard(draft: &Draft) -> Result<String> {

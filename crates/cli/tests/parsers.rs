@@ -1,7 +1,7 @@
 //! Every public function that parses bytes or text from outside has a fuzz target, or a reason in `fuzz/parsers.toml`.
 //!
 //! A function counts as a parser if its name begins with one of [`VERBS`] and one of its parameters is of [`OUTSIDE`].
-//! Implementations of [`TRAITS`] count too.
+//! Implementations of [`TRAITS`] also count as parsers.
 
 mod sources;
 
@@ -94,7 +94,8 @@ fn parsers(text: &str) -> Vec<String> {
     found
 }
 
-/// Adds the parsers of all sources of a folder. Their names begin with the path of their file: `wire/ndp::decode`.
+/// Adds the parsers of all sources of a folder. The names of parsers begin with the path of their file:
+/// `wire/ndp::decode`.
 fn collect(folder: &Path, name: &str, found: &mut BTreeSet<String>) {
     for entry in fs::read_dir(folder).expect("a folder of sources") {
         let path = entry.expect("an entry").path();

@@ -19,7 +19,8 @@ const TABLE: &str = include_str!("../../units/tests/quantities.txt");
 /// Value that a flag or key has after parsing, or the error.
 type Read = Result<String, String>;
 
-/// Function that reads a quantity of a kind. It returns `None` if the program has no key or flag of this kind.
+/// Function that reads a quantity of a kind.
+/// The function returns `None` if the program has no key or flag of this kind.
 type Reads = fn(kind: &str, text: &str) -> Option<Read>;
 
 const PLACES: [(&str, Reads); 7] = [

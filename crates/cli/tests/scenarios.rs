@@ -3,7 +3,7 @@
 //!
 //! `scenarios/settings.txt` shortens each scenario, and `scenarios/hashes.txt` contains the hashes of all tables.
 //! A change of behaviour changes hashes. The test then writes the new hashes and prints their path.
-//! Commit them with the change, and give the reason in the commit message.
+//! Commit the new hashes with the change, and give the reason in the commit message.
 
 use serde_json::Value;
 use std::collections::BTreeSet;

@@ -36,7 +36,7 @@ pub struct Design {
 }
 
 impl Design {
-    /// Returns a design with TCP and ordinary switches. Use it for default fields: `..Design::over_tcp()`.
+    /// Returns a design with TCP and ordinary switches. Use this design for default fields: `..Design::over_tcp()`.
     /// The name is empty, and there are no hosts.
     pub fn over_tcp() -> Self {
         Self {
@@ -69,7 +69,7 @@ impl Design {
 
     /// Returns whether requests with copies can use the design. There are three conditions:
     /// The hosts carry requests. The ports can have one more class, for copies, below their other classes.
-    /// The network card has no layer, because hosts that carry requests have none.
+    /// The network card has no layer, because hosts that carry requests have no such layer.
     pub const fn carries_requests(&self) -> bool {
         self.hosts.carry_requests() && matches!(self.nic, Nic::Plain) && self.ports.takes_copies
     }

@@ -124,7 +124,7 @@ impl HostPlan {
         }
     }
 
-    /// Returns the pacer of a host's network card, if the design has one.
+    /// Returns the pacer of a host's network card, if the design has a pacer.
     pub fn pacer(&self, seat: &HostSeat<'_>) -> Option<PacedConfig> {
         match self.design.nic {
             Nic::Paced(pacer, _) => pacer(&self.settings, seat, self.seed),

@@ -286,7 +286,7 @@ impl Nic {
 /// Returns the classes of flows. A threshold is the number of sent bytes at which a flow moves to the next class.
 ///
 /// # Errors
-/// The thresholds do not ascend, or there are too many.
+/// The thresholds do not ascend, or there are too many thresholds.
 pub(crate) fn demotion(thresholds: &[u64]) -> Made<Demotion> {
     Demotion::at(thresholds).ok_or_else(|| ConfigError {
         key: "thresholds",

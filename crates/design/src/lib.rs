@@ -1,6 +1,6 @@
 //! Designs, and the two plans of a run: one for its switches and one for its hosts.
 //!
-//! A [`Design`] is one value in one file. It contains the design's name and source, and its hosts.
+//! A [`Design`] is one value in one file. The value contains the design's name, source and hosts.
 //! A [`Design`] also contains the queues of its switch ports, and the kernel settings for real hosts.
 //! Built-in designs and custom designs are registered with the same call.
 //! A [`Stack`] combines a replication, a design and a load balancer.

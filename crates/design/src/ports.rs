@@ -11,7 +11,7 @@ pub(crate) type MakeQueue = Arc<dyn Fn(&PortBuffer) -> QueueConfig + Send + Sync
 /// Function that is called once per run, with the settings and the values of the design's parameters.
 type QueuePerRun = Arc<dyn Fn(&Settings, &Values) -> MakeQueue + Send + Sync>;
 
-/// Queues of a design's switch ports, the keys that they read, and whether they mark.
+/// Queues of a design's switch ports, the keys that the ports read, and whether the ports mark.
 #[derive(Clone)]
 pub struct Ports {
     /// The design's own queue. `None` keeps the network's queue.
@@ -40,7 +40,7 @@ impl Ports {
         }
     }
 
-    /// Returns ports with the design's own queue. `why` is the reason why no other discipline can replace it.
+    /// Returns ports with the design's own queue. `why` is the reason why no other discipline can replace this queue.
     /// `make` is called once per run and returns the function that configures each port.
     pub fn own<M>(
         why: &'static str,

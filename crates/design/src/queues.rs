@@ -46,7 +46,7 @@ impl Design {
     /// Returns the user's discipline for switch ports. `None`: the ports keep the design's queue.
     ///
     /// # Errors
-    /// The design needs its own queue, or copies of requests need their own class.
+    /// The design needs its own queue, or copies of requests need a separate class.
     pub fn discipline(
         &self,
         settings: &Settings,
@@ -70,8 +70,8 @@ impl Design {
     }
 }
 
-/// Returns a queue with one more class, the lowest one, for copies of requests.
-/// Returns `None` if the queue cannot have this class.
+/// Returns a queue with one more class below all others, for copies of requests.
+/// Returns `None` if such a class is not possible in the queue.
 fn with_copies(queue: QueueConfig) -> Option<QueueConfig> {
     let pushed_out = |classes, limit, mark_above| {
         QueueConfig::PushOut(PushOut {

@@ -26,7 +26,7 @@ impl Replication {
     }
 }
 
-/// Rule for the copies of a request: the time at which they are sent, and whether the first answer cancels all others.
+/// Rule for the copies of a request: the time of each copy, and whether the first answer cancels all others.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Duplicates {
     /// All copies are sent at the same time, in the same class. No copy is cancelled.
@@ -79,12 +79,12 @@ const fn duplicates(
 pub const REPLICATIONS: [NamedReplication; 11] = [
     named(
         "repflow",
-        "mice under the size limit are sent whole over two connections (RepFlow, INFOCOM 2014)",
+        "mice below the size limit are sent over both of two connections (RepFlow, INFOCOM 2014)",
         Replication::RepFlow,
     ),
     named(
         "repsyn",
-        "mice open two connections and send over the one that answers first (RepNet)",
+        "mice open two connections and send over the first connection that answers (RepNet)",
         Replication::RepSyn,
     ),
     named(
@@ -94,7 +94,7 @@ pub const REPLICATIONS: [NamedReplication; 11] = [
     ),
     duplicates(
         "duplicate",
-        "requests go to two servers at once; nothing is cancelled",
+        "requests go to two servers at the same time; no copy is cancelled",
         Duplicates::All,
     ),
     duplicates(
@@ -114,12 +114,12 @@ pub const REPLICATIONS: [NamedReplication; 11] = [
     ),
     duplicates(
         "rans",
-        "like das, but the client uses the bytes of both answers (RANS, HotNets 2014)",
+        "like das, but the client combines the bytes of both answers (RANS, HotNets 2014)",
         Duplicates::Rans,
     ),
     duplicates(
         "hedge",
-        "requests go to another server if the first answer is late; the later answer is only ignored",
+        "requests go to another server if the first answer is late; the client ignores the later answer",
         Duplicates::Hedge,
     ),
     duplicates(

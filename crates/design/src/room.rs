@@ -1,5 +1,5 @@
 //! Check that the queues of switch ports are large enough for a packet.
-//! If they were not, no flow would finish, so the check runs before the simulation.
+//! If they were too small, no flow would finish, so the check runs before the simulation.
 
 use crate::switches::SwitchPlan;
 use tailcut_fabric::queue::{Limit, PortBuffer, QueueConfig, Sharing};
@@ -150,7 +150,7 @@ impl SwitchPlan {
         Ok(())
     }
 
-    /// Returns a limit in bytes. If the limit is a number of packets, each of them counts as a full packet.
+    /// Returns a limit in bytes. If the limit is a number of packets, each packet counts as a full packet.
     fn bytes(&self, limit: Limit) -> u64 {
         match limit {
             Limit::Packets(packets) => u64::from(packets) * u64::from(self.full_packet),

@@ -23,7 +23,8 @@ pub struct PortSetup {
 /// Function that sets up a switch port. The function contains the parameters.
 pub type PortPlan = Arc<dyn Fn(&PortBuffer) -> PortSetup + Send + Sync>;
 
-/// Plan for the switches of a design. It uses only types of the fabric, so it works with packets of any transport.
+/// Plan for the switches of a design.
+/// The plan uses only types of the fabric, so it works with packets of any transport.
 #[derive(Clone)]
 pub struct SwitchPlan {
     /// Setup of switch ports.
@@ -62,7 +63,8 @@ impl SwitchPlan {
             }),
             marks: design.ports.marks(settings),
             load_balancer: match ((balancer.build)(&values), settings.designs.ecmp_hash) {
-                // With these weak hashes, every switch computes the same hash. Its remainder selects the path.
+                // With these weak hashes, every switch computes the same hash.
+                // The remainder of the hash selects the path.
                 (LoadBalancerConfig::Ecmp, EcmpHash::Crc32 | EcmpHash::Xor) => {
                     LoadBalancerConfig::Remainder
                 }

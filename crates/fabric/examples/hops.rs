@@ -1,5 +1,5 @@
 //! Measures the cost of a packet-hop in the fabric alone.
-//! Every host of a fat-tree sends full packets to one other host. A fixed number of them is always in flight.
+//! Every host of a fat-tree sends full packets to one other host. A fixed number of packets is always in flight.
 //! The receiver answers each full packet with a small packet.
 //!
 //! `cargo run --release -p tailcut-fabric --example hops -- [k] [window] [million hops]`

@@ -25,7 +25,7 @@ impl Count {
 pub struct DropCounts {
     /// Packets for which the queue of a port had no space.
     pub queue_full: Count,
-    /// Packets at a port that exceeded its share of a shared buffer.
+    /// Packets dropped because their port exceeded its share of a shared buffer.
     pub shared_buffer: Count,
     /// Headers and control packets for which the header queue of a port had no space.
     pub header_queue_full: Count,
@@ -33,7 +33,7 @@ pub struct DropCounts {
     pub no_route: Count,
     /// Packets to a multicast group that all receivers had left.
     pub no_member: Count,
-    /// Packets on a link that was down at their arrival time.
+    /// Packets lost on a link that was down at their arrival time.
     /// No port counts these packets as dropped, because a port has sent them.
     pub link_down: Count,
     /// Packets that a link lost at random. No port counts these packets as dropped.
@@ -42,7 +42,7 @@ pub struct DropCounts {
     pub purged: Count,
     /// Packets whose source is no host of the network, or whose destination is neither a host nor a group.
     pub unknown_address: Count,
-    /// Packets that a discipline such as CoDel dropped when the link was free, because packets had waited too long.
+    /// Packets that a discipline such as CoDel dropped from the head of a queue, because packets had waited too long.
     pub active_queue: Count,
     /// Packets that reached their hop limit (TTL). No port counts these packets as dropped.
     pub hop_limit: Count,

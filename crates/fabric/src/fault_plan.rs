@@ -68,7 +68,7 @@ impl FaultPlan {
     /// Returns the hosts whose rate ([`Fabric::host_rate`]) has changed, in ascending order.
     ///
     /// # Errors
-    /// The rate of a link must change but is fixed. This happens if the fabric was built from a different topology.
+    /// A fault changes a rate that is fixed. This happens if the fabric was built from a different topology.
     pub fn apply<B: Clone, O: Observer<B>>(
         &mut self,
         now: Time,

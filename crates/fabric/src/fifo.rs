@@ -16,7 +16,7 @@ use alloc::vec::Vec;
 #[derive(Debug, Default)]
 pub(crate) struct Rings(Vec<u32>);
 
-/// Length of a new ring, as a power of two. Most ports queue only a few packets, so this ring fills half a cache line.
+/// Length of a new ring, as an exponent of two. Most ports queue a few packets, so this ring fills half a cache line.
 const FIRST_RING_BITS: u8 = 3;
 
 impl Rings {
@@ -38,7 +38,7 @@ impl Rings {
         port.place as usize + (at & mask) as usize
     }
 
-    /// Doubles the ring of a port. The old ring is not reused. This can at most double the size of the vector.
+    /// Doubles the ring of a port. The old ring is not reused. Old rings can at most double the size of the vector.
     #[cold]
     #[inline(never)]
     fn grow(&mut self, port: &mut Port) {

@@ -125,7 +125,7 @@ pub(crate) struct Links {
     pub seed: u64,
     /// Real far ends of the links that are down.
     pub far_ends: BTreeMap<u32, u32>,
-    /// For a port whose rate changed during a service: the end of this service in picoseconds, and its rate.
+    /// End in picoseconds and rate of each service during which the rate of its port changed, by port.
     begun: BTreeMap<u32, (u64, Rate)>,
     /// For a link whose delay has become shorter: the arrival of its last packet, in picoseconds.
     pub last_arrival_ps: BTreeMap<u32, u64>,

@@ -7,7 +7,7 @@
 //! A copy is queued, marked, trimmed or dropped like any other packet, without effect on other copies.
 //!
 //! When a member leaves, each switch removes the member separately.
-//! A switch does this at the time when a notification from the sending host would arrive over the links.
+//! A switch removes the member at the time when a notification from the sending host would arrive over the links.
 //! Packets that have already passed the switch still arrive.
 //! The notification never waits in a queue and takes no bytes.
 //! A group is formed without a delay, and hosts join without a delay.
@@ -64,7 +64,7 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// Returns whether packets may enter. They may enter after the group is formed and before it is dissolved.
+    /// Returns whether packets may enter: only after the group is formed, and before it is dissolved.
     pub fn is_open(&self) -> bool {
         !self.hosts.is_empty() && !self.dissolved
     }

@@ -14,7 +14,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use tailcut_units::{Rate, Time};
 
-/// Bit of a far end (a node number). If it is set, the end of the link is a host. Otherwise the end is a switch.
+/// Bit in the number of a link's far end. If the bit is set, the far end is a host. Otherwise the far end is a switch.
 pub(crate) const HOST: u32 = 1 << 31;
 /// Far end of a link that is down.
 pub(crate) const NOWHERE: u32 = HOST | (HOST - 1);

@@ -13,7 +13,8 @@ pub struct Hints {
     pub reverse_hash: u32,
     /// Key by which other packets can purge this packet. 0 means no key.
     pub purge_key: u64,
-    /// Key of the packets that this packet removes from the queues of each switch that it passes.
+    /// Purge key of the packets that this packet removes.
+    /// It removes them from the queues of each switch that it passes.
     /// 0 means that the packet removes no other packets.
     pub purges: u64,
 }
@@ -71,7 +72,7 @@ pub struct Dropped<B> {
 }
 
 /// Packet that leaves the network. Every packet that enters the network leaves it once.
-/// The same is true for every copy that a switch makes.
+/// Every copy that a switch makes also leaves the network once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Output<B> {
     /// Packet that has reached its host.

@@ -36,7 +36,7 @@ pub enum PortEvents {
 /// Properties that are common to all ports of a class. A network has few classes, so they stay in the L1 cache.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct PortClass {
-    /// Picoseconds per byte. If this is not a whole number, the value is 0, and `rate` is used for a division.
+    /// Picoseconds per byte. The value is 0 if this is not a whole number. The port then divides by `rate` instead.
     pub ps_per_byte: u64,
     pub delay_ps: u64,
     pub rate: Rate,

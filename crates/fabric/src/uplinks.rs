@@ -10,7 +10,7 @@ use tailcut_units::{mix64, stream_seed};
 /// Number of full packets that a NIC accepts in advance for a busy uplink while another uplink is free.
 /// The packets are accepted because the next flow may use the free uplink.
 /// If this number is too small, a busy uplink often keeps a free uplink idle.
-/// If it is too large, many packets wait where their transport can no longer change their order.
+/// If the number is too large, many packets wait where their transport can no longer change their order.
 const AHEAD: u64 = 4;
 
 /// Name of the hash that chooses among several uplinks, for [`stream_seed`].
@@ -42,7 +42,7 @@ pub enum Bonding {
     /// The hash of the flow chooses the uplink, so that packets of a flow do not overtake each other.
     #[default]
     ByFlow,
-    /// The uplink that becomes free first is chosen. This is for transports that accept packets in any order.
+    /// The uplink that becomes free first is chosen. Only for transports that accept packets in any order.
     FreeFirst,
 }
 
@@ -67,7 +67,7 @@ impl Bonds {
         }
     }
 
-    /// Returns the uplinks that are not reported as down. If all are down, returns all of them.
+    /// Returns the uplinks that are not reported as down. If all uplinks are down, returns all uplinks.
     fn up(&self, uplinks: Uplinks) -> impl Iterator<Item = u32> + Clone {
         let up = |port: &u32| !self.down.contains(port);
         let any = uplinks.all().any(|port| up(&port));

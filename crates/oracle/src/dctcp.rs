@@ -69,7 +69,7 @@ impl Steady {
     }
 
     /// Returns the minimum of the queue's sawtooth, K + N - A, in packets.
-    /// If it is negative, the link is sometimes idle.
+    /// If the minimum is negative, the link is sometimes idle.
     pub fn smallest_queue(&self) -> f64 {
         self.largest_queue() - self.queue_amplitude()
     }

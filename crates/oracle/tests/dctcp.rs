@@ -31,7 +31,7 @@ fn alpha_is_the_share_of_packets_that_its_own_sawtooth_marks() {
             threshold,
             flows,
         };
-        // The loop averages alpha like the sender. It converges to the fixed point.
+        // The loop averages alpha like the sender. The average converges to the fixed point.
         let mut alpha = 1.0;
         for _ in 0..400 {
             let (sent, marked, _) = sawtooth(steady.critical_window(), alpha);

@@ -59,7 +59,7 @@ fn lindley(arrivals: f64, service: &Service, customers: usize, seed: u64) -> Vec
 const CUSTOMERS: usize = 2_000_000;
 
 /// Asserts that the 99.9 % confidence interval of the series' mean contains `expected`.
-/// The interval must also be narrow.
+/// The confidence interval must also be narrow.
 fn assert_mean(what: &str, series: &[f64], expected: f64) {
     let interval: Interval = batch_means(series, 40, 0.999);
     assert!(
@@ -228,7 +228,8 @@ fn a_near_horizon_widens_the_bounds_but_keeps_the_truth_inside() {
     assert!(near.upper - near.lower > 4.0 * (far.upper - far.lower));
 }
 
-/// Returns, for each customer, the smaller of two sums of simulated waits. One sum is for a mouse and one for its copy.
+/// Returns, for each customer, the smaller of two sums of simulated waits.
+/// One sum is for a mouse, and the other sum for its copy.
 /// Each sum has `rounds` waits from independent queues.
 fn smaller_sums(arrivals: f64, service: &Service, rounds: usize) -> Vec<f64> {
     let queues: Vec<Vec<f64>> = (0..2 * rounds)
@@ -316,7 +317,8 @@ fn in_the_model_replication_helps_mice_and_costs_what_its_load_costs() {
     let charged = mouse.mean_replicated(0.4, 0.0105, &service, lattice);
     assert!(charged.lower > free.lower && charged.upper > free.upper);
     assert!(charged.upper < alone, "{charged:?} against {alone}");
-    // Copies of all flows double the load from 0.4 to 0.8. This costs more time than the second copy saves.
+    // Copies of all flows double the load from 0.4 to 0.8.
+    // The additional load costs more time than the second copy saves.
     let all_doubled = mouse.mean_replicated(0.4, 1.0, &service, lattice);
     assert!(all_doubled.lower > alone, "{all_doubled:?} against {alone}");
 }

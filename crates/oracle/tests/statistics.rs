@@ -1,5 +1,5 @@
 //! Tests of the statistics. Confidence intervals contain the true value with the promised probability.
-//! Distances have their known distributions.
+//! Distances must have their known distributions.
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -152,7 +152,7 @@ fn neighbours(volley: &Volley) -> Option<f64> {
     (!faster.is_empty()).then(|| mean(&faster))
 }
 
-/// Waits for a connection. Returns its time in microseconds, at most the time limit of a volley, and the connection.
+/// Waits for a connection. Returns the connection, and its time in microseconds, at most the time limit of a volley.
 async fn within<T>(connecting: impl Future<Output = std::io::Result<T>>) -> (f64, Option<T>) {
     let began = Instant::now();
     let connected = tokio::time::timeout(PATIENCE, connecting).await;

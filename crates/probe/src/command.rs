@@ -17,7 +17,7 @@ use tailcut_units::quantity::{self, QuantityError};
 
 /// Probability with which a walk finds all next hops.
 const CONFIDENCE: f64 = 0.999;
-/// Longest single sleep while the probe waits. It is short, so that the probe soon reacts to an interruption.
+/// Longest single sleep while the probe waits. The sleep is short, so that the probe soon reacts to an interruption.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Flags of a probe.
@@ -82,7 +82,7 @@ fn time(text: &str) -> Result<Duration, QuantityError> {
     quantity::within(text, range).map(Duration::from)
 }
 
-/// Returns an address of a target: its first IPv4 address, or its first address if it has no IPv4 address.
+/// Returns an address of a target: its first IPv4 address, or without an IPv4 address, its first address.
 fn resolve(target: &str) -> Result<SocketAddr> {
     let is_whole = target
         .rsplit_once(':')
@@ -105,7 +105,7 @@ fn resolve(target: &str) -> Result<SocketAddr> {
 }
 
 /// Measures until all rounds have ended or `stop` is true. Calls `told` with each step of the progress.
-/// The results are written into the directory `out`, if there is one.
+/// The results are written into the directory `out`, if any.
 ///
 /// # Errors
 /// The input is wrong, or nothing could be measured.
@@ -125,7 +125,7 @@ pub fn run(
     let address = resolve(&arguments.target)?;
     let mut files = out.map(Files::create).transpose()?;
     let mut ports = Ports::new(address, std::process::id());
-    // An unreachable target is reported here immediately. The walk would need many probes to notice it.
+    // An unreachable target is reported here immediately. The walk would need many probes to notice the problem.
     reach(address, &mut ports, stop)?;
     let map = paths(arguments, address, &mut ports, stop, told)?;
     let count = usize::from(arguments.ports);

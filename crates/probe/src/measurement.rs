@@ -61,14 +61,15 @@ pub struct Findings {
     pub answered: usize,
     /// Number of answered handshakes whose SYN was repeated, because the SYN or the answer was lost.
     pub resent: usize,
-    /// Number of handshakes without an answer within 3.5 s. All statistics include them with a time of 3.5 s.
+    /// Number of handshakes without an answer within 3.5 s.
+    /// All statistics include these handshakes with a time of 3.5 s.
     pub unanswered: usize,
     /// Number of handshakes that failed for another reason, such as a port in use or a reset.
     pub failed: usize,
     /// Median time between the first and the last SYN of a volley, in microseconds.
     pub span_us: f64,
     /// Predicted time of the faster of two handshakes, compared with one handshake.
-    /// `null` if there are too few volleys.
+    /// `null` with too few volleys.
     pub prediction: Option<Prediction>,
     /// Groups of ports with correlated delays. `null` if there are too few volleys.
     pub groups: Option<Groups>,

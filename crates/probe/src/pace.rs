@@ -6,7 +6,7 @@ use tailcut_units::{Time, TokenBucket};
 pub const MOST: f64 = 640.0;
 /// Smallest rate in SYNs per second, even if few answers arrive.
 const FEWEST: f64 = 4.0;
-/// Number of SYNs that may be sent together after a pause. It is low, so that routers do not get bursts.
+/// Number of SYNs that may be sent together after a pause. The number is low, so that routers do not get bursts.
 const BURST: f64 = 4.0;
 /// Share of missing answers above which the rate is halved, 0 to 1.
 const TOO_MANY: f64 = 0.1;
@@ -48,7 +48,7 @@ impl Pace {
         Ok(())
     }
 
-    /// Counts one probe as answered or unanswered. Call it only for a router that has answered other probes.
+    /// Counts one probe as answered or unanswered. Call this function only for a router that has answered other probes.
     pub fn hear(&mut self, is_answer: bool) {
         match is_answer {
             true => self.answered += 1,
@@ -79,7 +79,7 @@ mod tests {
     use tailcut_units::Duration;
 
     /// Returns the number of SYNs that are sent within a second after `start`.
-    /// Each SYN is sent as soon as it is allowed.
+    /// The sender sends each SYN as soon as the pace allows it.
     fn sent(pace: &mut Pace, start: u64) -> u32 {
         let start = Time::ZERO + Duration::from_ms(1_000 * start);
         let (mut now, mut sent) = (start, 0);

@@ -1,4 +1,4 @@
-//! Coflows: groups of flows. An application waits until the last flow of the group has ended.
+//! Coflows: groups of flows. An application waits until the last flow of its group has ended.
 //! Queries are coflows to one host.
 
 use crate::FctStats;
@@ -21,7 +21,7 @@ pub enum CoflowKind {
 words!(CoflowKind: Query = "query", Coflow = "coflow");
 
 table! {
-    /// State of one coflow at the end of its run. Its flows are in the table of flows.
+    /// State of one coflow at the end of its run. The table of flows contains the coflow's flows.
     #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
     pub struct CoflowRecord {
         /// Number of the coflow, in the order of the starts.
@@ -44,7 +44,7 @@ table! {
     }
 }
 
-/// Returns statistics of the completion times of the coflows of this kind. Returns `None` if there are no such coflows.
+/// Returns statistics of the completion times of the coflows of this kind. Returns `None` without such coflows.
 pub(crate) fn completion_of(rows: &[CoflowRecord], kind: CoflowKind) -> Option<FctStats> {
     let mut of_kind = rows.iter().filter(|row| row.kind == kind).peekable();
     of_kind.peek()?;

@@ -68,7 +68,7 @@ pub(crate) fn read(
         for (column, &position) in table.columns.iter_mut().zip(&positions) {
             let field = record.get(position).unwrap_or_default();
             push(column, field).ok_or_else(|| {
-                // The first line is line 1. It is the header.
+                // The first line is line 1. This line is the header.
                 let (line, name) = (row + 2, &column.name);
                 format!("line {line}: column {name} is \"{field}\", not a number")
             })?;

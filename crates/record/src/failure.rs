@@ -15,7 +15,7 @@ pub struct LinkFailure {
     pub trouble: LinkTrouble,
     /// Start of the failure.
     pub from: Time,
-    /// End of the failure; `None`: it lasts until the end of the run.
+    /// End of the failure; `None` means that the failure lasts until the end of the run.
     pub until: Option<Time>,
 }
 

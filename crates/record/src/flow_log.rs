@@ -25,7 +25,7 @@ pub struct FlowLog {
     free: Vec<u32>,
     /// Packed rows. A row is never in two chunks. To grow, the log adds a chunk and copies nothing.
     /// Each chunk is twice as large as the previous chunk.
-    /// The allocator returns large freed chunks to the operating system, but keeps small ones in the process.
+    /// The allocator returns large freed chunks to the operating system, but keeps small chunks in the process.
     chunks: Vec<Vec<u8>>,
     /// Used bytes of the last chunk.
     taken: usize,
@@ -121,7 +121,7 @@ impl FlowLog {
     }
 
     /// Changes the row of a flow. For a part of a flow, changes the row of the whole flow.
-    /// Returns `None` if there is no row. The change must keep the flow's number.
+    /// Returns `None` for a flow without a row. The change must keep the flow's number.
     pub fn change<T>(
         &mut self,
         flow: FlowId,

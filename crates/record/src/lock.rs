@@ -8,7 +8,7 @@ use std::io;
 use std::path::Path;
 
 /// Name of the locked file. The file is never removed.
-/// If it were removed and created again, two processes could lock two different files with this name.
+/// If the file were removed and created again, two processes could lock two different files with this name.
 pub(crate) const LOCK: &str = ".lock";
 
 /// Lock on a directory. Only this process writes to the directory until the lock is dropped.

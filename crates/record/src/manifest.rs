@@ -97,7 +97,7 @@ pub enum RunState {
     Planned,
     /// The run has finished, and its files are complete.
     Finished,
-    /// The run was stopped before its end. It has no files.
+    /// The run was stopped before its end. A stopped run has no files.
     Interrupted,
 }
 
@@ -167,7 +167,7 @@ fn run_name(key: &RunKey) -> String {
         format!("-{}{value}", one.key)
     });
     let parameters: String = parameters.collect();
-    // The shortened names of two runs may be equal. The digits of the origin that follow distinguish the runs.
+    // The shortened names of two runs may be equal. The digits of the origin after the names distinguish such runs.
     let parameters: String = parameters.chars().take(LONGEST_PARAMETERS).collect();
     let name = format!("{}{load}{parameters}-seed{}", key.design, key.seed);
     name.chars()

@@ -96,7 +96,7 @@ impl UnfinishedBytes {
 }
 
 /// Returns the time from the first start to the last end of these flows and requests.
-/// Returns `None` if there are no flows and requests, or if at least one did not end.
+/// Returns `None` without flows and requests, or if at least one of them did not end.
 pub(crate) fn makespan(
     flows: &(impl FlowRows + ?Sized),
     requests: &[RequestRecord],

@@ -16,7 +16,7 @@ use std::sync::{Mutex, PoisonError};
 ///
 /// A run is written under a temporary name and renamed when it is complete.
 /// The directory therefore contains only complete runs, even if the program is killed.
-/// The next study that plans one of these runs reuses it.
+/// The next study that plans one of these runs reuses this run.
 #[derive(Debug)]
 pub struct OutputDir {
     path: PathBuf,
@@ -134,7 +134,8 @@ impl OutputDir {
             Ok(summary)
         });
         if written.is_err() {
-            // The error of the write is reported. An error of this removal would hide it, so it is ignored.
+            // The error of the write is reported.
+            // An error of this removal is ignored, because it would hide the error of the write.
             let _ = run_files::remove(&partial);
         }
         let summary = written?;
@@ -159,7 +160,7 @@ impl OutputDir {
         CaptureFile::create(&self.path, &self.planned(index)?.id)
     }
 
-    /// Keeps the capture of planned run `index` and replaces an earlier one. Returns its path.
+    /// Keeps the capture of planned run `index` in place of an earlier capture. Returns the path of the capture.
     ///
     /// # Errors
     /// [`Error::UnplannedRun`], or [`Error::Io`] if the operating system reports an error.

@@ -66,7 +66,7 @@ impl Parameter {
         }
     }
 
-    /// Returns the name of the parameter's column in tables: the key, followed by the unit if there is one.
+    /// Returns the name of the parameter's column in tables: the key, followed by the unit, if any.
     pub fn column(&self) -> String {
         match self.unit {
             Some(unit) => format!("{}_{}", self.key, unit.name()),

@@ -27,7 +27,7 @@ impl Heading {
     }
 }
 
-/// Row of a table. The macro `table!` implements it.
+/// Row of a table. The macro `table!` implements this trait.
 pub trait Row: Sized {
     /// Columns of the table, in the order in which a file has them.
     const COLUMNS: &'static [Heading];
@@ -50,7 +50,7 @@ pub trait Row: Sized {
 
 /// Defines a table.
 /// Each line is a column: its name in files, and its field.
-/// A line also has a conversion (`as`) if the type of the field does not determine the conversion.
+/// A line also has a conversion (`as`), unless the type of the field determines the conversion.
 /// `hash` lists the fields in the order in which the hash of a run includes them.
 macro_rules! table {
     (

@@ -103,7 +103,7 @@ pub struct RunRecord<F = Vec<FlowRecord>> {
     pub classes: Vec<String>,
     /// Flows, finished or not.
     pub flows: F,
-    /// Later flows that only carry load. Such flows start until the last of `flows` has ended.
+    /// Flows that only carry load, and that start until the last of `flows` has ended.
     /// The numbers of these flows follow the numbers of `flows`. Not hashed.
     pub load_only: F,
     /// Requests, finished or not.

@@ -44,7 +44,7 @@ pub(crate) fn write<F: FlowRows>(
     Ok(summary)
 }
 
-/// Removes a run's files. A directory that contains other files stays. `run.json` is removed first.
+/// Removes a run's files. A directory that contains other files stays. The removal begins with `run.json`.
 /// Readers ignore a directory without `run.json`, even if the removal is interrupted.
 pub(crate) fn remove(dir: &Path) -> Result<(), Error> {
     let tables = TableKind::ALL

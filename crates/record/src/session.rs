@@ -71,7 +71,7 @@ table! {
         /// Part of `symbols` that the receiver did not need.
         "in_vain" in_vain: u32,
         /// Symbols, complete or trimmed, that arrived after the receiver had all bytes.
-        /// `symbols` does not include them.
+        /// `symbols` does not include late symbols.
         "late" late: u32,
         /// Whether the receiver delayed the other receivers.
         "straggling" straggling: Straggling,
@@ -157,7 +157,7 @@ pub struct SessionSummary {
     pub symbols: u64,
     /// Part of `symbols` that the receivers did not need.
     pub in_vain: u64,
-    /// Symbols that arrived after the receiver had all bytes. `symbols` does not include them.
+    /// Symbols that arrived after the receiver had all bytes. `symbols` does not include late symbols.
     #[serde(default)]
     pub late: u64,
 }

@@ -128,7 +128,8 @@ impl StoredRun {
         });
         match (&placed, dir.parent()) {
             (Ok(WrittenRun::Here(_)), Some(parent)) => keep_names(parent),
-            // The error of the write is reported. An error of this removal would hide it, so it is ignored.
+            // The error of the write is reported.
+            // An error of this removal is ignored, because it would hide the error of the write.
             _ => drop(run_files::remove(&partial)),
         }
         placed
@@ -153,7 +154,7 @@ impl StoredRun {
         Ok(self)
     }
 
-    /// Returns the inputs that determine the run's result, if its writer set them.
+    /// Returns the inputs that determine the run's result, if the writer of the run has set them.
     pub fn origin(&self) -> Option<&Origin> {
         self.origin.as_ref()
     }
@@ -360,7 +361,7 @@ impl StoredRun {
     }
 
     /// Passes the rows of a table to `each`. A missing table has no rows.
-    /// Classes that are missing in `classes` are added to it.
+    /// Classes that are missing in `classes` are added to this list.
     fn read<R: Row>(
         &self,
         kind: TableKind,

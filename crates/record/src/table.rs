@@ -165,7 +165,7 @@ impl Table {
     }
 }
 
-/// Returns the number of the class `name`, 0 to 255. A class that is missing in `classes` is added to it.
+/// Returns the number of the class `name`, 0 to 255. A class that is missing in `classes` is added to this list.
 fn class_number(name: &str, classes: &mut Vec<String>) -> Option<u8> {
     let known = classes.iter().position(|class| class == name);
     let number = known.unwrap_or_else(|| {

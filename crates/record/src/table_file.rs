@@ -64,7 +64,7 @@ impl Writer {
 }
 
 /// Writes a table from its pieces and waits until it is on disk.
-/// Returns `None` and writes no file if there are no pieces.
+/// Returns `None` and writes no file for a table without pieces.
 ///
 /// # Errors
 /// [`Error::Io`] if the operating system reports an error.
@@ -112,7 +112,7 @@ pub(crate) fn write(
 pub(crate) fn open(dir: &Path, table: &TableFile) -> Result<File, Error> {
     let path = dir.join(&table.name);
     let mut file = File::open(&path).map_err(Error::io("read", &path))?;
-    // The hash is checked before a parser reads the file, because parsers trust the lengths inside it.
+    // The hash is checked before a parser reads the file, because parsers trust the lengths inside the file.
     let mut found = Fingerprint::new();
     let bytes = io::copy(&mut file, &mut found).map_err(Error::io("read", &path))?;
     let found = found.digits();
@@ -127,7 +127,8 @@ pub(crate) fn open(dir: &Path, table: &TableFile) -> Result<File, Error> {
     Ok(file)
 }
 
-/// Checks that the file of a table is unchanged since it was written. Then passes its rows to `each`, in pieces.
+/// Checks that the file of a table is unchanged since it was written.
+/// The function then passes the rows to `each`, in pieces.
 ///
 /// # Errors
 /// The errors of [`open`]; [`Error::Damaged`] if columns are missing, or if `each` rejects a row.

@@ -91,7 +91,7 @@ impl TableKind {
     pub(crate) fn complete(self, run: &RunKey, mut table: Table) -> Table {
         let rows = table.rows();
         // The documentation determines the position of the column `design`. In these tables, it is the second column.
-        // In all other tables, it follows the columns of the row.
+        // In all other tables, the column `design` follows the columns of the row.
         let design = match self {
             Self::Flows | Self::Requests => 1,
             _ => table.columns.len(),

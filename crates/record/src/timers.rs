@@ -21,7 +21,7 @@ pub struct SlowCodec {
 }
 
 /// Unit of service (chunk) that is at least as large as most objects.
-/// One copy of a request then usually sends the whole response, and several copies cannot each send a part of it.
+/// One copy of a request then usually sends the whole response, and several copies cannot share a response.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct CoarseChunk {
     /// Size of the chunk in bytes.
@@ -54,11 +54,11 @@ pub struct Timers {
     pub initial: Option<Timer>,
     /// Shortest timeout after the first round-trip sample.
     pub least: Option<Timer>,
-    /// Codec of the transport; `None`: no codec, or it is at least as fast as the links of the hosts.
+    /// Codec of the transport; `None`: no codec, or a codec at least as fast as the links of the hosts.
     pub codec: Option<SlowCodec>,
     /// Unit of service of requests.
     /// `None`: most objects are larger, or the client does not combine the bytes of several copies.
     pub chunk: Option<CoarseChunk>,
-    /// Gap of flowlets; `None`: there are no flowlets, or the gap is inside the range.
+    /// Gap of flowlets; `None`: no flowlets, or a gap inside the range.
     pub gap: Option<FlowletGap>,
 }

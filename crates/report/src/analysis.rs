@@ -14,7 +14,7 @@ pub(crate) struct Analysis {
     pub settings: Vec<Setting>,
     /// For each combination of topology and workload, the index of the setting in the [`middle`] of its sweep.
     headlines: Vec<usize>,
-    /// Rows, ordered by setting, then by group, then by design as in the study. Groups without flows have no row.
+    /// Rows in the order of settings, then of groups, then of the study's designs. Groups without flows have no row.
     pub rows: Vec<Row>,
 }
 
@@ -50,7 +50,7 @@ impl Analysis {
     pub fn of(study: &Study) -> Self {
         let cells = study.cells();
         let baseline = study.baseline().unwrap_or_default();
-        // Settings are independent, so each thread can compute a part of them.
+        // Settings are independent, so each thread can compute some of the settings.
         let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
         let chunk = cells.len().div_ceil(threads).max(1);
         let rows = std::thread::scope(|scope| {
@@ -110,7 +110,7 @@ impl Analysis {
     }
 
     /// Returns the settings with the topology and workload of `headline` whose distributions are drawn.
-    /// These are all settings if there are few, otherwise only the headline.
+    /// The result is all settings if there are few, otherwise only the headline.
     pub fn with_distributions(&self, headline: usize) -> Vec<usize> {
         let sweep = self.sweep(headline);
         let is_swept = !self.settings[headline].parameters.is_empty();
@@ -120,7 +120,7 @@ impl Analysis {
         }
     }
 
-    /// Returns whether the study has several topologies or workloads. A setting's name must then contain them.
+    /// Returns whether the study has several topologies or workloads. The name of a setting must then contain both.
     pub fn has_several_places(&self) -> bool {
         let first = self.settings.first();
         first.is_some_and(|first| self.settings.iter().any(|s| !s.is_beside(first)))
@@ -135,7 +135,8 @@ impl Analysis {
         }
     }
 
-    /// Returns the name of a setting. The name contains topology and workload only if the study has several of them.
+    /// Returns the name of a setting.
+    /// The name contains topology and workload only if the study has several topologies or workloads.
     pub fn setting_name(&self, setting: usize) -> String {
         self.settings[setting].describe(self.has_several_places())
     }

@@ -22,7 +22,8 @@ const FLOWS_FOR_P99: usize = 1_000;
 
 /// Returns the answer as one sentence.
 /// The sentence names the design that reduces the 99th percentile of mice, the reduction, and its price.
-/// If no design reduces this percentile, the sentence says so. In a study without mice, the answer describes all flows.
+/// If no design reduces this percentile, the sentence reports this.
+/// In a study without mice, the answer describes all flows.
 pub fn answer(study: &Study) -> String {
     sentences(study).join(" ")
 }
@@ -75,7 +76,7 @@ pub(crate) fn sentences_at(study: &Study, setting: usize) -> Vec<String> {
         return vec![measure::sentence(study, setting).unwrap_or_else(none)];
     };
     let base = comparison.base;
-    // If all runs are equal, the p99 is exact. With few flows, it is only the time of the slowest flow.
+    // If all runs are equal, the p99 is exact. With few flows, this p99 is only the time of the slowest flow.
     let is_thin = base.estimate(Metric::Fct, Statistic::P99).is_none()
         || same_runs::nothing_varies(study, setting) && base.flows < FLOWS_FOR_P99;
     let mut sentences = match load::overload(study, setting) {

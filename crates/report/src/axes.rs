@@ -1,4 +1,4 @@
-//! Axes of a study: the load and the swept keys. They distinguish settings with the same topology and workload.
+//! Axes of a study: the load and the swept keys. The axes distinguish settings with the same topology and workload.
 
 use crate::format::Quantity;
 use crate::plot::{self, Scale};
@@ -9,7 +9,7 @@ use tailcut_record::{Parameter, ParameterUnit};
 /// Axis: the load or a swept key. Keys that change together form one axis.
 #[derive(Clone, Debug)]
 pub(crate) struct Axis {
-    /// Keys of the axis. The numbers of the axis are the values of the first key. The list is empty for the load.
+    /// Keys of the axis. The numbers of the axis are the values of the first key. The axis of the load has no keys.
     pub keys: Vec<String>,
     /// Values of the axis, in the order of the axis.
     pub values: Vec<Value>,
@@ -142,7 +142,7 @@ impl Axis {
     }
 
     /// Returns the axis for a plot. If all values are numbers, the ticks are at these numbers.
-    /// Otherwise each value is a name.
+    /// Otherwise, each value is shown as a name.
     pub fn plotted(&self) -> plot::Axis {
         if !self.is_numeric() {
             return self.named();
@@ -206,7 +206,8 @@ impl Axis {
     }
 }
 
-/// Returns the value of a parameter in the unit of plots: microseconds for times. Returns `None` if it is not a number.
+/// Returns the value of a parameter in the unit of plots: microseconds for times.
+/// Returns `None` for other values than numbers.
 fn number(parameter: &Parameter) -> Option<f64> {
     let number = parameter.number()?;
     Some(match parameter.unit {
@@ -251,7 +252,7 @@ pub(crate) fn keys<'a>(settings: impl Iterator<Item = &'a Setting>) -> Vec<Strin
 }
 
 /// Returns the index of the setting nearest to the middle.
-/// The first criterion is the load (nearest to 0.5; of two loads, the higher one).
+/// The first criterion is the load (nearest to 0.5, and the higher of two such loads).
 /// The second criterion is the middle value of each key.
 pub(crate) fn middle(settings: &[&Setting]) -> Option<usize> {
     let axes = Axis::of(settings);

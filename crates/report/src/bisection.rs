@@ -1,13 +1,14 @@
 //! Bisection that finds the point at which a figure passes a value. Some points may remain undecided.
 //!
 //! The search has no state: its next point follows from the earlier points.
-//! A figure may rise or fall over the key, but the search assumes that it passes the value only once.
+//! A figure may rise or fall over the key, but the search assumes that the figure passes the value only once.
 
 use crate::threshold::Side;
 
 /// Width of the bracket at which the search ends. The width is a share of the bracket's upper end.
 const NARROW: f64 = 0.02;
-/// Width at which a bracket next to an undecided point is narrow enough. The width is a share of its upper end.
+/// Width at which a bracket next to an undecided point is narrow enough.
+/// The width is a fraction of the bracket's upper end.
 const NARROW_BESIDE_OPEN: f64 = 0.10;
 /// If a bracket's upper end is at least this many times its lower end, its middle is the geometric mean of both ends.
 const WIDE: f64 = 20.0;
@@ -111,7 +112,7 @@ impl SearchRange {
             };
         };
         // An undecided point stays undecided.
-        // Only the parts of the bracket on both sides of the undecided points become narrower.
+        // Only the parts of the bracket below and above the undecided points become narrower.
         let beside = self
             .middle(from, left, NARROW_BESIDE_OPEN)
             .or_else(|| self.middle(right, to, NARROW_BESIDE_OPEN));

@@ -9,8 +9,8 @@ use crate::study::Study;
 /// Share of unfinished flows and sessions above which the network does not keep up with a design.
 pub(crate) const UNFINISHED: f64 = 0.01;
 
-/// Returns, for each numeric axis, a sentence with the values at which the network keeps up with each design.
-/// An axis over which nothing changes has no sentence.
+/// Returns a sentence for each numeric axis, with the values at which the network keeps up with each design.
+/// The list contains no sentence for an axis over which the result does not change.
 pub(crate) fn sentences(study: &Study, headline: usize) -> Vec<String> {
     let axes = study.analysis().axes(headline);
     let numeric = axes.iter().filter(|axis| axis.is_numeric());

@@ -58,7 +58,7 @@ impl Caveat {
 /// Number of flows over all seeds that a p99 needs, so that ten flows are beyond it.
 const FLOWS_FOR_P99: u64 = 1_000;
 
-/// Returns a sentence about figures that a study cannot have, because it has too few seeds or flows.
+/// Returns a sentence about figures that a study cannot have, because the study has too few seeds or flows.
 /// `flows` is the maximum number of flows in a run. The sentence names the flag that adds seeds or flows.
 pub fn missing_figures(seeds: usize, flows: Option<u64>) -> Option<String> {
     let see = Caveat::TooFew.see();

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 use tailcut_record::Error;
 
-/// Name of the file that contains the comparisons of a study. It is next to the study's manifest.
+/// Name of the file that contains the comparisons of a study. The file is next to the study's manifest.
 const FILE: &str = "comparisons.json";
 
 /// Comparison of a paper's figure or table with our results.
@@ -23,15 +23,14 @@ pub struct Comparison {
 pub struct ComparisonRow {
     /// Measured quantity, with its unit.
     pub metric: String,
-    /// Our figure; `None` if there is none, or if there are too few flows or seeds.
+    /// Our figure; `None` without a figure, or with too few flows or seeds.
     pub ours: Option<f64>,
     /// 95 % confidence interval of our figure.
     #[serde(with = "ends")]
     pub ours_ci: Option<(f64, f64)>,
     /// Number of seeds for which runs exist.
     pub seeds: u64,
-    /// Number of flows, requests or sessions, over all seeds, in our quantile or mean;
-    /// `None` if each run gives one figure.
+    /// Number of flows, requests or sessions over all seeds in our quantile or mean. `None`: one figure per run.
     #[serde(default)]
     pub flows: Option<u64>,
     /// Published figure; `None` if the paper gives only a direction.
@@ -237,7 +236,7 @@ pub fn write_comparisons(dir: impl AsRef<Path>, comparisons: &[Comparison]) -> R
     tailcut_record::write_json(&path, &comparisons)
 }
 
-/// Returns the comparisons next to the study in `dir`. The list is empty if there is no file of comparisons.
+/// Returns the comparisons next to the study in `dir`. The list is empty without a file of comparisons.
 pub(crate) fn read(dir: &Path) -> Result<Vec<Comparison>, Error> {
     let path = dir.join(FILE);
     match path.exists() {

@@ -48,7 +48,7 @@ impl<'a> Ranked<'a> {
         }
     }
 
-    /// Returns the runs of the values.
+    /// Returns the runs to which the values of the curve belong.
     pub fn runs(&self, study: &Study) -> Vec<SeriesRun> {
         let runs = self.runs.iter();
         runs.map(|run| SeriesRun {
@@ -80,7 +80,8 @@ impl<'a> Ranked<'a> {
         self.points_at(ranks, |rank, value| ((rank as f64 + 0.5) / n as f64, value))
     }
 
-    /// Returns for each value the share of values that are as small or smaller. Only values above zero are shown.
+    /// Returns the cumulative distribution: for each value, the share of values that are at most as large.
+    /// Only values above zero are shown.
     pub fn cdf(&self) -> Vec<Point> {
         let n = self.len();
         let ranks =
@@ -94,7 +95,8 @@ impl<'a> Ranked<'a> {
         points
     }
 
-    /// Returns for each value the share of values that are as large or larger. Only values above zero are shown.
+    /// Returns the complementary distribution: for each value, the share of values that are at least as large.
+    /// Only values above zero are shown.
     /// The ranks are spaced by the logarithm of the share above them.
     pub fn ccdf(&self) -> Vec<Point> {
         let n = self.len() as f64;
@@ -138,8 +140,8 @@ impl<'a> Ranked<'a> {
 }
 
 /// Returns the last point of a complementary distribution function of `n` values: the largest value, at the share 1/n.
-/// Returns `None` if the curve already ends at this share.
-/// If all values are equal, the curve is then still a visible line.
+/// Returns `None` if the curve already ends at the share 1/n.
+/// If all values are equal, this point keeps the curve a visible line.
 fn lowest_step(points: &[Point], n: f64) -> Option<Point> {
     let last = *points.last()?;
     (last.y > 1.0 / n).then_some(Point { y: 1.0 / n, ..last })

@@ -86,7 +86,7 @@ impl DesignComparison<'_> {
         let rows = self.others.iter();
         let mut known: Vec<(&Row, Ratio)> = rows
             .filter_map(|row| Some((*row, row.ratio(Metric::Fct, Statistic::P99)?)))
-            // The best design is chosen from all designs, so its interval must hold for all comparisons together.
+            // The best design is chosen from all designs, so the interval must hold for all comparisons together.
             .map(|(row, ratio)| (row, ratio.corrected(self.others.len())))
             .collect();
         known.sort_by(|a, b| a.1.value.total_cmp(&b.1.value));
@@ -226,7 +226,7 @@ impl DesignComparison<'_> {
     }
 
     /// Returns a sentence about the designs whose 99th percentile lies on a gap of the distribution.
-    /// The sentence also gives figures that are stable in this case.
+    /// The sentence also gives figures that are stable in spite of the gap.
     pub fn on_gaps(&self) -> Option<String> {
         let rows = || std::iter::once(&self.base).chain(&self.others);
         let gaps = rows().filter_map(|row| {
@@ -368,7 +368,7 @@ fn flows(n: usize) -> String {
 }
 
 /// Returns the relative change of the bytes on the wire against the baseline, over the seeds that both designs ran.
-/// If a run does not count these bytes, or if they include flows that only carry load, the payload is compared.
+/// If a run does not count these bytes, or if the bytes include flows that only carry load, the payload is compared.
 /// A design whose last flow takes longer has more flows that only carry load.
 pub(crate) fn bytes_change(study: &Study, setting: usize, design: &str, base: &str) -> Option<f64> {
     let cells = study.cells();

@@ -30,9 +30,9 @@ const BEYOND: f64 = 10.0;
 pub struct Estimate {
     /// Value of the figure. The value is infinite if a quantile falls among unfinished flows.
     pub value: f64,
-    /// 95 % confidence interval; `None` if there are too few seeds. Its upper end may be infinite.
+    /// 95 % confidence interval; `None` with too few seeds. The upper end may be infinite.
     pub interval: Option<(f64, f64)>,
-    /// Gap of the distribution within the interval of a quantile; `None` if there is no gap.
+    /// Gap of the distribution within the interval of a quantile; `None` without a gap.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gap: Option<Gap>,
 }
@@ -92,7 +92,7 @@ impl Ratio {
     }
 
     /// Returns the ratio with an interval that holds for `comparisons` ratios together (Bonferroni).
-    /// The best of several designs needs this interval.
+    /// The ratio of the best of several designs needs this interval.
     /// On a logarithmic scale, the interval becomes wider by the ratio of the two quantiles of Student's t.
     pub fn corrected(self, comparisons: usize) -> Self {
         let level = 0.025 / comparisons.max(1) as f64;
@@ -113,7 +113,7 @@ pub struct Measured {
     /// Whether the seeds gave different runs. If all runs are equal, figures have no interval.
     varies: bool,
     /// Quantiles of all resamples. The key is the bit pattern of the quantile's share.
-    /// The quantiles are stored, because an estimate and its ratios use the same ones.
+    /// The quantiles are stored, because an estimate and its ratios use the same quantiles.
     resampled: RefCell<BTreeMap<u64, Rc<[f64]>>>,
 }
 
@@ -145,7 +145,7 @@ impl Measured {
     }
 
     /// Returns the figure with its interval, or the reason why there are too few flows or seeds.
-    /// Returns `None` if there are no flows.
+    /// Returns `None` without flows.
     pub fn estimate(&self, statistic: Statistic) -> Option<Result<Estimate, TooFew>> {
         let Statistic::Quantile(p) = statistic else {
             return self.mean().map(Ok);
@@ -263,7 +263,7 @@ impl Measured {
     }
 
     /// Returns whether the `p`-quantile has too few seeds or flows, and the number of seeds that would be sufficient.
-    /// If all runs are equal, the quantile is exact, and more seeds change nothing.
+    /// If all runs are equal, the quantile is exact, and more seeds would not change it.
     fn too_few(&self, p: f64) -> Option<TooFew> {
         if !self.varies {
             return None;
@@ -345,7 +345,7 @@ fn t_half(values: &[f64]) -> Option<f64> {
 
 /// Returns the mean of values and Student's 95 % interval.
 /// The interval is `None` for a single value or an infinite mean.
-/// Returns `None` if there are no values, or if one of them is not a number.
+/// Returns `None` without values, or if a value is not a number.
 pub fn t_interval(values: &[f64]) -> Option<(f64, Option<(f64, f64)>)> {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;

@@ -82,7 +82,8 @@ impl Makespans {
     }
 
     /// Returns the change against another design as text: `99 % less (95 % CI 98 to 99)`. The change is paired by seed.
-    /// `mean` is the ratio of the flows' mean times. The text contains it only if it changes in the opposite direction.
+    /// `mean` is the ratio of the flows' mean times.
+    /// The text contains `mean` only if the mean changes in the opposite direction.
     fn against(&self, base: &Self, mean: Option<Ratio>) -> Option<String> {
         if self.seeds != base.seeds {
             return None;
@@ -191,7 +192,7 @@ pub(crate) fn sentences(study: &Study, setting: usize) -> Vec<String> {
 }
 
 /// Returns a sentence about the meaning of an interval over seeds if all seeds run the same flows of a trace.
-/// Returns `None` if there are no intervals.
+/// Returns `None` without intervals.
 pub(crate) fn same_flows_sentence(study: &Study, setting: usize) -> Option<String> {
     let cells = study.cells();
     let cell = cells.get(setting)?;
@@ -243,7 +244,7 @@ pub(crate) fn completed(study: &Study, setting: usize, group: &Group, mut table:
         };
         insert(&mut table, 1, "makespan", makespan);
         insert(&mut table, 2, "slowest flow", max);
-        // The set of flows is complete. It is not a sample of a larger set.
+        // The set of flows is complete. This set is not a sample of a larger set.
         // A percentile therefore needs no minimum number of flows and no interval.
         for row in &mut table.rows {
             let runs = cell.runs(&row[0].text);

@@ -79,7 +79,8 @@ impl Quantity {
             return "0".to_owned();
         }
         let (size, unit) = self.unit(value);
-        // Ticks are round numbers, so nine digits are sufficient. They remove the rounding errors of binary fractions.
+        // Ticks are round numbers, so nine digits are sufficient.
+        // Nine digits hide the rounding errors of binary fractions.
         let scaled = value / size;
         let places = (8 - scaled.abs().log10().floor() as i32).clamp(0, 12) as usize;
         let text = format!("{scaled:.places$}");
@@ -201,8 +202,8 @@ pub(crate) fn signed_percent(percent: f64) -> String {
     }
 }
 
-/// Returns a percentage without a sign. It is a whole number, or has one decimal below ten.
-/// Just below a hundred, it also has one decimal, so that it does not round to 100.
+/// Returns a percentage without a sign. The number is whole, or has one decimal below ten.
+/// Just below a hundred, the number also has one decimal, so that it does not round to 100.
 pub(crate) fn percent_digits(percent: f64) -> String {
     match percent {
         p if (99.5..100.0).contains(&p) => format!("{:.1}", p.min(99.9)),

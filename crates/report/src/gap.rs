@@ -1,6 +1,6 @@
 //! Gaps of a distribution, such as the gap just before a retransmission timeout.
 //! A gap is a range of values that almost no flow has.
-//! If a quantile lies on a gap, chance decides on which side of the gap it falls.
+//! If a quantile lies on a gap, chance decides on which side of the gap the quantile falls.
 
 use crate::sample::Sample;
 use serde::Serialize;
@@ -24,7 +24,7 @@ const MOST: f64 = 0.5;
 const FACTOR: f64 = 1.25;
 
 impl Gap {
-    /// Returns the gap within the interval of a quantile; `None` if there is no gap.
+    /// Returns the gap within the interval of a quantile; `None` without a gap.
     /// The gap has at least half of the interval's width on a logarithmic scale.
     /// The gap contains at most a tenth of the interval's flows.
     pub fn within(sample: &Sample, interval: (f64, f64)) -> Option<Self> {

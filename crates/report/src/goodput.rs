@@ -24,7 +24,7 @@ pub(crate) fn plots(study: &Study, setting: usize) -> Vec<Plot> {
     let mut groups: Vec<&Group> = Vec::new();
     let rows = analysis.rows.iter().filter(|row| row.setting == setting);
     for group in rows.map(|row| &row.group).filter(|group| wanted(group)) {
-        // If one part contains all flows, its plot would repeat the plot of all flows.
+        // If one part contains all flows, the plot of this part would repeat the plot of all flows.
         let is_whole = *group != Group::all() && group.is_of_flows() && flows_of(group) == all;
         if !is_whole && !groups.contains(&group) {
             groups.push(group);

@@ -40,7 +40,7 @@ pub(crate) fn sentences(study: &Study) -> Vec<String> {
 }
 
 /// Returns whether all runs that differ only in this key have the same results.
-/// Returns `false` if no runs differ only in this key.
+/// Returns `false` if no two runs differ only in this key.
 fn has_no_effect<'a>(runs: impl Iterator<Item = &'a Run>, key: &str) -> bool {
     // Each entry of this map contains the runs that differ only in the swept key.
     // An entry contains the hash of the first run's results and all values of the swept key.

@@ -45,7 +45,7 @@ pub(crate) fn sentence(study: &Study, setting: usize) -> Option<String> {
     })
 }
 
-/// Returns the table with the lateness of each run on real hosts. Returns `None` if there are no such runs.
+/// Returns the table with the lateness of each run on real hosts. Returns `None` without runs on real hosts.
 pub(crate) fn table(study: &Study) -> Option<Table> {
     let analysis = study.analysis();
     let mut rows = Vec::new();

@@ -1,9 +1,9 @@
 //! Reports: from the records of runs to an answer.
 //! A report has percentiles with their uncertainty, tables, plots, and an HTML page.
 //!
-//! [`load`] reads a directory into a [`Study`]. [`Study::new`] creates one from runs in memory.
-//! [`answer`], [`text_answer`], [`text_table`], [`json`](fn@json), [`pictures`](fn@pictures)
-//! and [`write_html`] show the study in different forms.
+//! [`load`] reads a directory into a [`Study`]. [`Study::new`] creates a study from runs in memory.
+//! [`answer`], [`text_answer`], [`text_table`], [`json`](fn@json), [`pictures`](fn@pictures) and [`write_html`]
+//! show the study in different forms.
 //! The first design of a study is the baseline of all comparisons.
 //!
 //! The report shows its uncertainty: each figure has its number of flows and a 95 % interval.

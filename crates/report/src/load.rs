@@ -42,7 +42,7 @@ pub(crate) fn is_overloaded(study: &Study, setting: usize) -> bool {
 }
 
 /// Returns whether the workload of a setting offers a load during all arrivals.
-/// A workload does so if some flows arrive at random times that do not depend on the network.
+/// A workload offers such a load if some flows arrive at random times that do not depend on the network.
 pub(crate) fn is_sustained(study: &Study, setting: usize) -> bool {
     let cells = study.cells();
     let offered = cells.get(setting).and_then(highest);

@@ -100,7 +100,7 @@ pub(crate) fn cell(study: &Study, setting: usize, design: &str) -> Cell {
 }
 
 impl MeasuredPart {
-    /// Returns a text with the time range in which the measured flows start, and the keys of the study that set it.
+    /// Returns a text with the time range in which the measured flows start, and the study's keys for this range.
     fn start(&self) -> String {
         let (mut times, mut keys) = (Vec::new(), Vec::new());
         let time = |us: f64| Quantity::Time.text(us);

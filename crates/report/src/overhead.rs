@@ -56,7 +56,7 @@ impl Payload {
 }
 
 /// Returns plots of amplification and wasted bytes over the load.
-/// If there is only one load, each design is a row of the plot.
+/// In a study with only one load, each design is a row of the plot.
 pub(crate) fn plots(study: &Study, headline: usize) -> Vec<Plot> {
     let analysis = study.analysis();
     let cells = study.cells();
@@ -145,7 +145,7 @@ pub(crate) fn plots(study: &Study, headline: usize) -> Vec<Plot> {
     plots
 }
 
-/// Returns a plot of the wasted bytes of each flow, or of each request if there are requests.
+/// Returns a plot of the wasted bytes of each flow, or of each request in a workload with requests.
 fn by_flow(study: &Study, setting: usize) -> Plot {
     let (analysis, cells) = (study.analysis(), study.cells());
     let group = match headline_group(analysis, setting) == Group::requests() {

@@ -47,7 +47,7 @@ pub fn pictures(study: &Study, sizes: &[Size]) -> Vec<Picture> {
     sizes.iter().flat_map(of_size).collect()
 }
 
-/// Returns the answer's figure with one row per design, and its ratio to the baseline.
+/// Returns the answer's figure with one row per design, and a figure of its ratio to the baseline.
 pub(crate) fn by_design(study: &Study, setting: usize) -> Vec<Plot> {
     let analysis = study.analysis();
     let group = headline_group(analysis, setting);
@@ -123,7 +123,7 @@ pub(crate) fn by_design(study: &Study, setting: usize) -> Vec<Plot> {
     plots
 }
 
-/// Returns the distribution function of the completion time and its complement, for the answer's group.
+/// Returns the distribution function of the completion time and the complementary function, for the answer's group.
 pub(crate) fn distributions(study: &Study, setting: usize) -> Vec<Plot> {
     let analysis = study.analysis();
     let cells = study.cells();

@@ -26,7 +26,7 @@ fn sampled_runs(study: &Study, setting: usize) -> Vec<(&str, &Run)> {
 }
 
 /// Returns the table of the mean, 99th percentile and maximum of the sampled backlogs.
-/// Returns `None` if there are no samples.
+/// Returns `None` without samples.
 pub(crate) fn table(study: &Study, setting: usize) -> Option<Table> {
     let rows: Vec<Vec<Cell>> = sampled_runs(study, setting)
         .into_iter()
@@ -63,7 +63,7 @@ pub(crate) fn table(study: &Study, setting: usize) -> Option<Table> {
 }
 
 /// Returns plots of the longest sampled queue over time, and of the distribution of queue lengths.
-/// The list is empty if there are no samples.
+/// The list is empty without samples.
 pub(crate) fn plots(study: &Study, setting: usize) -> Vec<Plot> {
     let runs = sampled_runs(study, setting);
     let Some(ports) = runs.iter().map(|(_, run)| port_count(run)).max() else {

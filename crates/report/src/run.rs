@@ -25,12 +25,12 @@ pub struct Run {
     pub flows: Vec<Flow>,
     /// Requests, in the order of their numbers, as flows without an ideal time. The completion time is the latency.
     pub requests: Vec<Flow>,
-    /// Storage sessions, in the order of their numbers, if some sessions write and some read.
+    /// Storage sessions, in the order of their numbers, if the run has sessions that write and sessions that read.
     /// Otherwise the list is empty.
     pub sessions: Vec<Flow>,
     /// Storage sessions that write, in the order of their numbers, as flows without an ideal time.
     /// A session completes when its last receiver completes, apart from receivers that were left out.
-    /// The flows of the sessions are in `flows`.
+    /// The list [`flows`](Self::flows) contains the flows of these sessions.
     pub writes: Vec<Flow>,
     /// Storage sessions that read, in the same form as `writes`.
     pub reads: Vec<Flow>,
@@ -46,10 +46,10 @@ pub struct Run {
     /// Links that are slow, lossy or down for some time.
     pub failures: Vec<LinkFailure>,
     /// Queue samples in the order of time.
-    /// The list is empty if there are no samples, or if the report does not show them.
+    /// The list is empty without queue samples, or if the report does not show them.
     pub queues: Vec<QueueSample>,
     /// Link samples in the order of time.
-    /// The list is empty if there are no samples, or if the report does not show them.
+    /// The list is empty without link samples, or if the report does not show them.
     pub links: Vec<LinkSample>,
     /// Measured part of the run: start and end in microseconds.
     /// A flow, request or session belongs to groups only if it starts in this part.
@@ -131,7 +131,7 @@ pub struct Flow {
     /// Completion time in microseconds. It is infinite if the flow did not finish.
     pub fct_us: f64,
     /// Completion time divided by the ideal completion time.
-    /// The slowdown is infinite if the flow did not finish, and NaN if there is no ideal time.
+    /// The slowdown is infinite if the flow did not finish, and NaN without an ideal time.
     pub slowdown: f64,
     /// Number of the row in its table.
     pub number: u32,
@@ -189,7 +189,7 @@ impl Flow {
     }
 
     /// Returns a session as a flow. `timers` are the timers of its transport.
-    /// The cost of the session is in the session's own flows.
+    /// The flows of the session contain its cost.
     pub fn of_session(session: &SessionOutcome, timers: &Timers) -> Self {
         let completion = session.completion.map(|span| span.as_us_f64());
         Self {
@@ -207,7 +207,7 @@ impl Flow {
 }
 
 /// Returns the coflows of a kind as flows. `timers` are the timers of their transport.
-/// The cost of a coflow is in its flows.
+/// The flows of a coflow contain its cost.
 pub(crate) fn coflows(rows: &[CoflowRecord], kind: CoflowKind, timers: &Timers) -> Vec<Flow> {
     let of_kind = rows.iter().filter(|row| row.kind == kind);
     let flow = |row: &CoflowRecord| Flow {

@@ -66,7 +66,7 @@ impl Statistic {
 pub struct Sample {
     sorted: Vec<(f64, u32)>,
     seeds: Vec<SeedTotals>,
-    /// Number of flows of each seed among the first `stride` values, among the first `2 * stride` values, and so on.
+    /// Number of each seed's flows among the first `stride` values, the first `2 * stride` values, and so on.
     counts: Vec<u32>,
     stride: usize,
 }
@@ -165,8 +165,8 @@ impl Sample {
         &self.sorted[first..end.max(first)]
     }
 
-    /// Returns the `p`-quantile by nearest rank. It is infinite if it falls among unfinished flows.
-    /// Returns `None` if there are no flows.
+    /// Returns the `p`-quantile by nearest rank. The quantile is infinite if it falls among unfinished flows.
+    /// Returns `None` without flows.
     pub fn quantile(&self, p: f64) -> Option<f64> {
         quantile_rank(self.len(), p).map(|rank| self.sorted[rank].0)
     }

@@ -7,7 +7,7 @@ use crate::plot::{Point, Scale, Series};
 pub(crate) const LOG_FROM: f64 = 10.0;
 
 /// Minimum ratio of the largest to the smallest figure of the designs for a logarithmic axis.
-/// The limit is higher than for completion times: the distance from zero is meaningful as long as it is visible.
+/// The limit is higher than for completion times, because a visible distance from zero is meaningful.
 pub(crate) const FAR_APART: f64 = 50.0;
 
 /// Minimum ratio of the largest to the smallest value for a logarithmic axis of ratios.

@@ -1,4 +1,4 @@
-//! Width and colours of the output to which text is written, and line breaks that fit its width.
+//! Width and colours of the output to which text is written, and line breaks for this width.
 
 use crate::table::Tendency;
 

@@ -5,7 +5,7 @@ use crate::headline::headline_group;
 use crate::study::Study;
 
 /// Returns the groups of sessions that have separate figures: writes and reads.
-/// The list is empty if there is only one kind.
+/// The list is empty with only one kind of sessions.
 pub(crate) fn kinds(study: &Study, setting: usize) -> Vec<Group> {
     let analysis = study.analysis();
     match headline_group(analysis, setting) == Group::sessions() {

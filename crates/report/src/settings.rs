@@ -37,7 +37,7 @@ impl Analysis {
     }
 
     /// Returns the axis over which most figures are drawn: the numeric axis with the most values.
-    /// If several axes have the same number of values, the first one is returned.
+    /// If several axes have the same number of values, the first axis is returned.
     pub fn main_axis(&self, headline: usize) -> Option<Axis> {
         let axes = self.axes(headline).into_iter();
         let numeric = axes.filter(Axis::is_numeric);

@@ -21,7 +21,7 @@ pub(crate) struct SideEffects {
     /// Texts about figures that rise, in the same form.
     raises: Vec<String>,
     /// Text about flows that do not finish, such as "leaves 12 of 3,000 mice unfinished".
-    /// `None` if there are not more of these flows than with the baseline.
+    /// `None` if the baseline has as many such flows, or more.
     leaves: Option<String>,
     /// Text about a majority of flows that gets slower, such as "most mice (78 %) get slower".
     slower: Option<String>,
@@ -153,7 +153,7 @@ struct Changes {
 impl Changes {
     /// Returns the change of a figure if its interval does not contain zero.
     /// By chance, one of twenty figures would seem to change.
-    /// The interval therefore holds for all figures of a design together.
+    /// The interval of each change therefore holds for all figures of a design together.
     fn of(&self, row: &Row, statistic: Statistic, of: String) -> Option<Change> {
         let ratio = row.ratio(Metric::Fct, statistic)?;
         let is_change = match self.is_exact {
@@ -163,7 +163,7 @@ impl Changes {
         is_change.then_some(Change { of, ratio })
     }
 
-    /// Returns the change of one figure of another group than the answer's group.
+    /// Returns the change of one figure for a group other than the answer's group.
     fn of_other(&self, row: &Row) -> Option<Change> {
         // The headline's table contains the mean of elephants, so for groups of sizes the sentence prefers the mean.
         let statistics = match row.group.is_of_flows() && !row.group.is_class() {
@@ -187,7 +187,7 @@ fn others<'a>(study: &'a Study, group: &Group, row: &Row) -> Vec<&'a Row> {
     let of_design = rows.filter(|other| {
         (other.setting, &other.design) == (row.setting, &row.design) && other.group != *group
     });
-    // A group with the same number of flows contains the same flows.
+    // Two groups with the same number of flows contain the same flows.
     // For example, elephants are all flows in a workload without smaller flows.
     let is_same =
         |other: &Row| group.is_of_flows() && other.group.is_of_flows() && other.flows == row.flows;
@@ -217,7 +217,7 @@ fn named(group: &Group) -> String {
 }
 
 /// Returns the share of members for which `is` returns true.
-/// `is` compares the time of a member with its time in the baseline.
+/// `is` compares the time of a member with the time of the same member in the baseline.
 /// Returns `None` if the share is no significant majority over the seeds, or if the designs have different members.
 fn majority(
     study: &Study,

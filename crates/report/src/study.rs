@@ -19,7 +19,7 @@ pub struct Study {
     runs: Vec<Run>,
     /// Published figures that are compared with our figures. The report shows them if there are any.
     pub comparisons: Vec<Comparison>,
-    /// Order of the designs with other timers and buffers. The list is empty if the study has no such runs.
+    /// Order of the designs for each change of timers or buffers. The list is empty if the study has no such runs.
     pub sensitivity: Vec<Variant>,
     /// Measured part of each setting.
     measured: Vec<(Setting, MeasuredPart)>,
@@ -82,7 +82,7 @@ pub fn load(dir: impl AsRef<Path>) -> Result<Study, Error> {
 }
 
 /// Returns the indices, among the finished runs, of the runs whose samples the report shows.
-/// For each design, topology and workload, this is the run with the first seed in the setting that [`middle`] selects.
+/// For each design, topology and workload: the run with the first seed in the setting that [`middle`] selects.
 fn shown_samples(manifest: &Manifest) -> Vec<usize> {
     let runs = manifest.runs.iter();
     let finished = runs.filter(|run| run.state == RunState::Finished);

@@ -9,7 +9,7 @@ pub struct Table {
     pub id: String,
     /// Title of the table.
     pub title: String,
-    /// Explanation of the table in one or two sentences; empty if there is none.
+    /// Explanation of the table in one or two sentences; empty without an explanation.
     pub caption: String,
     /// Names of the columns.
     pub columns: Vec<String>,
@@ -74,7 +74,7 @@ impl Cell {
 
 impl Table {
     /// Returns the table without the columns that have no value in any row.
-    /// For example, comparisons have no values if there is only one design.
+    /// For example, comparisons have no values in a study of only one design.
     pub(crate) fn without_empty_columns(mut self) -> Self {
         let kept: Vec<bool> = (0..self.columns.len())
             .map(|column| self.rows.iter().any(|row| !row[column].value.is_null()))

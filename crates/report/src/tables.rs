@@ -203,7 +203,7 @@ pub(crate) fn headline_of(study: &Study, setting: usize, group: &Group) -> Optio
     Some(load::without_gains(study, &of_rows, table).without_empty_columns())
 }
 
-/// Returns the table of the answer's figure at every setting of a sweep. Returns `None` if there is only one setting.
+/// Returns the table of the answer's figure at every setting of a sweep. Returns `None` for a single setting.
 pub(crate) fn sweep(study: &Study, headline: usize) -> Option<Table> {
     let analysis = study.analysis();
     let group = headline_group(analysis, headline);

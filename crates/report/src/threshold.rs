@@ -28,18 +28,19 @@ pub struct Judged {
     pub noun: &'static str,
     /// Side of the limit on which the figure is.
     pub side: Side,
-    /// Figure in microseconds, with its interval; `None` if there are no flows or too few.
+    /// Figure in microseconds, with its interval; `None` with no flows or too few flows.
     pub estimate: Option<Estimate>,
-    /// Number of flows or seeds that are missing; `None` if there are enough.
+    /// Number of flows or seeds that are missing; `None` if no flows or seeds are missing.
     pub too_few: Option<TooFew>,
-    /// Reason why the network does not keep up; `None` if it does.
+    /// Reason why the network does not keep up; `None` if the network keeps up.
     pub overload: Option<String>,
 }
 
 /// Returns the side of `limit_us` microseconds on which a figure is, for the runs of one design in one setting.
 /// `config` is the configuration of the study to which these runs belong.
 /// The figure is computed over the same group as in the answer of a report.
-/// The group is requests, sessions of storage clients or mice. If there are none of these, it is all flows.
+/// The group is requests, sessions of storage clients or mice.
+/// Without requests, sessions and mice, the group is all flows.
 /// Only the measured part of the runs is used.
 ///
 /// The network does not keep up in three cases:

@@ -28,7 +28,8 @@ impl TimerCounts {
         let mut flows: Vec<(f64, WaitedTimer)> =
             flows.map(|flow| (flow.fct_us, flow.waited)).collect();
         flows.sort_unstable_by(|(a, _), (b, _)| a.total_cmp(b));
-        // The tail consists of the flows beyond the 99th percentile. It always contains at least the slowest flow.
+        // The tail consists of the flows beyond the 99th percentile.
+        // The tail always contains at least the slowest flow.
         let beyond = quantile_rank(flows.len(), 0.99).map_or(0, |rank| rank + 1);
         let tail = &flows[beyond.min(flows.len().saturating_sub(1))..];
         let count = |flows: &[(f64, WaitedTimer)], wanted| {
@@ -103,7 +104,7 @@ pub(crate) fn sentences(study: &Study, setting: usize, group: &Group) -> Vec<Str
             true => ": the p99 measures the timer",
             false => "",
         };
-        // The line is short if all designs wait for the same timers.
+        // The sentence is short if all designs wait for the same timers.
         let (_, first) = &waiting[0];
         let (each, all) = match waiting.iter().all(|(_, timers)| timers == first) {
             true => (false, format!(" ({})", list(first))),

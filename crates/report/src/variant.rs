@@ -1,10 +1,10 @@
-//! Order of the designs with other timers and buffers, and the file that stores it.
+//! Order of the designs for each change of timers or buffers, and the file that stores these orders.
 
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use tailcut_record::Error;
 
-/// Name of the file with the results for other timers and buffers. It is next to the study's manifest.
+/// Name of the file with the results for other timers and buffers. The file is next to the study's manifest.
 pub const FILE: &str = "sensitivity.json";
 
 /// Rank of a design with one choice of timers and buffers.
@@ -12,9 +12,9 @@ pub const FILE: &str = "sensitivity.json";
 pub struct Ranked {
     /// Name of the design.
     pub design: String,
-    /// 99th percentile of the answer's group, in microseconds; `None` if it falls among unfinished flows.
+    /// 99th percentile of the answer's group, in microseconds; `None` if the percentile falls among unfinished flows.
     pub p99_us: Option<f64>,
-    /// 95 % confidence interval in microseconds; `None` if there is none.
+    /// 95 % confidence interval in microseconds; `None` without an interval.
     pub interval_us: Option<(f64, f64)>,
 }
 

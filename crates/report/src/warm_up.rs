@@ -3,7 +3,7 @@
 //! Flows that arrive at random times start in an empty network.
 //! The first flows meet less traffic than later flows, and are faster. The automatic cut removes these first flows.
 //! The cut is the first time at which the number of flows in the system reaches its mean over the arrivals.
-//! All designs and seeds of a setting use the latest of their cuts, so that pairs of runs measure the same flows.
+//! All designs and seeds of a setting use the latest of all their cuts, so that pairs of runs measure the same flows.
 //! If more than half of a run's flows start before this cut, the number of flows still grows: the run is not steady.
 
 use crate::run::{Flow, Run, Setting, WHOLE};
@@ -61,7 +61,7 @@ pub(crate) fn restrict(
 
 impl Bounds {
     /// Returns the start and end that a study gives for a setting.
-    /// If joined studies measure different parts, these are parameters of the setting.
+    /// If joined studies measure different parts, start and end are parameters of the setting.
     fn of(config: &serde_json::Value, setting: &Setting) -> Self {
         let bound = |key: &str| match setting.parameter(&format!("measure.{key}")) {
             Some(parameter) => match &parameter.value {
@@ -104,7 +104,7 @@ fn is_open(run: &Run) -> bool {
     offered.is_some_and(|offered| offered.exempt.is_empty() && !offered.tiers.is_empty())
 }
 
-/// Returns the flows whose number in the system shows the warm-up. In a run without flows, these are the requests.
+/// Returns the flows whose number in the system shows the warm-up. For a run without flows, returns the requests.
 pub(crate) fn starters(run: &Run) -> &[Flow] {
     match run.flows.is_empty() {
         true => &run.requests,
@@ -135,13 +135,13 @@ fn warm_up<'a>(runs: impl Iterator<Item = &'a [Flow]>) -> Option<WarmUp> {
     }
     Some(WarmUp {
         end_us: end.min(half),
-        // If the number of flows only grows, it reaches its mean in the middle of the arrivals.
+        // If the number of flows only grows, the number reaches its mean in the middle of the arrivals.
         is_steady: end < half,
     })
 }
 
 /// Returns the first time, in microseconds, at which the number of unfinished flows reaches its mean over the arrivals.
-/// Returns `None` if there are no flows.
+/// Returns `None` without flows.
 fn reaches_mean(flows: &[Flow]) -> Option<f64> {
     let (first, last) = (flows.first()?.start_us, flows.last()?.start_us);
     let end_of = |flow: &Flow| flow.start_us + flow.fct_us;

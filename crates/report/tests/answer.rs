@@ -76,7 +76,7 @@ fn the_interval_covers_the_true_gain_about_as_often_as_it_says() {
 fn more_seeds_do_not_narrow_the_interval_around_another_value() {
     // In a third of the seeds, 3 % of the mice wait for a timeout. In the other seeds, no mice wait.
     // The p99 of each seed is therefore one of two values.
-    // The p99 of all flows, of which 1 % wait, is not the mean of the two.
+    // The p99 of all flows, of which 1 % wait, is not the mean of these two values.
     let flows = |seed: u64| {
         let mut record = run(TCP, Some(0.5), seed, 4_000);
         let mice = record
@@ -248,7 +248,7 @@ fn the_load_nearest_one_half_is_the_headline_and_the_others_follow() {
 fn unfinished_flows_are_counted_as_slowest_and_said() {
     let stuck = Behaviour {
         name: "stuck",
-        // One flow in twenty never ends. The finished flows alone are faster, and would look better.
+        // One flow in twenty never ends. The finished flows alone are faster, and would make the design look better.
         mice_delay: 0.5,
         unfinished_one_in: 20,
         ..TCP
@@ -465,7 +465,7 @@ fn every_topology_is_compared_within_itself() {
 
 #[test]
 fn storage_is_answered_by_sessions_until_their_last_replica_and_not_by_the_flows_that_carry_them() {
-    // A chain of two replicas takes twice as long as one transfer to both, although each of its flows is as fast.
+    // A chain of two replicas takes twice as long as one transfer to both, although each flow of the chain is as fast.
     let record = |design, second_ms: u64, seed| {
         let behaviour = Behaviour {
             name: design,

@@ -9,7 +9,7 @@ use tailcut_report::{Study, html, text_answer};
 const DESIGNS: [Behaviour; 2] = [TCP, Behaviour { name: "ndp", ..TCP }];
 
 /// Returns two designs over two swept keys and two seeds.
-/// Only the second key has an effect, and only on the second design: it is slower with each value.
+/// Only the second key has an effect, and only on the second design: this design is slower with each further value.
 fn swept() -> Study {
     let parameter = |key: &str, value| Parameter {
         key: key.to_owned(),

@@ -9,7 +9,7 @@ use tailcut_record::{
 use tailcut_report::{Run, Side, Statistic, Study, answer, json, judge, text_table};
 use tailcut_units::{Duration, Time};
 
-/// Returns six runs of TCP with 2,000 flows each, which arrive at random.
+/// Returns six runs of TCP. In each run, 2,000 flows arrive at random.
 fn open_runs() -> Vec<RunRecord> {
     let seeds = 1..=6;
     let runs = seeds.map(|seed| {

@@ -6,7 +6,7 @@
 //!
 //! Hosts: published completion times contain time in kernels and programs, even if a paper subtracts its mean.
 //! Our times do not contain the time in kernels and programs.
-//! A design saves time only in the network, so our change in per cent may be twice the published change.
+//! A design only saves network time, so our change in per cent may be twice the published change.
 //!
 //! Switches: the hash function, each port's share of the buffer, and the exact definition of load are not published.
 //! Each of these unknown properties may halve a gain.

@@ -14,7 +14,8 @@ const BYTES_PER_US: f64 = 1_250.0;
 const DELAY_US: f64 = 1.0;
 
 /// Returns the end time of the last flow in microseconds.
-/// The end time has three parts. The first is the handshake. The second lasts until a full packet is at the switch.
+/// The end time has three parts. The first part is the handshake.
+/// The second part ends when a full packet is at the switch.
 /// The third part is the transmission of all packets on the receiver's link.
 /// The result is slightly too large, because it includes the preamble and gap after the last byte.
 /// The result is also slightly too small, because some packets of handshakes are in the queue before the data.

@@ -137,7 +137,7 @@ const METRICS: [Metric; 4] = [
         Figure::Of(Statistic::Mean, &elephants),
     ),
     (
-        "bytes on all links for a byte of flows",
+        "bytes on all links per byte of flows",
         Figure::Run(&bytes_for_one),
     ),
 ];
@@ -160,7 +160,7 @@ const METRICS_OF_REQUESTS: [Metric; 3] = [
     ("mean latency, ms", Figure::Of(Statistic::Mean, &latencies)),
     ("p99 of latency, ms", Figure::Of(Statistic::P99, &latencies)),
     (
-        "bytes on all links for a byte of objects",
+        "bytes on all links per byte of objects",
         Figure::Run(&bytes_for_one_of_objects),
     ),
 ];
@@ -189,6 +189,6 @@ fn beyond(
         beyond,
         None,
         band::NO_BAND,
-        "below zero: together they gain more than the product of both gains",
+        "below zero: both designs together gain more than the product of both gains",
     )
 }

@@ -5,16 +5,16 @@ use tailcut_report::{Estimate, Measured, Statistic, TooFew, of_quantiles, t_inte
 /// Our value in a row, with its 95 % interval and its sample sizes.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct MeasuredValue {
-    /// Our value; `None` if there are no runs, or too few flows or seeds.
+    /// Our value; `None` without runs, or with too few flows or seeds.
     /// The value is infinite if a flow did not finish.
     pub value: Option<f64>,
-    /// 95 % interval of the value; `None` if it cannot be computed.
+    /// 95 % interval of the value; `None` for a value without an interval.
     pub interval: Option<(f64, f64)>,
     /// Number of seeds.
     pub seeds: usize,
     /// Number of flows, requests or sessions, summed over all seeds; `None` if each run produces one value.
     pub flows: Option<usize>,
-    /// Number of seeds that the quantile would need; `None` if there are enough flows and seeds.
+    /// Number of seeds that the quantile would need; `None` with enough flows and seeds.
     pub seeds_that_would_do: Option<usize>,
 }
 

@@ -50,7 +50,7 @@ const OPEN: [Variant; 8] = [
     ),
     (
         "rans-client-link",
-        "a client's link no faster than a server's",
+        "a client's link is no faster than a server's link",
         &[("servers.client_link", "1Gbps")],
     ),
     (
@@ -60,7 +60,7 @@ const OPEN: [Variant; 8] = [
     ),
     (
         "rans-client-link-4",
-        "a client's link four times as fast",
+        "a client's link is four times as fast",
         &[("servers.client_link", "4Gbps")],
     ),
     (
@@ -210,7 +210,7 @@ fn expected(design: &str) -> (Option<f64>, Option<band::Band>, &'static str) {
         "rans" => (
             Some(PUBLISHED),
             Some(GAIN),
-            "published: 50 to 80 % at all loads; not published: service discipline and sizes",
+            "published: 50 to 80 % at all loads; service discipline and sizes are not published",
         ),
         "duplicate-low" | "das" => (
             None,

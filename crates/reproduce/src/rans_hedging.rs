@@ -84,7 +84,7 @@ const METRICS: [Metric; 3] = [
     ("mean, ms", Figure::Of(Statistic::Mean, &latencies)),
     ("p99, ms", Figure::Of(Statistic::P99, &latencies)),
     (
-        "server time over the work of one copy a request",
+        "server time per request, divided by the work of one copy",
         Figure::Run(&server_time),
     ),
 ];

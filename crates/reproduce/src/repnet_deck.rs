@@ -129,7 +129,7 @@ fn published(at: &Selection<'_>, place: &str, shown_there: bool) -> Vec<Comparis
         at.change(REPFLOW, TCP, MEAN_OF_ELEPHANTS),
         shown_there.then_some(0.0),
         shown_there.then_some(band::UNCHANGED),
-        "copies of mice are about 1 % more bytes",
+        "copies of mice add about 1 % to the bytes",
     ));
     rows
 }

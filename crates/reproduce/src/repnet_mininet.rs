@@ -33,7 +33,7 @@ const RAW: [(f64, [f64; 3]); 8] = [
 ];
 
 /// Upper limit of completion times in microseconds.
-/// The figures of the experiment do not include times of 400 ms or more, so our values do not include them either.
+/// The figures of the experiment do not include times of 400 ms or more, so our values also exclude such times.
 const LEFT_OUT_US: f64 = 400_000.0;
 
 const HOSTS: &str = "the published times include the controller and hosts that share a machine, ours do not; \
@@ -111,8 +111,8 @@ fn charts(results: &Results) -> Vec<ComparisonRow> {
             rows.push(change(design, TCP, statistic, band::SOME_GAIN, why));
         }
     }
-    // The paper says "approximates or even outperforms RepFlow". The limit is the difference in the paper's testbed:
-    // there, the p99 of RepSYN is 26 % higher than the p99 of RepFlow (0.842 / 0.67).
+    // The paper says "approximates or even outperforms RepFlow". The limit is the difference in the paper's testbed.
+    // In the testbed, the p99 of RepSYN is 26 % higher than the p99 of RepFlow (0.842 / 0.67).
     let why = "published as a chart: RepSYN is close to RepFlow or better";
     rows.push(change(
         REPSYN,

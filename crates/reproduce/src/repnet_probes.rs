@@ -88,7 +88,7 @@ fn rows_of(results: &Results, part: &str, what: &str) -> Vec<ComparisonRow> {
             &by_seed(5.0 * CONGESTED_US, Paths::all_congested),
             None,
             // The paper says "rare". The band allows half of the share that independent paths would have.
-            // If three independent paths are each congested half of the time, all three are congested 12.5 % of it.
+            // Three independent paths, each congested half of the time, are all congested 12.5 % of the time.
             (0.0, 6.25),
             chart,
         ),
@@ -104,7 +104,9 @@ fn rows_of(results: &Results, part: &str, what: &str) -> Vec<ComparisonRow> {
             common,
         ),
         row(
-            format!("{what}: share of delayed pairs of paths over the product of their shares"),
+            format!(
+                "{what}: share of delayed pairs of paths, divided by the product of the paths' shares"
+            ),
             &by_seed(5.0 * CONGESTED_US, Paths::joint_over_product),
             Some(1.0),
             // If paths are congested 20 % of the time, a correlation of 0.2 gives a ratio of 1 + 0.2 * 0.8 / 0.2 = 1.8.

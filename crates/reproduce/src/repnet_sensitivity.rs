@@ -36,7 +36,7 @@ const VARIANTS: [Variant; 10] = [
     ),
     (
         "slow-start-alpha-1-20",
-        "both of the last two",
+        "both of the last two changes",
         &[("tcp.hystart", "off"), ("shared_buffer.alpha", "0.05")],
     ),
     (

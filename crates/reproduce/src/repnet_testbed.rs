@@ -12,7 +12,8 @@ use tailcut_scenario::record::RunRecord;
 const TCP: &str = "cubic";
 const REPFLOW: &str = "repflow+cubic";
 const REPSYN: &str = "repsyn+cubic";
-const NO_KERNEL: &str = "published times include kernel and node.js, ours only the network";
+const NO_KERNEL: &str =
+    "published times include kernel and node.js; our times only include the network";
 const LOST_SYNS: &str = "tails depend on lost SYNs, and these on slow start and on the share of the buffer \
                          for a port, which are not published: see `tailcut reproduce repnet-sensitivity`";
 
@@ -246,7 +247,7 @@ fn elephants(results: &Results) -> Vec<ComparisonRow> {
                 at.change(design, TCP, Figure::Of(Statistic::Mean, &throughputs)),
                 Some(0.0),
                 band::UNCHANGED,
-                "copies of mice are about 1 % more bytes",
+                "copies of mice add about 1 % to the bytes",
             )
         })
         .collect()

@@ -18,7 +18,7 @@ use alloc::vec::Vec;
 struct Stream {
     /// Requested ranges that are not complete, oldest first. The server answers in this order.
     coming: VecDeque<ByteRange>,
-    /// Bytes received of the oldest range in `coming`.
+    /// Received bytes of the oldest range in `coming`.
     come: u64,
     /// Bytes that were requested and have not arrived, over all ranges.
     owed: u64,

@@ -1,4 +1,4 @@
-//! Client of requests. It sends copies and counts the bytes of answers.
+//! Client of requests. The client sends copies and counts the bytes of answers.
 //! When a request is complete, the client purges all its copies.
 
 use super::aggregation::Aggregation;
@@ -122,7 +122,7 @@ impl Client {
     /// Creates a client without requests.
     ///
     /// # Errors
-    /// The policy is invalid. The error states its fault.
+    /// The policy is invalid. The error states the fault of the policy.
     pub fn new(policy: Policy) -> Result<Self, &'static str> {
         match policy.fault() {
             Some(fault) => Err(fault),
@@ -230,7 +230,7 @@ impl Client {
     }
 
     /// Counts `bytes` more bytes of a copy's answer, in the requested order.
-    /// Returns how many of them are new for the request: 0 if the request is complete or was never pending.
+    /// Returns how many of these bytes are new for the request: 0 if the request is complete or was never pending.
     pub fn on_bytes(&mut self, now: Time, copy: CopyId, bytes: u64) -> u64 {
         let Some(pending) = self.pending.get_mut(&copy.request) else {
             return 0;
@@ -278,7 +278,7 @@ impl Client {
     /// If no remaining copy can answer, the request is removed and the function returns `false`.
     ///
     /// With [`Split::Ranges`], other copies request the ranges of this copy.
-    /// With [`Split::Meet`], no other copy requests them.
+    /// With [`Split::Meet`], no other copy requests these ranges.
     pub fn on_failure(&mut self, now: Time, copy: CopyId) -> bool {
         let Some(pending) = self.pending.get_mut(&copy.request) else {
             return false;

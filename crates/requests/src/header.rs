@@ -35,7 +35,7 @@ pub enum Order {
     /// Ascending order, from the first byte.
     #[default]
     Forwards,
-    /// Descending order, from the last byte. Duplicates use it if the bytes of all copies count.
+    /// Descending order, from the last byte. Duplicates use this order if the bytes of all copies count.
     Backwards,
 }
 

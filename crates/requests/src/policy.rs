@@ -54,7 +54,7 @@ impl Default for Percentile {
 
 /// Budget of copies beyond the quorum, as in gRPC, Finagle and Envoy.
 /// Each request adds `thousandths / 1000` of a token, and each copy beyond the quorum takes one token.
-/// The budget starts full and holds at most `burst` tokens. If no token is left, the copy is dropped.
+/// The budget starts full and holds at most `burst` tokens. Without a token, the copy is dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BudgetConfig {
     /// Thousandths of a token that each request adds to the budget.
@@ -81,7 +81,7 @@ pub struct Policy {
     pub aggregates: bool,
     /// Split of the object among the copies, if `aggregates` is set.
     pub split: Split,
-    /// Size of a piece in bytes, at least 1. It is used with more than two copies, and with [`Split::Ranges`].
+    /// Size of a piece in bytes, at least 1. Pieces are used with more than two copies, and with [`Split::Ranges`].
     /// With [`Split::Meet`] the first copy requests the whole object in place of pieces.
     pub piece: u64,
     /// Lead in bytes at which the low copy and the high copy exchange their priorities.

@@ -186,7 +186,7 @@ impl Ranges {
     }
 
     /// Returns the action of a side without work: to take a request back from another side, or to wait.
-    /// A request can be taken back if its answer has not begun within twice the time of the quickest answer.
+    /// A side may take a request back if the answer has not begun within twice the time of the quickest answer.
     /// The wait is at least 1 ms. A request for bytes that were taken back once is not taken back again.
     pub fn idle(&self, now: Time, side: usize) -> Option<Idle> {
         if !self.is_open(side) || self.owed(side) > 0 {

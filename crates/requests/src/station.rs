@@ -1,4 +1,4 @@
-//! Station: a resource of a server. It is never idle while it has work, and its classes have strict priorities.
+//! Station: a resource of a server. A station is never idle while it has work, and its classes have strict priorities.
 //! Within a class, jobs are served in order of arrival, or share the station equally.
 
 use alloc::collections::{BTreeMap, VecDeque};
@@ -299,7 +299,7 @@ impl Station {
         self.jobs.insert(id, job);
     }
 
-    /// Removes a job. With processor sharing, also computes the work that is left of the job's unit.
+    /// Removes a job. With processor sharing, also computes the remaining work of the job's unit.
     fn take(&mut self, now: Time, id: JobId) -> Option<Job> {
         let class = self.jobs.get(&id)?.class;
         self.settle(class, now);

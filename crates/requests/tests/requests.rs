@@ -193,7 +193,7 @@ fn where_servers_tell_their_windows_the_copies_change_places_by_these() {
     client.on_window(copy(0, 0), 9_000);
     client.on_bytes(at(4), copy(0, 0), 500);
     assert_eq!(classes(said(&mut client)), [(swap, HIGH), (swap, LOW)]);
-    // A server that has reported no window is behind a server that has reported one.
+    // A server that has reported no window is behind a server that has reported a window.
     ask(&mut client, at(5), 1);
     said(&mut client);
     client.on_window(copy(1, 1), 2_000);

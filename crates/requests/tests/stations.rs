@@ -123,7 +123,7 @@ fn work_that_joins_others_at_the_processor_has_begun_at_once_and_stays_so() {
         Some(true),
         "it receives its share at once"
     );
-    // High work interrupts both jobs. One of the jobs becomes high, too.
+    // High work interrupts both jobs. One of the jobs also becomes high.
     station.add(at(2), 3, 0, ms(9), ms(9));
     station.set_class(at(3), 1, 0);
     assert_eq!(

@@ -1,5 +1,5 @@
 //! Custom load balancer: each packet takes the least loaded of three ports. Two of the ports are drawn at random.
-//! The third port is the one that was chosen last (DRILL, SIGCOMM 2017, with d = 2 and m = 1).
+//! The third port is the last chosen port (DRILL, SIGCOMM 2017, with d = 2 and m = 1).
 //!
 //! Run it with `cargo run --release --example own_balancer`.
 

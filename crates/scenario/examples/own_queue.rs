@@ -1,5 +1,5 @@
 //! Custom queue discipline: a FIFO that drops from its front. A full queue drops its oldest packet, not the newest one.
-//! The sender therefore detects the loss earlier. It saves the time that a packet spends in the full queue.
+//! The sender therefore detects the loss earlier, by the time that a packet spends in the full queue.
 //!
 //! Run it with `cargo run --release --example own_queue`.
 
@@ -25,7 +25,7 @@ impl QueueDiscipline for DropFront {
         self.queued.push_back(id);
         self.bytes += u64::from(packets[id.0 as usize].size);
         let mut verdict = Verdict::from(Fate::Queued);
-        // All large packets have the same size, so one dropped packet makes room for the new one.
+        // All large packets have the same size, so one dropped packet makes room for the new packet.
         if self.bytes > self.limit
             && let Some(oldest) = self.queued.pop_front()
         {

@@ -40,7 +40,7 @@ impl Transport for Blast {
             dst_port: 7,
             protocol: Protocol::Udp,
         };
-        // The receiver needs the size of the flow to detect its end.
+        // The receiver needs the size of the flow to detect the flow's end.
         let header = Header::Own([message.bytes, 0, 0, 0]);
         Some(Segment::new(tuple, message.flow, payload as u32, header))
     }

@@ -65,9 +65,9 @@ impl Differences {
 /// Key with its values in all studies.
 struct Column {
     key: String,
-    /// Value of the key for each study; `None` if the study does not have the key or sweeps it.
+    /// Value of the key for each study; `None` if the study does not have the key or sweeps the key.
     of_studies: Vec<Option<Parameter>>,
-    /// Values of the key in runs that sweep it: each in its original form, and in the form that all studies share.
+    /// Values of the key in runs that sweep the key: each in its original form, and in the form that all studies share.
     swept: Vec<(Parameter, Parameter)>,
 }
 
@@ -80,7 +80,7 @@ impl Column {
                 swept.push(one.clone());
             }
         }
-        // If a study sweeps the key, the value in its configuration is not the value of its runs.
+        // If a study sweeps the key, the value in the study's configuration is not the value of its runs.
         let set = keys.iter().zip(studies).map(|(keys, study)| {
             let mut runs = study.runs.iter();
             let is_swept = runs.any(|run| run.key.parameters.iter().any(|one| one.key == key));

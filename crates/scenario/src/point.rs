@@ -42,7 +42,7 @@ impl Scenario {
     /// Makes swept keys change together.
     ///
     /// # Errors
-    /// An unknown key, or a single key. The error contains `place` as its location.
+    /// A key is unknown, or `paths` contains only one key. The error contains `place` as its location.
     /// The study reports a key that is not swept.
     pub fn zip(&mut self, paths: &[&str], place: &Location) -> Outcome<()> {
         let keys = paths.iter().map(|path| KeyPath::parse(path, place));
@@ -70,7 +70,7 @@ impl Scenario {
             return Err(ScenarioError::new(&axis.place, "sweep", found, allowed));
         }
         let columns: Vec<Vec<Parameter>> = self.sweep.axes.iter().map(Axis::parameters).collect();
-        // Another study may have read a file earlier, and the file may have changed since.
+        // Another study may have read a file earlier, and the file may have changed since then.
         // This study therefore reads the file again.
         let mut base = self.clone();
         base.traces = Traces::default();

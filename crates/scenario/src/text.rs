@@ -1,5 +1,5 @@
-//! Scenario as one text and its files. The text includes values that flags or programs set.
-//! Another process can make the same runs from them.
+//! Scenario as one text with its files. The text includes values that flags or programs set.
+//! Another process can make the same runs from the text and the files.
 
 use crate::error::{Location, Outcome, ScenarioError};
 use crate::scenario::{Entry, Scenario};

@@ -43,7 +43,7 @@ const TOPOLOGIES: [&str; 5] = [
 const FAULTS: [&str; 4] = [
     "",
     "rate = \"1Gbps\"\nfrom = \"100us\"\nuntil = \"900us\"\n",
-    // The fault begins when the network is empty. It changes only the kind of the port.
+    // The fault begins when the network is empty. The fault changes only the kind of the port.
     "rate = \"1Gbps\"\nfrom = \"1000s\"\n",
     "loss = 0.01\n",
 ];

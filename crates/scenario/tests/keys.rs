@@ -313,7 +313,7 @@ const CHANGES: &[(&str, &str, &str)] = &[
 ];
 
 /// Keys that only some designs read, each with one of these designs.
-/// A section stands for all its keys, except keys that an earlier entry names.
+/// A section stands for all its keys, except for keys of earlier entries.
 const READERS: &[(&str, &str)] = &[
     ("tcp.classic_ecn", "tcp"),
     ("repnet", "repflow"),

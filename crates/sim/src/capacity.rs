@@ -64,7 +64,7 @@ impl Capacity {
                 bytes.0 as f64 * 8e12 / (mean * span_ps)
             }
         };
-        // The share could otherwise exceed 1, because a byte is counted when its transmission ends.
+        // Without the limit, the share could exceed 1, because a byte is counted when its transmission ends.
         // A short span can therefore include a byte that was mostly sent before the span.
         // If the rate falls during a packet, the packet still ends at the old rate.
         share.min(1.0)

@@ -222,7 +222,8 @@ pub struct WorkloadSpec {
     pub load: Option<f64>,
     /// Parts of the workload.
     pub parts: Vec<WorkloadPart>,
-    /// Weights of hosts that send or receive more than others. They apply to parts with random sources or destinations.
+    /// Weights of hosts that send or receive more than others.
+    /// The weights apply to parts with random sources or destinations.
     /// Open loops use the weights of sources and destinations.
     /// Closed loops and bursts use only the weights of destinations.
     pub weights: Arc<HostWeights>,
@@ -234,7 +235,7 @@ pub struct WorkloadPart {
     /// Role of the flows in the experiment.
     pub class: Class,
     /// Number of the equal-cost path of the flows and their ACKs. `None`: the network selects the path.
-    /// A trace ignores this field, because it has a path for each flow.
+    /// A trace ignores this field, because the trace contains a path for each flow.
     pub path: Option<u16>,
     /// Flows of the part, by their origin.
     pub flows: FlowsSpec,
@@ -250,7 +251,7 @@ pub enum FlowsSpec {
     /// Open loop: flows arrive even if earlier flows have not finished.
     Open(OpenSpec),
     /// Closed loop: each source keeps a number of flows outstanding.
-    /// When a flow finishes, the source starts the next one.
+    /// When a flow finishes, the source starts the next flow.
     Closed(ClosedSpec),
     /// One flow per source, all at the same time.
     Burst(BurstPart),
@@ -284,7 +285,7 @@ impl Limits {
 
 impl FlowsSpec {
     /// Returns the limits of the arrivals.
-    /// Returns `None` for a trace, coflows from a file, and a burst. These have no limits.
+    /// Returns `None` for a trace, coflows from a file, and a burst. Such parts have no limits.
     pub const fn limits(&self) -> Option<Limits> {
         let (from, until, at_most) = match self {
             Self::Trace(_) | Self::Coflows(_) | Self::Burst(_) => return None,
@@ -395,7 +396,8 @@ pub enum LoadReference {
     /// Links of the sending hosts.
     #[default]
     HostLinks,
-    /// Uplinks of the racks. The load includes only bytes that leave a rack. With one rack: the links of the hosts.
+    /// Uplinks of the racks. The load includes only bytes that leave a rack.
+    /// In a network with one rack, the links of the hosts.
     RackUplinks,
     /// Rate that the scenario states.
     Rate(Rate),

@@ -193,7 +193,7 @@ impl DemandEstimate<'_> {
         }
         self.add_drawn(ended, &spec.sizes, hops);
         // Flows in progress at the end are also sent.
-        // A random instant falls more often into a long flow than into a short one.
+        // A random instant falls more often into a long flow than into a short flow.
         // The mean rest of a flow is therefore E[X^2] / (2 E[X]).
         let under_way = outstanding * matrix.sources().len() as f64;
         let rest = spec.sizes.second_moment() / (2.0 * spec.sizes.mean().max(1.0));
@@ -202,7 +202,8 @@ impl DemandEstimate<'_> {
         Ok(())
     }
 
-    /// Adds the demand of queries. All answers to an aggregator share its link, and also the links of their workers.
+    /// Adds the demand of queries.
+    /// All answers to an aggregator share the aggregator's link, and also the links of their workers.
     fn queries(&mut self, spec: &QueriesPart) -> Result<(), Error> {
         let hosts: Vec<HostId> = (0..self.topology.hosts()).map(HostId).collect();
         let matrix = Matrix::anywhere(&hosts, &hosts)?;

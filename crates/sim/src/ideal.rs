@@ -108,13 +108,13 @@ fn is_uniform(topology: &Topology) -> bool {
 /// Ideal completion times in one topology.
 ///
 /// The ideal time of a flow is one round trip of the handshake, if the transport has one, plus the time of its packets.
-/// The packets are sent back to back and are stored and forwarded at every hop, without window, queue or loss.
+/// The packets are sent back to back, and every hop stores and forwards each packet, without window, queue or loss.
 /// If equal-cost paths differ, each hop has the highest rate and the shortest delay of its ports.
 ///
 /// If switches choose a path for each packet, packets can overtake each other.
 /// A flow then uses all paths at the same time, and the ideal time is a lower bound.
 /// At every hop, all equal-cost ports together serve all bytes of the flow.
-/// Before this service, one packet must reach the hop. After it, another packet must reach the destination.
+/// Before this service, one packet must reach the hop. After the service, another packet must reach the destination.
 /// Every full packet is stored and forwarded on its path. Hosts with several links use all links at the same time.
 /// In other designs, a flow uses one link.
 pub(crate) struct Ideal {
@@ -339,7 +339,7 @@ fn one_way(hops: &[Hop], packets: u64, size: u64, last: u64) -> Duration {
 /// Returns a lower bound of the time until `packets` packets arrive, if each packet can take a different path.
 /// All packets have `size` bytes, except the last one.
 /// At the slowest hop, all ports together serve all bytes.
-/// Before this service, one packet must reach the hop. After it, another packet must reach the destination.
+/// Before this service, one packet must reach the hop. After the service, another packet must reach the destination.
 /// The last packet of a flow is the smallest. At most one of these two packets can be the last packet.
 /// The time of the full packets alone is also a lower bound.
 fn over_all_paths(hops: &[Hop], packets: u64, size: u64, last: u64) -> Duration {

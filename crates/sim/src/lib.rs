@@ -1,4 +1,4 @@
-//! Simulator under virtual time. Its clock advances from event to event. The protocols are in other crates.
+//! Simulator under virtual time. The clock advances from event to event. Other crates contain the protocols.
 //! The simulator connects the transports of hosts to the network, generates a workload and writes a record.
 
 mod application;

@@ -224,7 +224,7 @@ impl PortWaits {
     /// Returns the summary. `carried` contains the bytes that each port sent.
     pub(crate) fn summary(&self, topology: &Topology, carried: &[u64]) -> SwitchWaits {
         let at_switch = |port: &usize| self.kinds[*port] != Kind::FromHost;
-        // If several ports are equally busy, the first one is used, so that the result is deterministic.
+        // If several ports are equally busy, the first port is used, so that the result is deterministic.
         let busiest = (0..self.ports.len())
             .filter(at_switch)
             .rev()

@@ -447,7 +447,7 @@ fn busiest(topology: &Topology, part_loads: &[PartLoad]) -> Option<LinkLoad> {
         loads.fold(0.0, f64::max)
     };
     let loads = (0..topology.links.len()).map(|link| (link, of_link(link)));
-    // If several links have the same load, the first one is used.
+    // If several links have the same load, the first link is used.
     let busiest = loads.fold(None, |best: Option<(usize, f64)>, next| match best {
         Some(best) if best.1 * (1.0 + 1e-9) >= next.1 => Some(best),
         _ => Some(next),

@@ -34,7 +34,7 @@ pub(crate) fn unpacked(delivery: &Delivery<Segment>) -> Segment {
     carried(&delivery.packet, &delivery.body)
 }
 
-/// Returns the segment in a packet. The segment equals the one that was sent, except for changes by switches.
+/// Returns the segment in a packet. The segment equals the sent segment, except for changes by switches.
 #[inline]
 pub fn carried(packet: &Packet, sent: &Segment) -> Segment {
     let mut segment = *sent;
@@ -59,7 +59,8 @@ impl Packing {
     }
 
     /// Returns information about a packet for switches, in addition to its header.
-    /// For a handshake, the information is the hash of the answer. For a copy of a request, it is the keys for purging.
+    /// For a handshake, the information is the hash of the answer.
+    /// For a copy of a request, the information is the keys for purging.
     #[inline]
     pub fn hints(&self, packet: &Packet, segment: &Segment) -> Hints {
         let mut hints = Hints::NONE;

@@ -59,7 +59,8 @@ impl RunParts<'_> {
         (packet, self.packing.hints(&packet, segment))
     }
 
-    /// Handles a packet that reached its host. Returns the segment for the host's transport. The caller passes it on.
+    /// Handles a packet that reached its host. Returns the segment for the host's transport.
+    /// The caller passes the segment on.
     pub fn arrived(&mut self, now: Time, delivery: &Delivery<Segment>) -> Segment {
         let segment = unpacked(delivery);
         if self.runner.wants_arrivals() {
@@ -126,7 +127,7 @@ impl<'a, B: Clone + 'static> RunParts<'a, B> {
     /// The driver then serves the returned hosts, whose links have another rate.
     ///
     /// # Errors
-    /// The rate of a link must change but cannot.
+    /// A fault changes a rate that cannot change.
     pub fn change_links(&mut self, now: Time) -> Result<Vec<HostId>, LinkError> {
         let Some(faults) = &mut self.faults else {
             return Ok(Vec::new());
@@ -151,8 +152,8 @@ impl<'a, B: Clone + 'static> RunParts<'a, B> {
         self.runner.begins_more()
     }
 
-    /// Executes the actions of the applications that are due at `now`.
-    /// Afterwards, [`RunParts::carry_out`] executes their orders.
+    /// Performs the actions of the applications that are due at `now`.
+    /// Afterwards, [`RunParts::carry_out`] executes the orders of the applications.
     pub fn act(&mut self, now: Time) {
         self.runner.act(now, &mut self.fabric);
     }
@@ -170,7 +171,7 @@ impl<'a, B: Clone + 'static> RunParts<'a, B> {
 
     /// Passes the events of a host's transport to the applications.
     /// The driver calls this function after any input to the transport, and after each segment that it sends.
-    /// The reason is that an answer to a request can be complete as soon as it is sent.
+    /// An answer to a request can be complete as soon as its last segment is sent.
     pub fn deliver_events(&mut self, now: Time, host: HostId) {
         let transport = &mut self.transports[host.0 as usize];
         self.runner

@@ -9,7 +9,7 @@ use tailcut_transport::{Event, FlowStats, Segment};
 use tailcut_units::{Bytes, Duration, FlowId, HostId, Time};
 use tailcut_workload::Flow;
 
-/// Bit in the number of a flow that marks flows of storage sessions. Records number them after all other flows.
+/// Bit in the number of a flow that marks flows of storage sessions. Records number these flows after all other flows.
 pub(crate) const SESSION_FLOW: u32 = 1 << 31;
 
 /// Number of flows, requests and sessions that have started, and how many of them are unfinished.
@@ -27,7 +27,7 @@ pub(crate) struct Recorder {
     /// Whether the flows of `session_flows` only carry load. A run with such flows has no sessions.
     pub has_load_only: bool,
     ideal: Ideal,
-    /// Number of unfinished flows (the sender or the receiver has not finished), plus the number of open requests.
+    /// Number of flows that the sender or the receiver has not finished, plus the number of open requests.
     unfinished: usize,
     last_start: Time,
     queues: Vec<QueueSample>,
@@ -199,7 +199,7 @@ impl Recorder {
     }
 
     /// Adds the counters of an unfinished flow at the end of the run.
-    /// If the flow has several senders, the counters are those that one of the senders reports.
+    /// If the flow has several senders, the counters are from one of the senders.
     pub fn cut_off(&mut self, flow: FlowId, stats: FlowStats) {
         self.change(flow, |row| {
             row.retransmissions += stats.retransmissions;

@@ -31,7 +31,8 @@ use tailcut_transport::{Segment, Transport, copies};
 use tailcut_units::{Bytes, FlowId, HostId, Time};
 use tailcut_workload::Class;
 
-/// Receiver of a run's progress. It can also stop the run. The thread that executes the run calls the methods.
+/// Receiver of a run's progress. The receiver can also stop the run.
+/// The thread that executes the run calls the methods.
 pub trait RunControl: Sync {
     /// Reports the estimated share of the run that is complete, from 0 to 1.
     fn progress(&self, share: f64);
@@ -323,7 +324,7 @@ fn name_mixed(record: &mut PackedRun, config: &RunConfig) {
     for flow in (0..after).map(FlowId) {
         record.flows.change(flow, |row| name(row, flow));
     }
-    // During the run, flows that only carry load have numbers of transfers.
+    // During the run, flows that only carry load have the numbers of applications' transfers.
     let load_only = (after..record.load_only.numbers()).map(FlowId);
     for (flow, transfer) in load_only.zip((0..).map(transfer_flow)) {
         record.load_only.change(flow, |row| name(row, transfer));

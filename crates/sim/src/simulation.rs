@@ -1,4 +1,4 @@
-//! Event loop. It passes segments between the transports and the fabric.
+//! Event loop. The loop passes segments between the transports and the fabric.
 //! The loop merges events of the network, timers and NICs of hosts, and arrivals of the workload into one order.
 //!
 //! At one instant, the order is: events of the network, NICs that become free, timers, samples, arrivals.
@@ -93,7 +93,7 @@ pub(crate) struct Horizon<'a> {
     /// Interval between two samples of queues and links.
     pub sample_every: Option<Duration>,
     /// Function that is called regularly, with the time and the number of started transfers.
-    /// If it returns false, the run stops.
+    /// If the function returns false, the run stops.
     pub keep_running: &'a mut dyn FnMut(Time, Started) -> bool,
 }
 
@@ -130,7 +130,7 @@ impl<'a, T: Transport> Simulation<'a, T> {
         let mut fault = self.next_fault();
         let mut until_check = EVENTS_PER_CHECK;
         loop {
-            // A closed loop can have no flow due now and still start flows later.
+            // A closed loop can start flows later, even if no flow is due now.
             // The drain begins only after the last start.
             let end = if self.runner.begins_more() {
                 horizon.end

@@ -367,7 +367,7 @@ impl Application for Members {
 
 #[test]
 fn hosts_join_and_leave_groups_by_the_applications_word() {
-    let own = OwnApplication::new("members", "joins and leaves a group", |seat| Members {
+    let own = OwnApplication::new("members", "hosts join and leave a group", |seat| Members {
         begins: Some(seat.from),
     });
     own.register().expect("a new name");

@@ -62,7 +62,7 @@ fn estimated(config: &RunConfig, draws: usize) -> Demand {
     demand(config, &topology, draws).expect("a workload")
 }
 
-/// Returns the number of full packets, each multiplied by the links of its path: two within a rack, four between racks.
+/// Returns the number of packet-hops of full packets. A packet has two hops within a rack, and four between racks.
 fn packet_hops(config: &RunConfig) -> f64 {
     let record = simulate(config);
     let hops = record.flows.iter().map(|flow| {

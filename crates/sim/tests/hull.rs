@@ -103,7 +103,7 @@ fn the_four_rows_of_the_published_table_keep_their_order() {
     six_k.settings.designs.hull.phantom = None;
     // The table does not state the threshold of its last row.
     // With 6 KB, the 99th percentile exceeds the percentile of the previous row.
-    // With the smallest published threshold, the percentile does not exceed that value.
+    // With the smallest published threshold, the percentile does not exceed the percentile of the previous row.
     let rows = [
         dynamic("tcp", None),
         dynamic("dctcp", Some(30_000)),

@@ -89,7 +89,7 @@ fn probes_of_large_flows_that_wait_cost_small_flows_nothing_under_pfabric() {
 #[test]
 fn a_mouse_under_pias_waits_for_one_packet_a_way_once_elephants_are_demoted() {
     // The small flow has four packets: half of the initial window.
-    // The window has this size after a mark in the first round trip.
+    // The window has half of its initial size after a mark in the first round trip.
     let mut config = mice_under_elephants("pias", 5_000);
     config.settings.designs.pias.thresholds = vec![20_000, 1_000_000];
     let record = simulate(&config);

@@ -137,7 +137,7 @@ fn a_long_flow_alone_keeps_the_line_busy() {
         let flow = record.flows[0];
         let line = Rate::from_gbps(10).serialisation(10_000 * FULL);
         let fct = flow.fct.expect("complete");
-        // If the last block must be decoded, this takes about 1 ms.
+        // The decoding of the last block, if necessary, takes about 1 ms.
         let most = line + Duration::from_us(1_000);
         assert!((line..most).contains(&fct), "{design}: {fct} for {line}");
     }

@@ -1,7 +1,7 @@
 //! Accuracy of the estimated CPU time of a study.
 //! The program runs each scenario of its arguments with two seeds, and compares the measured time with the estimate.
 //!
-//! `make costs` runs this program. docs/studies.md contains its table.
+//! `make costs` runs this program. docs/studies.md contains the printed table.
 
 use std::error::Error;
 use std::path::Path;

@@ -27,7 +27,7 @@ impl StudyDir {
     /// This time is the plan's estimate, corrected by the time of finished cases.
     /// A case without a known time counts as `least`.
     /// If all cases together take less than `least`, they are one chunk.
-    /// If there would be more than `most` chunks, the chunks are larger.
+    /// With more than `most` chunks of this size, the chunks become larger.
     ///
     /// # Errors
     /// A result cannot be read, or a system call fails.

@@ -1,4 +1,4 @@
-//! Clock of the file system. It measures the age of locks, because the clocks of machines may differ.
+//! Clock of the file system. This clock measures the age of locks, because the clocks of machines may differ.
 
 use crate::holder::mark;
 use std::fs::{self, File};
@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime};
 
 /// Clock from which the files in a folder get their times.
-/// In a folder that is not writable, it is this machine's clock.
+/// In a folder that is not writable, the clock of this machine.
 #[derive(Debug)]
 pub(crate) struct Clock {
     folder: PathBuf,

@@ -36,7 +36,7 @@ impl StudyDir {
     ///
     /// # Errors
     /// [`Error::Locked`]. Also [`Error::Incomplete`] and [`Error::Builds`], unless `what` allows them.
-    /// Damaged results and failed system calls are errors too.
+    /// Damaged results and failed system calls are also errors.
     pub fn collect(&self, out: &Path, what: CollectOptions) -> Result<Collected, Error> {
         let _lock = self.lock()?;
         let plan = self.plan();

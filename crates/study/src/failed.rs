@@ -28,7 +28,7 @@ pub struct Failure {
 }
 
 impl StudyDir {
-    /// Records that a case has failed, unless the case is done or another process is running it.
+    /// Records that a case has failed, unless the case is done or another process is running the case.
     /// Use this function after a process of this machine has ended without an error message while it ran the case.
     /// `ended` is the number of that process.
     ///

@@ -116,7 +116,7 @@ impl Forecast {
         forecast
     }
 
-    /// Records that a run starts, or that it does not have to run.
+    /// Records that a run starts, or that the run is not necessary.
     pub fn started(&mut self, run: usize) {
         self.runs[run].is_waiting = false;
     }

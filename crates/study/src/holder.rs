@@ -52,7 +52,7 @@ impl Holder {
     }
 
     /// Returns whether the process has certainly ended.
-    /// This is certain if its number belongs to this machine, and no process has this number.
+    /// The end is certain if the process number belongs to this machine, and no process has this number.
     pub(crate) fn has_ended(&self) -> bool {
         let is_known = !self.pids_of.is_empty() && self.is_here();
         is_known && !is_running(self.pid)

@@ -15,7 +15,7 @@ const FILE: &str = "hq.toml";
 const CHUNK: f64 = 10.0;
 
 /// Writes the waiting cases into a job file, with one chunk per task, and returns the file's path.
-/// `program` is the path of `tailcut`. It must be the same on all workers.
+/// `program` is the path of `tailcut`. The path must be the same on all workers.
 ///
 /// # Errors
 /// [`Error::Engine`] for a path that the file cannot contain; a failed system call.

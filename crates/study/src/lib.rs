@@ -8,7 +8,7 @@
 //! [`StudyDir::collect`] writes the same output files as a single command that runs all cases.
 //!
 //! The directory stays consistent if a process is stopped at any time.
-//! A result is written under a temporary name, and gets its final name when all of it is on the disk.
+//! A result is written under a temporary name, and gets its final name when it is completely on the disk.
 //! The file system must support two operations.
 //! The first is the exclusive creation of a file, the second is the renaming of a file within a folder.
 //!

@@ -1,10 +1,10 @@
 //! Locks on a shared file system. A lock is a file that one process creates exclusively.
-//! This process, the holder of the lock, rewrites the file at intervals (heartbeat).
+//! The process that holds the lock, the holder, rewrites the file at intervals (heartbeat).
 //!
 //! A lock is stale if its file has not been written for [`LOCK_TIMEOUT`], or if its process is known to have ended.
 //! A process that wants a stale lock first creates a claim, again exclusively.
 //! A claim is a file whose name contains the mark of the stale holder.
-//! The process then renames its own lock over the stale one.
+//! The process then renames its own lock over the stale lock.
 //! If a holder is halted for longer than [`LOCK_TIMEOUT`], two processes may believe that they hold the lock.
 //! Locks may therefore only prevent duplicate work.
 
@@ -55,13 +55,13 @@ pub(crate) struct LockFile {
 }
 
 impl LockFile {
-    /// Reads a lock's file. Returns `None` if there is no file.
+    /// Reads a lock's file. Returns `None` without such a file.
     ///
     /// # Errors
     /// A failed system call.
     pub fn at(path: &Path, clock: &Clock) -> Result<Option<Self>, Error> {
         // The file is opened even if only its time is needed.
-        // An NFS client reads the time from the server when it opens the file.
+        // An NFS client reads the time from the server only when it opens the file.
         let mut file = match File::open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -147,7 +147,7 @@ impl Lock {
     fn replace(path: &Path, before: Option<&Holder>) -> Result<LockAttempt, Error> {
         let there = holder_at(path);
         if there.as_ref().map(|holder| &holder.mark) != before.map(|b| &b.mark) {
-            // Another process claimed the lock earlier, and has it now.
+            // Another process claimed the lock earlier, and has the lock now.
             return Ok(LockAttempt::HeldBy(there));
         }
         let holder = Holder::this();

@@ -4,7 +4,7 @@ use crate::error::Error;
 use std::path::{Path, PathBuf};
 
 /// Time for which a job waits if other processes are running its remaining cases, in seconds.
-/// This time is longer than a minute, because the locks of a failed machine become stale after a minute.
+/// The time is longer than a minute, because the locks of a failed machine become stale after a minute.
 pub const WAIT: u32 = 90;
 
 /// Returns an absolute path.

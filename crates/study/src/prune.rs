@@ -151,7 +151,8 @@ impl StudyDir {
         Ok(())
     }
 
-    /// Returns whether the path has not been written for [`LOCK_TIMEOUT`]. Returns `false` if it no longer exists.
+    /// Returns whether the path has not been written for [`LOCK_TIMEOUT`].
+    /// Returns `false` if the path no longer exists.
     fn is_silent(&self, path: &Path) -> Result<bool, Error> {
         match fs::metadata(path).and_then(|about| about.modified()) {
             Ok(written) => Ok(self.clock.since(written) > LOCK_TIMEOUT),

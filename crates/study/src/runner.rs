@@ -15,7 +15,7 @@ use tailcut_record::{PackedRun, RunSummary, StoredRun, WrittenRun};
 use tailcut_scenario::Study;
 use tailcut_scenario::sim::{self, RunConfig, RunControl, RunError};
 
-/// Runner of a study's cases. It runs one case after the other.
+/// Runner of a study's cases. The runner executes one case after the other.
 #[derive(Debug)]
 pub struct Runner<'a> {
     dir: &'a StudyDir,

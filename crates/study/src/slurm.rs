@@ -10,7 +10,7 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Largest number of jobs in an array if Slurm does not report it. This is Slurm's default.
+/// Largest number of jobs in an array if Slurm does not report it. The number is Slurm's default.
 const MOST_JOBS: usize = 1_000;
 
 /// Factor in the time limit of a job. The limit is long, because nodes differ in speed and run other jobs.
@@ -154,7 +154,7 @@ pub fn most_jobs() -> usize {
 }
 
 /// Returns `MaxArraySize` of Slurm's configuration.
-/// The indices of an array's jobs start at 0 and must be below this value, so it is also the largest number of jobs.
+/// The indices of an array's jobs start at 0 and must be below this value. So an array has at most this number of jobs.
 fn max_array_size(config: &str) -> Option<usize> {
     let mut lines = config.lines().filter_map(|line| line.split_once('='));
     let (_, size) = lines.find(|(key, _)| key.trim() == "MaxArraySize")?;

@@ -73,7 +73,7 @@ pub struct Status {
     pub states: Vec<CaseState>,
     /// CPU time of the finished cases, in seconds.
     pub spent: f64,
-    /// Expected CPU time of the finished cases, in seconds. `None` if one of the finished cases had no expected time.
+    /// Expected CPU time of the finished cases, in seconds. `None` if a finished case had no expected time.
     pub expected_of_done: Option<f64>,
     forecast: Forecast,
     under_way: Vec<UnderWay>,

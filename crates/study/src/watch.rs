@@ -130,7 +130,7 @@ impl Watch<'_> {
     }
 
     /// Runs a process for the cases with the indices `places`.
-    /// Each time the process ends without a message, starts a new process.
+    /// A new process starts each time a process ends without a message.
     fn one(&self, places: &[usize]) -> Result<(), Error> {
         loop {
             let command = (self.command)(places);

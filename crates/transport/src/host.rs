@@ -15,11 +15,11 @@ use tailcut_units::{FiveTuple, FlowId, Rate, Time};
 pub trait Transport {
     /// Sends `message` as one flow.
     fn submit(&mut self, now: Time, message: Message);
-    /// Starts the part of this host in a transfer with several senders or receivers.
+    /// Starts the role of this host in a transfer with several senders or receivers.
     ///
     /// # Errors
     /// The design does not support such transfers.
-    /// The application must then send to each receiver, or fetch from each sender, in separate flows.
+    /// The application must then use a separate flow for each receiver or sender.
     fn take_part(&mut self, _now: Time, _part: Part<'_>) -> Result<(), NotShared> {
         Err(NotShared)
     }
@@ -39,7 +39,7 @@ pub trait Transport {
     }
     /// Sets the class of all later segments of a flow that this host sends. Class 0 is the highest.
     /// Transports choose classes themselves and ignore this call.
-    /// The layer [`Classified`](crate::Classified) applies it.
+    /// The layer [`Classified`](crate::Classified) applies the class.
     fn reprioritise(&mut self, _now: Time, _flow: FlowId, _class: u8) {}
     /// Changes the total rate of the links of this host.
     /// The driver calls this method when the rate changes during a run, and then polls as after any other input.
@@ -52,7 +52,7 @@ pub trait Transport {
     /// An early call does nothing.
     fn on_timeout(&mut self, now: Time);
     /// Returns the next segment for the NIC, or `None` if there is nothing to send.
-    /// The driver calls this method only when the NIC can start to send at `now`.
+    /// The driver calls this method only when the NIC can begin a transmission at `now`.
     /// So the transport chooses among its flows at the last moment.
     fn poll_transmit(&mut self, now: Time) -> Option<Segment>;
     /// Returns whether `poll_transmit` would return a segment. `true` may be wrong, but `false` is always right.
@@ -130,7 +130,7 @@ pub enum Event {
     Completed(FlowId),
     /// At the sender: every connection of the flow has ended. No more data of the flow is sent.
     Closed(FlowId, FlowStats),
-    /// At the sender: the flow has failed.
+    /// The flow has failed at its sender.
     /// A handshake or data was retransmitted too often, or the peer reset every connection.
     /// A receiver reports this event too if it collects from several senders or reports blocks.
     Failed(FlowId, FlowStats),
@@ -139,7 +139,7 @@ pub enum Event {
     /// At a receiver that reports blocks: this block is complete. Each block is reported once.
     Block(FlowId, BlockRange),
     /// At a receiver of a transfer with several ends: its statistics. This event comes just before `Completed`.
-    /// At a receiver that collects from several senders it may also come before `Failed`.
+    /// At a receiver that collects from several senders this event may also come before `Failed`.
     Received(FlowId, Receipt),
     /// At a receiver of a transfer with several ends, after `Completed`: a symbol has arrived too late.
     /// The symbol may be trimmed.

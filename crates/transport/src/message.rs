@@ -1,4 +1,4 @@
-//! Message of an application, which is sent as one flow, and the cost of the flow.
+//! Message of an application, which is sent as one flow, and the statistics of the flow.
 
 use crate::PathPin;
 use tailcut_units::{FlowId, HostId};

@@ -10,7 +10,7 @@ pub struct Segment {
     /// Addresses and ports, in the direction of travel.
     pub tuple: FiveTuple,
     /// Flow of the application. For NDP, SCDP and pFabric this is the sender's number of the session, also in answers.
-    /// Together with the addresses it identifies the session. TCP reads the flow only from a SYN.
+    /// Together with the addresses, the flow number identifies the session. TCP reads the flow only from a SYN.
     pub flow: FlowId,
     /// Payload bytes; 0 for a pure ACK.
     /// The number exceeds the MSS only if the receiving host has merged several segments.

@@ -14,7 +14,7 @@ pub enum Part<'a> {
         message: Message,
         /// Receivers of the object, at least one, without duplicates.
         receivers: &'a [HostId],
-        /// Policy for receivers that delay the others.
+        /// Policy for receivers that delay other receivers.
         stragglers: Stragglers,
     },
     /// Receives an object from several senders, which all send to `port` of this host.

@@ -3,7 +3,7 @@
 use crate::mix64;
 use core::fmt;
 
-/// Host number, from zero, in the order of the topology. It is also the host's address.
+/// Host number, from zero, in the order of the topology. The number is also the host's address.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct HostId(pub u32);

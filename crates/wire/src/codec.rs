@@ -84,7 +84,8 @@ pub enum EncodeError {
         /// Kind of the header.
         kind: &'static str,
     },
-    /// The segment is a TCP segment and has a TCP header. [`capture::frame`](crate::capture::frame) encodes it.
+    /// The segment is a TCP segment and has a TCP header.
+    /// [`capture::frame`](crate::capture::frame) encodes such headers.
     #[error("a TCP segment has no tailcut header")]
     Tcp,
 }

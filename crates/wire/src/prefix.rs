@@ -81,7 +81,7 @@ impl Prefix {
     }
 
     /// Returns the condition of the payload. `rest` is the number of bytes after the header.
-    /// A switch that does not know this header removes the payload without a change of the header.
+    /// A switch that does not know this header removes the payload and leaves the header unchanged.
     /// A header with [`Condition::Whole`] and no payload therefore means [`Condition::Trimmed`].
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 //! This crate and the npm package are tested with the same vectors, in `packages/repnet/spec/wire-vectors.json`.
 //!
 //! A hello arrives in a stream, in pieces of any size. A decoder checks the bytes that have arrived.
-//! The decoder rejects them at the first byte that cannot belong to a hello. A hello has [`HELLO_BYTES`] bytes.
+//! The decoder rejects the bytes at the first byte that cannot belong to a hello. A hello has [`HELLO_BYTES`] bytes.
 //! If a connection rejoins its flow, the hello has [`MAX_PREAMBLE_BYTES`] bytes.
 //! The bytes after the hello belong to the application.
 
@@ -111,7 +111,7 @@ pub fn encode_preamble(preamble: &Preamble) -> [u8; MAX_PREAMBLE_BYTES] {
         writer.put([VERSION, flags, preamble.leg as u8])?;
         writer.put([0; 5])?;
         writer.put(preamble.flow.0.to_be_bytes())?;
-        // A larger number is replaced by the largest one, because the decoder would refuse it.
+        // A larger number is replaced by this largest number, because the decoder would refuse a larger number.
         numbers
             .into_iter()
             .try_for_each(|number| writer.put(number.min(MAX_NUMBER).to_be_bytes()))

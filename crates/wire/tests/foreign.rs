@@ -392,7 +392,7 @@ fn ip_at(frame: &[u8]) -> usize {
     at + 2
 }
 
-/// Checks the checksums in the frame of a datagram. They are computed again over all bytes that they cover.
+/// Checks the checksums in the frame of a datagram. The function computes each checksum again over all covered bytes.
 fn hold_checksums(frame: &[u8]) {
     let ip = ip_at(frame);
     let (pseudo, udp) = match frame[ip] >> 4 {

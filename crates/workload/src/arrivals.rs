@@ -4,7 +4,7 @@ use crate::random::Stream;
 use tailcut_units::Duration;
 
 /// Arrival process: a stationary renewal process with independent gaps between arrivals.
-/// The expected number of arrivals in any span `t` is `rate * t`, also at the start: the first gap is a residual gap.
+/// The expected number of arrivals in any span `t` is `rate * t`, even at the start: the first gap is a residual gap.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Debug)]
 pub enum Arrivals {
     /// Exponential gaps, as in the papers of RepFlow, RepNet and DCTCP.

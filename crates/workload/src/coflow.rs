@@ -57,7 +57,7 @@ impl Coflows {
         (self.all.len() - 1) as u32
     }
 
-    /// Records the end of a flow of coflow `number`. Returns whether this flow was the last one of its coflow.
+    /// Records the end of a flow of coflow `number`. Returns whether this flow was the last flow of its coflow.
     pub fn flow_ended(&mut self, now: Time, number: u32, failed: bool) -> bool {
         let state = &mut self.states[number as usize];
         state.open -= 1;

@@ -14,7 +14,7 @@ pub enum Class {
     Background,
     /// Member of a group of flows that converge on one receiver.
     Incast,
-    /// Flow that measures the network (for example its round-trip time) and does not load it.
+    /// Flow that measures the network (for example its round-trip time) and adds no load.
     Probe,
 }
 

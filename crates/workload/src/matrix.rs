@@ -95,7 +95,7 @@ impl Matrix {
     ///
     /// # Errors
     /// The errors of [`Matrix::permutation`], and an error if no such permutation exists.
-    /// No such permutation exists if a rack has more sources and destinations together than there are sources in total.
+    /// No such permutation exists if a rack has more sources and destinations together than the matrix has sources.
     pub fn permutation_between_racks(
         sources: &[HostId],
         destinations: &[HostId],

@@ -39,7 +39,7 @@ pub struct Placement {
     pub replicas: Vec<HostId>,
     /// Host from which the client reads the block if it reads from only one host.
     /// This host has a replica and is in the client's rack.
-    /// If no host satisfies both conditions, it is a random host with a replica.
+    /// If no host satisfies both conditions, this field is a random host with a replica.
     pub read_from: HostId,
 }
 
@@ -84,7 +84,7 @@ pub struct StorageSpec {
     pub racks: Racks,
     /// Distribution of the bytes of a session.
     pub sizes: SizeDistribution,
-    /// Number of replicas of a block, at least 1. All replicas are on different hosts, and none is on the client.
+    /// Number of replicas of a block, at least 1. All replicas are on different hosts, and no replica is on the client.
     ///
     /// - The first replica is on a random host.
     /// - The second replica is in another rack than the first.

@@ -20,7 +20,7 @@ fn hosts() -> Vec<HostId> {
 }
 
 /// Returns the weights of the tests. Hosts 0 and 1 send four times as many flows as the others.
-/// Host 7 receives six times as many flows as the others, and host 2 receives half as many.
+/// Host 7 receives six times as many flows as most hosts, and host 2 receives half as many.
 fn weights() -> HostWeights {
     let destinations = vec![1.0, 1.0, 0.5, 1.0, 1.0, 1.0, 1.0, 6.0];
     HostWeights::new(vec![4.0, 4.0], destinations).expect("weights above zero")

@@ -83,7 +83,7 @@ pub struct Ack {
     slow_start_limit: u64,
     /// Smoothed round-trip time in nanoseconds; 0 before the first sample.
     srtt_ns: u64,
-    /// Round-trip time in nanoseconds that this ACK measured; `None` if it measured none.
+    /// Round-trip time in nanoseconds that this ACK measured; `None` without a measurement.
     rtt_ns: Option<u64>,
 }
 

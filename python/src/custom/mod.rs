@@ -77,7 +77,7 @@ pub fn yield_lock() {
     Python::attach(|py| py.detach(|| ()));
 }
 
-/// Sets the place where parts report exceptions. It applies to all parts that this thread creates later.
+/// Sets the place where parts report exceptions. The place applies to all parts that this thread creates later.
 pub fn report_to(failure: &Arc<Failure>) {
     REPORTS_TO.set(Arc::clone(failure));
 }
@@ -139,7 +139,7 @@ pub fn is_in_python(design: &Stack) -> bool {
 }
 
 /// Registers a class as a part with this name.
-/// If the name exists, it now refers to the new class, which happens when a notebook cell runs again.
+/// An existing name then refers to the new class. This happens when a notebook cell runs again.
 #[pyfunction]
 pub fn register(
     py: Python<'_>,

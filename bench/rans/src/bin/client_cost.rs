@@ -131,7 +131,7 @@ where
         Ok::<_, Failure>(())
     };
     // All connections are opened before the measurement.
-    // With HTTP/1.1, each purged request also needs a new connection, so there are many.
+    // With HTTP/1.1, each purged request also needs a new connection, so there are many connections.
     round(CONCURRENCY * 40).await?;
     let before = cpu();
     round(requests).await?;

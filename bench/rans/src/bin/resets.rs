@@ -1,6 +1,6 @@
 //! Purges at real servers. For each kind of server, the program sends each request to two servers of this kind.
 //! The program checks whether the servers accept the resets of purged copies and stop the work on these copies.
-//! The program needs Node, nginx and HAProxy. It ends with an error if a request was lost.
+//! The program needs Node, nginx and HAProxy. The program ends with an error if a request was lost.
 //!
 //! ```sh
 //! cargo run --release --manifest-path bench/rans/Cargo.toml --bin resets -- [SECONDS] [REQUESTS A SECOND]

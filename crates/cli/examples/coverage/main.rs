@@ -2,11 +2,11 @@
 //!
 //! The program runs the comparison of the demo with 4,000 seeds (about 2 CPU-hours; existing runs are reused).
 //! From these seeds, the program draws 1,000 sets of 20 seeds.
-//! The program computes the report's intervals from the first 3, 6 and 10 seeds of each set, and from all 20.
+//! The program computes the report's intervals from the first 3, 6 and 10 seeds of each set, and from all 20 seeds.
 //! The program prints how often an interval contains the value over all seeds, and the width of the intervals.
 //! The exit code is 1 if a measured coverage or width is out of its bounds.
 //!
-//! A coverage from 200 disjoint sets would have a standard error of 1.5 points, and from 1,000 sets 0.7 points.
+//! A coverage from 200 disjoint sets would have a standard error of 1.5 points. With 1,000 sets, it is 0.7 points.
 //! With an error of 1.5 points, one or two of fifty cells would be out of bounds by chance.
 //!
 //! `coverage simulate` only executes the runs, and `coverage measure` only evaluates existing runs.
@@ -14,7 +14,7 @@
 
 mod measure;
 mod seeds;
-// This program only writes summaries. A test reads them with functions that are unused here.
+// This program only writes summaries. A test reads them with functions that this program does not use.
 #[allow(dead_code)]
 mod summary;
 

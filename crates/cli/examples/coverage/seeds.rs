@@ -16,7 +16,7 @@ use tailcut_sim::{RunConfig, Unattended};
 pub const SEEDS: u64 = 4_000;
 
 /// Simulates the runs that are missing in `file`, on `threads` threads, and appends them to the file.
-/// A run is one line. If the program is killed, only the line that it was writing is lost.
+/// A run is one line. If the program is killed, only the unfinished line is lost.
 pub fn simulate(file: &Path, seeds: u64, threads: usize) -> anyhow::Result<()> {
     let done: HashSet<(String, u64)> = match File::open(file) {
         Ok(opened) => lines(opened)?

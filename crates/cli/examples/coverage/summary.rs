@@ -34,7 +34,8 @@ pub fn write(file: &Path, seeds: &[Seed], truths: &BTreeMap<String, Truth>) -> a
     Ok(())
 }
 
-/// Reads the sets and the true values from a short form. All mice except the slowest ones get their mean time.
+/// Reads the sets and the true values from a short form.
+/// All mice except the slowest ones get the mean time of these mice.
 pub fn read(text: &str) -> Option<(Vec<Seed>, BTreeMap<String, Truth>)> {
     let mut truths = BTreeMap::new();
     let mut runs: Vec<Mice> = Vec::new();

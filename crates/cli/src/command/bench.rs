@@ -113,7 +113,7 @@ fn chosen(name: Option<&str>) -> anyhow::Result<Vec<&'static str>> {
 }
 
 /// Returns the measurement with the median speed.
-/// For an even number of measurements, returns the slower one of the two in the middle.
+/// For an even number of measurements, returns the slower of the two measurements in the middle.
 fn middle(mut measured: Vec<Measurement>) -> Option<Measurement> {
     measured.sort_by(|a, b| {
         a.packet_hops_per_cpu_second

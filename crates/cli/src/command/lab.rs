@@ -11,7 +11,7 @@ use tailcut_lab::command::flows;
 #[cfg(all(feature = "lab", target_os = "linux"))]
 use tailcut_scenario::record::{Earlier, Manifest, OutputDir, TableFormat};
 
-/// Runs the command. If it runs a program, the process ends with that program's exit code.
+/// Runs the command. A command that runs a program ends the process with the program's exit code.
 ///
 /// # Errors
 /// Wrong input, or an error of the operating system.

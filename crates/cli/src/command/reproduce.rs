@@ -139,7 +139,7 @@ fn chosen(arguments: &Reproduce) -> Result<Vec<&'static Reproduction>, Failure> 
 }
 
 /// Runs the parts of one reproduction, each in a separate directory.
-/// Then compares the results with the published figures.
+/// The function then compares the results with the published figures.
 fn reproduce(
     reproduction: &Reproduction,
     arguments: &Reproduce,
@@ -169,7 +169,7 @@ fn reproduce(
             ));
             return Err(Failure::Interrupted);
         }
-        // Results of both new and reused runs are read from files, so that all have the same precision.
+        // Results of both new and reused runs are read from files, so that all results have the same precision.
         let stored = StoredStudy::open(executed.output.path())?;
         let records = stored.runs().map(|run| run?.record());
         let records = records.collect::<Result<_, record::Error>>()?;
@@ -244,7 +244,7 @@ fn programs(reproduction: &Reproduction, arguments: &Reproduce) -> Vec<Program> 
     }
 }
 
-/// Returns the name of the reproduction's directory. Its tables on a page have the same name.
+/// Returns the name of the reproduction's directory. The tables of the reproduction on a page have the same name.
 fn called(reproduction: &Reproduction, arguments: &Reproduce) -> String {
     match arguments.clock {
         ReproduceOn::Simulated => reproduction.name.to_owned(),

@@ -12,7 +12,7 @@ use tailcut_scenario::record::{ParameterUnit, ParameterValue};
 #[derive(Serialize)]
 pub struct Answer {
     key: String,
-    /// Unit of the key's values; `None` if they have no unit.
+    /// Unit of the key's values; `None` for values without a unit.
     unit: Option<ParameterUnit>,
     low: ParameterValue,
     high: ParameterValue,
@@ -50,9 +50,9 @@ struct Point {
     side: &'static str,
     estimate_us: Option<f64>,
     interval_us: Option<(f64, f64)>,
-    /// Reason why the network is overloaded; `None` if it is not.
+    /// Reason why the network is overloaded; `None` without overload.
     overload: Option<String>,
-    /// Number of seeds that would be sufficient; `None` if there are enough seeds.
+    /// Number of seeds that would be sufficient; `None` with enough seeds.
     seeds_that_would_do: Option<usize>,
 }
 

@@ -195,7 +195,7 @@ impl SearchRuns {
         Ok(())
     }
 
-    /// Prints which existing runs are reused or damaged. Runs that this search has executed are not counted.
+    /// Prints which existing runs are reused or damaged. Runs of this search itself are not counted.
     fn report_existing_runs(&self, output: &OutputDir, before: usize) {
         let found = output.found();
         for reason in &found.damaged {

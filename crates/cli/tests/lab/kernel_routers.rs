@@ -210,7 +210,8 @@ impl Routers {
         self.address("t", "r1")
     }
 
-    /// Sets a different hash seed for each router and run. Without it, all routers of a kernel make the same choice.
+    /// Sets a different hash seed for each router and run.
+    /// Without such seeds, all routers of a kernel make the same choice.
     fn seed(&self, run: usize) {
         for (number, node) in self.stages.concat().iter().enumerate() {
             let seed = run * 1_000 + number + 1;

@@ -86,7 +86,7 @@ fn a_sigterm_ends_the_labs_own_process_unless_a_program_on_a_host_has_sent_it() 
     let sent = lab.exec("h0", &["sh", "-c", "kill -TERM 1"]);
     assert!(sent.status.success(), "{}", text(&sent.stderr));
     assert_eq!(lab.sh("h1", "hostname"), "h1\n");
-    // The kernel keeps only one pending signal of each kind, so a signal is lost if an earlier one is still unread.
+    // The kernel keeps only one pending signal of each kind, so a signal is lost if an earlier signal is still unread.
     let process = own_process(&lab);
     wait_until("it ends", || {
         let _ = kill_process(process, Signal::TERM);

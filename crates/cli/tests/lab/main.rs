@@ -1,6 +1,6 @@
 //! End-to-end tests of the lab: its commands, real programs on its hosts, and the cleanup after a lab is killed.
 //!
-//! The tests run as root. Some of them switch to an ordinary user.
+//! The tests run as root. Some tests switch to an ordinary user.
 
 mod datagrams;
 mod dctcp;

@@ -199,7 +199,7 @@ fn a_disk_that_fills_during_a_capture_is_told_and_the_run_is_not_kept() {
     let directory = tempfile::tempdir().expect("a directory");
     let small = directory.path().join("small");
     fs::create_dir(&small).expect("a directory");
-    // The directory is a small disk. It disappears together with the command's mount namespace.
+    // The directory is a small disk. The disk disappears together with the command's mount namespace.
     let mount = "mount -t tmpfs -o size=200k small \"$0\" || exit 9\n\"$@\"\ncode=$?\n\
                  find \"$0\" -name '*.partial'\nexit $code";
     let more = [

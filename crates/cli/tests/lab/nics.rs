@@ -14,7 +14,7 @@ const PIAS: &[&str] = &[
 ];
 
 /// Program that prints the DSCPs of a connection until the connection ends. Repeated values are omitted.
-/// It prints the DSCP of each segment from port 7000, and of each segment with payload to port 7000.
+/// The program prints the DSCP of each segment from port 7000, and of each segment with payload to port 7000.
 const WATCH: &str = "import socket, struct\n\
     s = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_TCP)\n\
     print('ready')\nlast = None\nseen = []\n\

@@ -106,7 +106,7 @@ fn a_flow_that_finds_no_way_fails_and_the_run_goes_on_without_it() {
             panic!("one flow: {:?}", run.flows);
         };
         assert!(flow.fct.is_none() && flow.copies == 1, "{flow:?}");
-        // The kernels give up a connection after 3 s, so the run ends before the drain time.
+        // The kernels give up a connection after 3 s, so the run ends before the end of the drain.
         let ended = run.totals.simulated.as_secs_f64();
         assert!(ended < 30.0, "{ended} s by the network's clock");
     }

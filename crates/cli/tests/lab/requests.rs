@@ -1,4 +1,4 @@
-//! Tests of requests and their copies on real hosts. Latencies depend on the machine, so they are not checked.
+//! Tests of requests and their copies on real hosts. Latencies depend on the machine, so the tests do not check them.
 //! The tests check that each request gets a response, and that the number of sent bytes is within bounds.
 
 use crate::harness::summaries;

@@ -53,7 +53,7 @@ fn a_ping_with_a_short_ttl_is_answered_by_the_switch_where_it_ends() {
 
 #[test]
 fn each_router_takes_one_off_the_ttl_and_a_switch_that_is_none_takes_nothing() {
-    // A path between racks has three switches, and a path within a rack has one. 12 is the number of IP_RECVTTL.
+    // A path between racks has three switches, and a path within a rack has one. IP_RECVTTL is option 12.
     for (more, arrives) in [(&["--routed"][..], [63, 61]), (&[], [64, 64])] {
         let lab = Lab::up(&[more, SMALL].concat());
         let receive = "import socket\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n\

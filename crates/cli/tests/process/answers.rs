@@ -364,7 +364,7 @@ fn sensitivity_says_whether_the_order_holds_and_the_report_repeats_it() {
     }
     let report = answer(&test_dir, &["report", "out/compare"]);
     assert!(report.contains(said), "{report}");
-    // A later study with the same name must not print this sentence.
+    // A later study with the same name must not print the sentence about other timers and buffers.
     let plain = answer(
         &test_dir,
         &[&["compare", "tcp", "repflow"], &small[..]].concat(),

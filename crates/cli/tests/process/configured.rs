@@ -21,7 +21,7 @@ fn listener(connections: u32) -> String {
 }
 
 /// Program: its arguments, and a function that returns its configuration.
-/// The function's arguments are the port of the service and the maximum number of connections.
+/// The arguments of this function are the port of the service and the maximum number of connections.
 type Program = (&'static [&'static str], fn(u16, u32) -> String);
 
 const PROGRAMS: [Program; 3] = [

@@ -6,8 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// Returns the finished runs in the subdirectory `folder` of a study:
-/// the name of each run and the text of its `run.json`.
+/// Returns the finished runs in the subdirectory `folder` of a study: each run's name and the text of its `run.json`.
 fn runs(study: &Path, folder: &str) -> BTreeMap<String, String> {
     let Ok(entries) = fs::read_dir(study.join(folder)) else {
         return BTreeMap::new();

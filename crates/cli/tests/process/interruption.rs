@@ -1,4 +1,4 @@
-//! Tests of interruptions: finished runs are kept, and the reader of standard output may close it at any time.
+//! Tests of interruptions: finished runs are kept, and the reader of standard output may close the pipe at any time.
 
 use crate::test_dir::{SMALL, TestDir};
 use std::io::{BufRead, BufReader, Read};

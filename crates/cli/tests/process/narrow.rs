@@ -71,7 +71,7 @@ fn help_of_every_command_fits() {
             arguments.push(flag);
             let [narrow, _] = outputs(&test_dir, &arguments, WIDTH);
             let [wide, _] = outputs(&test_dir, &arguments, 100);
-            // Examples are left out, because users copy them. They have their own line breaks.
+            // Examples are left out, because users copy them. Examples have their own line breaks.
             let prose = narrow.split("Examples:").next().unwrap_or_default();
             assert!(
                 too_long(prose).is_empty(),

@@ -8,7 +8,7 @@ const FIRST_STUDY: &str = include_str!("../../../../docs/first-study.md");
 const README: &str = include_str!("../../../../README.md");
 const INDEX: &str = include_str!("../../../../docs/README.md");
 
-/// Returns the parts of a page. A part is a block of commands, with the quotation that follows it if there is one.
+/// Returns the parts of a page. A part is a block of commands, with the quotation after it, if any.
 fn parts(page: &str) -> Vec<(String, Option<String>)> {
     let mut parts: Vec<(String, Option<String>)> = Vec::new();
     let mut in_block = false;

@@ -157,7 +157,7 @@ fn each_wrong_input_gets_its_hint() {
     }
 }
 
-/// Returns the reason why a value does not match a schema; `None` if it matches.
+/// Returns the reason why a value does not match a schema; `None` for a value that matches.
 /// The schema may use only the keywords that this function reads.
 fn mismatch(value: &Value, schema: &Value) -> Option<String> {
     let is_of_type = match schema["type"].as_str() {

@@ -1,4 +1,5 @@
-//! Slurm cluster on this machine. Its daemons use the loopback interface, and have their own files and ports.
+//! Slurm cluster on this machine.
+//! The daemons of the cluster use the loopback interface, and have their own files and ports.
 
 use crate::test_dir::Ended;
 use std::fs::{self, File, Permissions};
@@ -32,7 +33,7 @@ pub struct Cluster {
     munged: Child,
     controller: Child,
     node: Child,
-    // Temporary directory of the cluster. It is removed after the daemons have ended.
+    // Temporary directory of the cluster. The directory is removed after the daemons have ended.
     dir: tempfile::TempDir,
 }
 

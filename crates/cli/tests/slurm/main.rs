@@ -76,7 +76,8 @@ impl Planned {
         self.done(&["study", "status", STUDY, "--json"]).json()
     }
 
-    /// Waits until this number of processes run cases and at least one case is done. Returns the process numbers.
+    /// Waits until this number of processes run cases and at least one case is done.
+    /// Returns the numbers of these processes.
     fn at_work(&self, processes: usize) -> Vec<Pid> {
         until("case that is done while others are run", || {
             let status = self.status();

@@ -34,7 +34,7 @@ pub(super) fn host(
         mss: seat.framing.payload,
         initial_window: parameters.initial_window,
         pull_interval: seat.full_packet_time(),
-        // The path number `u16::MAX` is reserved: it means that the switches choose the path.
+        // The path number `u16::MAX` is reserved. This number means that the switches choose the path.
         paths: match permutes {
             true => u16::try_from(seat.paths).unwrap_or(u16::MAX - 1),
             false => 1,

@@ -10,7 +10,7 @@ use tailcut_transport::pias::Tags;
 pub(super) fn design() -> Design {
     Design {
         name: "pias",
-        summary: "PIAS: DCTCP over strict priorities by bytes sent",
+        summary: "PIAS: DCTCP with strict priorities by the number of sent bytes",
         source: "NSDI 2015",
         hosts: Hosts::tcp(dctcp::controller())
             .tagged(|run| {

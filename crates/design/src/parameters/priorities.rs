@@ -39,7 +39,7 @@ impl Default for PFabricParameters {
 /// The switches mark at the network's threshold. All classes together have one threshold.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PiasParameters {
-    /// Thresholds: numbers of sent bytes at which a flow moves to the next lower class. They ascend.
+    /// Thresholds: numbers of sent bytes at which a flow moves to the next lower class. The thresholds ascend.
     /// There are at most 7 thresholds. The defaults come from the authors' code, for web search at load 0.8.
     pub thresholds: Vec<u64>,
     /// Capacity of a switch port's buffer. Default: 240 packets (authors' code).
@@ -50,7 +50,7 @@ pub struct PiasParameters {
     /// In the authors' simulation code and kernel module, retransmitted bytes are not included.
     pub resends_count: bool,
     /// Number of timeouts in a row after which a flow counts its sent bytes from zero again.
-    /// `None`: never, as in the authors' simulation code. Their kernel modules use 2 or 3.
+    /// `None`: never, as in the authors' simulation code. The authors' kernel modules use 2 or 3.
     pub relief_after: Option<NonZeroU32>,
     /// Whether hosts serve their own connections by class, as switches do. Default true.
     pub host_order: bool,

@@ -32,7 +32,7 @@ pub struct NdpParameters {
     pub resends_count: bool,
     /// Whether hosts of NDP+ serve their own flows by class, as its switches do. Default true.
     pub host_order: bool,
-    /// Whether NDP+'s classes share a port's capacity for data, or each class has a part of it.
+    /// Whether NDP+'s classes share a port's capacity for data, or each class has a part of this capacity.
     /// Shared by default, because `queue` is only a few packets. The SCDP paper splits the buffer.
     pub sharing: Sharing,
 }
@@ -81,7 +81,7 @@ pub struct ScdpParameters {
     /// The paper leaves the value to the application (section IV-E).
     pub shared_window: Option<u32>,
     /// Time after which a slow receiver is a straggler, and the sender's policy for stragglers.
-    /// By default, the sender reports them after 20 ms and continues to wait.
+    /// By default, the sender reports stragglers after 20 ms and continues to wait.
     /// The paper leaves both values to the application (section IV-D).
     pub stragglers: Stragglers,
     /// Largest number of source symbols in a block, 1 to 56,403. Default: 100. The value in the paper is unknown.

@@ -6,7 +6,7 @@
 //! The width of a day follows the load, so that a day has a few events.
 //!
 //! A day begins only when time has reached it.
-//! A call of `peek` does not begin a day, because every later event of a begun day must be inserted in sorted order.
+//! A call of `peek` never begins a day, because each new event of a begun day needs a slower, sorted insertion.
 
 use super::event::Event;
 use super::heap::Heap;
@@ -15,7 +15,7 @@ use alloc::vec::Vec;
 use tailcut_units::{Time, prefetch};
 
 /// Number of days on the ring: a power of two, and a multiple of 64 for the bitmap.
-/// With days of the initial width, the ring covers 268 us. This is enough for almost all events of a data centre.
+/// With days of the initial width, the ring covers 268 us: enough for almost all events of a data centre.
 const DAYS: usize = 4096;
 /// Number of events per chunk. Seven events and the chunk's header fill two cache lines.
 const CHUNK: usize = 7;
@@ -32,7 +32,7 @@ const CROWDED_PART: u32 = 16;
 const REVIEW: u64 = 4096;
 const NONE: u32 = u32::MAX;
 /// Value of `next_day` if no later day has events.
-/// `NO_DAY` is larger than the number of any day: a day has at least 16 ps, so these numbers are below 2^60.
+/// `NO_DAY` is larger than the number of any day: a day has at least 16 ps, so the numbers of days are below 2^60.
 const NO_DAY: u64 = u64::MAX;
 
 #[derive(Clone, Copy, Debug)]
@@ -134,11 +134,12 @@ impl Calendar {
         }
     }
 
-    /// Adds an event of the current day, or an event after the ring.
+    /// Adds an event of the current day, or an event of a day after the ring.
     /// This code is a separate function, so that the usual path of `push` need not save registers.
     #[inline(never)]
     fn push_off_ring(&mut self, day: u64, event: Event) {
         if day <= self.day {
+            // `today` is in descending order, because events are removed from its end.
             let at = self.today.partition_point(|other| *other > event);
             #[cfg(test)]
             {
@@ -213,7 +214,7 @@ impl Calendar {
     #[inline(never)]
     fn first_of_next_day(&self) -> Option<Event> {
         let mut first = self.beyond.peek();
-        // A day after the ring has no list. The heap contains all its events.
+        // The ring has no list for days after the ring. The heap contains all their events.
         if self.next_day - self.day < DAYS as u64 {
             let mut index = self.days[self.next_day as usize % DAYS];
             while index != NONE {
@@ -240,7 +241,7 @@ impl Calendar {
         self.today.pop()
     }
 
-    /// Begins the next day with events if `until` is on this day or later.
+    /// Begins the next day that has events, if `until` is on this day or later.
     /// If `next` contains the first event of that day, the day begins only if `until` has reached that event.
     #[cold]
     #[inline(never)]

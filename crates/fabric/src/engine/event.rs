@@ -9,7 +9,7 @@ use tailcut_units::Time;
 pub struct Event(u128);
 
 impl Event {
-    /// Number of high bits of an entity that contain its class. Of simultaneous events, lower classes come first.
+    /// Number of an entity's high bits that contain the class. Of simultaneous events, lower classes come first.
     pub const CLASS_BITS: u32 = 2;
 
     /// Creates an event. Two events must not have equal time, entity and payload.

@@ -48,7 +48,7 @@ impl Ties {
     #[inline(always)]
     pub const fn draw(&self, time: Time, entity: u32) -> u64 {
         // The times of packets are multiples of large powers of two.
-        // Their low bits may therefore all be equal, even after the first multiplication.
+        // The low bits of these times may therefore be equal, even after the first multiplication.
         // The rotation moves high bits to the low end. The last multiplication then spreads low bits over all others.
         let instant = time.as_ps().wrapping_mul(self.of_instant);
         let instant = instant.rotate_left(32);

@@ -119,6 +119,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     fn check_arrival(&mut self, now: Time, event: &Event) -> Arrival<B> {
         let links = self.network.ports.len() as u32;
         let (link, id) = (self.engine.number(*event), PacketId(event.payload()));
+        // The numbers of the two virtual links follow the numbers of the real links.
         match link.checked_sub(links) {
             None => return self.arrive_over_bad_link(now, link, id),
             Some(OUTLET) => {
@@ -194,7 +195,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         id: PacketId,
         reason: DropReason,
     ) {
-        // Headers that switches have added are removed first. They are not counted and not returned.
+        // The headers that switches have added leave the packet first. Such headers are neither counted nor returned.
         self.strip(id);
         let packet = *self.packets.get(id);
         if packet.dst.is_group() {

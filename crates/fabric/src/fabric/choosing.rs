@@ -53,7 +53,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     pub(super) fn arrive_specially(&mut self, now: Time, link: u32, switch: u32, id: PacketId) {
         let packet = self.packets.get(id);
         if packet.hop_limit != 0 && packet.hops >= packet.hop_limit && !packet.dst.is_group() {
-            // The packet ends at this switch and has no further effect, so it does not purge other packets here.
+            // A packet that ends at this switch has no further effect, so it purges no other packets here.
             return self.end_at(now, switch, id);
         }
         let purges = self.purge_keys.purges(id);
@@ -70,7 +70,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     /// Handles an arrival at a switch of a network with a chooser.
     fn arrive_over_link(&mut self, now: Time, link: u32, switch: u32, id: PacketId) {
         if self.packets.get(id).dst.is_group() {
-            // A packet to a group does not use the chooser. It is always forwarded by ECMP.
+            // Packets to a group do not use the chooser. ECMP always forwards these packets.
             return self.branch(now, switch, id);
         }
         if let Some(chooser) = &mut self.chooser {
@@ -109,6 +109,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         };
         let choice = choice.unwrap_or_else(|| network.ecmp(switch, passage.packet, count));
         let port = network.first_port(switch) + ports.port(choice);
+        // Pinned packets are counted too, because the chooser's estimators measure all packets of a link.
         chooser.leaves(&mut passage, port, network);
         Some(port)
     }

@@ -13,7 +13,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     /// A sender that is also a member receives its own packets.
     ///
     /// # Errors
-    /// There are no members, there are more than [`MAX_MEMBERS`], or a host is listed twice.
+    /// The list has no members or more than [`MAX_MEMBERS`], or it contains a host twice.
     pub fn form_group(&mut self, members: &[HostId]) -> Result<HostId, GroupError> {
         if members.is_empty() || members.len() > MAX_MEMBERS {
             return Err(GroupError::Members(members.len()));
@@ -76,7 +76,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         };
         if let Some(place) = group.place_of(member) {
             let before = group.leaves.len();
-            // If the notification that the host leaves is still on its way, joining cancels this notification.
+            // A host that joins cancels its own leave notification if this notification is still on its way.
             group.leaves.retain(|leave| leave.place != place);
             return match group.leaves.len() == before {
                 true => Err(GroupError::Repeated(member)),

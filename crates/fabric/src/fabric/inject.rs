@@ -77,7 +77,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     pub fn inject_at_switch(&mut self, switch: u32, packet: Packet, body: B) {
         self.books.injected.add(packet.size);
         let id = self.packets.insert(packet, body);
-        // The slot may contain the hints of an earlier packet. They must be replaced before this packet can be dropped.
+        // The slot may contain old hints of an earlier packet. They must be replaced before this packet can be dropped.
         self.note_hints(&packet, id, &Hints::NONE);
         let is_switch = (switch as usize) < self.network.switches.len();
         if is_switch && self.knows(packet.src, &packet) {
@@ -94,7 +94,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     pub fn drop_at_host(&mut self, from: HostId, packet: Packet, body: B) {
         self.books.injected.add(packet.size);
         let id = self.packets.insert(packet, body);
-        // The slot may contain the hints of an earlier packet. They must be replaced before this packet is dropped.
+        // The slot may contain old hints of an earlier packet. They must be replaced before this packet is dropped.
         self.note_hints(&packet, id, &Hints::NONE);
         let uplink = self.uplinks.get(from.0 as usize);
         let uplink = uplink.map(|uplinks| uplinks.first);
@@ -191,7 +191,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// Stores the hints of a packet. They are needed only if the network has a chooser, groups or purging packets.
+    /// Stores the hints of a packet. Only a network with a chooser, groups or purging packets needs hints.
     #[inline(never)]
     fn note_hints(&mut self, packet: &Packet, id: PacketId, hints: &Hints) {
         if hints.purges != 0 || hints.purge_key != 0 || packet.hop_limit != 0 {

@@ -55,7 +55,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             self.prefetch_near(hosts);
             return;
         }
-        // The index of a general port is in its port, so the port must be in the cache first.
+        // The index of a general port's state is in the port, so the port must be in the cache first.
         // The port is therefore prefetched three events earlier.
         if let Some(event) = self.engine.upcoming(NEAR) {
             let number = self.engine.number(event) as usize;

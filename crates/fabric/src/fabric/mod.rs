@@ -38,7 +38,7 @@ use tailcut_units::{HostId, Time};
 /// Parameters of a fabric, in addition to its topology.
 #[derive(Clone, Default, Debug)]
 pub struct FabricConfig {
-    /// Load balancer of the switches. It chooses among equal-cost ports.
+    /// Load balancer of the switches. The load balancer chooses among equal-cost ports.
     pub load_balancer: LoadBalancerConfig,
     /// Kind of event queue.
     pub engine: EngineKind,
@@ -88,7 +88,7 @@ pub struct Fabric<B, O = ()> {
     chooser: Option<Box<PathChooser>>,
     purge_keys: PurgeKeys,
     /// Whether packets may need more than simple forwarding.
-    /// True with a chooser, a group, a purging packet, or a packet with a hop limit.
+    /// The value is true with a chooser, a group, a purging packet, or a packet with a hop limit.
     /// All other networks need only this one check, so they stay fast.
     is_special: bool,
     /// Links whose state has ever changed.
@@ -115,6 +115,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         let chooser = PathChooser::new(&config.load_balancer, topology, config.seed).map(Box::new);
         let mut fabric = Self {
             now: Time::ZERO,
+            // Two virtual links follow the real links: `OUTLET` and `ENTRY`.
             engine: Engine::new(config.engine, config.seed, links as u32 + 2),
             packets: Packets::new(),
             network: Network {

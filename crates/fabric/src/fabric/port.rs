@@ -36,7 +36,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     }
 
     /// Reports a packet at a port with one event per packet to the observer.
-    /// Reports the arrival, and the start of the service, which may be in the future.
+    /// The function reports the arrival, and the start of the service, which may be in the future.
     #[cold]
     #[inline(never)]
     fn show_settled(&mut self, now: Time, port_id: u32, id: PacketId) {
@@ -156,7 +156,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     fn return_to_sender(&mut self, now: Time, port_id: u32, id: PacketId) {
         let place = self.network.ports[port_id as usize].place;
         let owner = self.network.generals[place as usize].owner;
-        // Headers that switches have added are only valid in the old direction.
+        // Headers that switches have added describe the old direction. They would be wrong in the new direction.
         self.strip(id);
         let packet = self.packets.header(id);
         // The packet now goes to only one host, so it is no longer counted as a packet of its group.

@@ -26,6 +26,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         let begun_bytes = port.transmitted_bytes - waiting_bytes;
         PortReport {
             sent_packets: port.transmitted_packets - u64::from(waiting),
+            // `bytes_left` rounds up, so it may exceed the bytes of the packet in service.
             carried_bytes: begun_bytes - bytes_left(rate, left).min(begun_bytes),
             marked: port.marked,
             dropped: self.network.dropped[number as usize],

@@ -29,7 +29,7 @@ impl Balancer {
     pub fn new(config: &LoadBalancerConfig, seed: u64, switch: u32) -> Self {
         let switch_id = u64::from(switch);
         match config {
-            // These designs have a path chooser. ECMP makes only the choices that the chooser leaves open.
+            // In designs with a path chooser, ECMP makes only the choices that the chooser leaves open.
             LoadBalancerConfig::Ecmp
             | LoadBalancerConfig::Conga(_)
             | LoadBalancerConfig::Expeditus(_)

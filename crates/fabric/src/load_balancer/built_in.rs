@@ -27,7 +27,7 @@ pub fn built_in() -> [NamedBalancer; 9] {
         // The sender has already chosen a path for each packet, so switches do not choose.
         NamedBalancer::new(
             "permute",
-            "one path for each packet, each path once in an order that the sender draws: ndp, ndp-plus",
+            "one path for each packet: the sender uses all paths in a random order (ndp, ndp-plus)",
             Choice::Sender,
             ecmp,
         ),
@@ -71,7 +71,7 @@ pub fn built_in() -> [NamedBalancer; 9] {
             parameters: expeditus_deck::PARAMETERS,
             ..NamedBalancer::new(
                 "expeditus-deck",
-                "Expeditus as first shown: switches report queues downwards, and the source fixes the path",
+                "first form of Expeditus: switches report queues downwards, and the source selects the path",
                 Choice::Flow,
                 |values| LoadBalancerConfig::ExpeditusDeck(values.into()),
             )
@@ -80,7 +80,7 @@ pub fn built_in() -> [NamedBalancer; 9] {
             parameters: omniscient::PARAMETERS,
             ..NamedBalancer::new(
                 "omniscient",
-                "one path for each flow, the least congested of all when it begins: a bound, not a design",
+                "a flow keeps the path that was least congested at its start: a bound, not a design",
                 Choice::Flow,
                 |values| LoadBalancerConfig::Omniscient(values.into()),
             )

@@ -51,7 +51,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "dre_keep",
         0.999,
         "0.875",
-        "1 - alpha: share of a counter that remains after each reduction. Not in the paper, which has tau.",
+        "1 - alpha: share of a counter that remains after each reduction. The paper gives tau instead.",
     ),
     Parameter::count(
         "levels",

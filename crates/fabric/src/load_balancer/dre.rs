@@ -39,7 +39,7 @@ impl From<&Values> for DreConfig {
 pub(crate) struct Gauge {
     config: DreConfig,
     /// Share of the counter that remains after 0, 1, 2, ... intervals.
-    /// The table ends when less than one byte of a full 100 Gb/s link remains.
+    /// The table ends where less than one byte remains of the counter of a full 100 Gb/s link.
     left: Box<[f64]>,
 }
 

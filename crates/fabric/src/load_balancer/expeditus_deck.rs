@@ -60,7 +60,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     Parameter::bytes(
         "level_bytes",
         "1538",
-        "Number of waiting bytes per level of congestion; there are 254 levels.",
+        "Number of waiting bytes per level of congestion. There are 254 levels.",
     ),
     Parameter::word(
         "combination",
@@ -71,13 +71,13 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     Parameter::duration(
         "heard_timeout",
         "1ms",
-        "Age after which a level received from above counts as no congestion.",
+        "Age after which a level from a higher switch counts as no congestion.",
     ),
     Parameter::count(
         "southbound_bytes",
         (0, 255),
         "1",
-        "Bytes of the link's level on every packet that comes down from switch to switch.",
+        "Bytes that the link's level adds to every packet on its way down from switch to switch.",
     ),
     Parameter::count(
         "encapsulation",

@@ -86,7 +86,7 @@ impl<V: Copy + Default> FlowTable<V> {
     pub fn insert(&mut self, now: Time, key: FlowKey, value: V) {
         // `used` includes expired entries.
         // Expired entries stay until the next resize.
-        // The removal of one entry would interrupt the probe sequences of others.
+        // The removal of one entry would interrupt the probe sequences of other entries.
         if self.used * 2 >= self.entries.len() {
             self.make_room(now);
         }
@@ -130,7 +130,7 @@ impl<V: Copy + Default> FlowTable<V> {
     fn make_room(&mut self, now: Time) {
         let live = self.live(now);
         // The table gets four entries per live flow, so that resizes are rare.
-        // The sum includes the flow that the caller will add.
+        // `live + 1` includes the flow that the caller will add.
         let places = ((live + 1) * 4).next_power_of_two().max(8);
         let empty = Entry {
             key: FlowKey::default(),

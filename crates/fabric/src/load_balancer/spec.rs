@@ -77,7 +77,7 @@ impl NamedBalancer {
         })
     }
 
-    /// Returns the rule by which a host with several links chooses among them.
+    /// Returns the rule by which a host with several links chooses a link.
     /// If packets of a flow can overtake each other anyway, the host chooses a link for each packet.
     pub const fn bonding(&self) -> Bonding {
         match self.choice {

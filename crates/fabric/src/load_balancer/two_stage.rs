@@ -182,6 +182,7 @@ impl TwoStage {
         let Some(port) = self.pick(wiring, passage, network, &vector, northbound) else {
             return;
         };
+        // In the final form, this switch stores the route. In the first form, the source edge stores the whole route.
         match self.form {
             Form::Final(_) => {
                 let route = Route {
@@ -218,6 +219,7 @@ impl TwoStage {
                 |chooser: &Self, uplink| chooser.northbound(wiring, passage.now, uplink, network);
             vector.and_then(|vector| self.pick(wiring, passage, network, &vector, northbound))
         };
+        // In the first form, the aggregation switch has chosen the second port and written it into the SYN-ACK.
         let second = self
             .tags
             .of(passage.id)
@@ -367,7 +369,8 @@ impl TwoStage {
                 self.attach_vector(passage, vector);
             }
             // The SYN-ACK needs the levels of the links on which the flow may come down.
-            // Within a pod, the destination edge adds them. Between pods, the destination aggregation switch adds them.
+            // Within a pod, the destination edge adds these levels.
+            // Between pods, the destination aggregation switch adds them.
             Handshake::Answer
                 if (within_pod && at_edge)
                     || (!within_pod
@@ -437,7 +440,7 @@ impl TwoStage {
 
     fn detach(&mut self, id: PacketId, packet: &mut Packet) {
         let tag = self.tags.of(id);
-        // The removed bytes include the bytes of the level. The next link down must add them again.
+        // The removed bytes include the bytes of the level. The next link down must add the level again.
         tag.tells = false;
         let bytes = core::mem::take(&mut tag.attached);
         packet.remove_headers(bytes);

@@ -73,7 +73,7 @@ impl CoDel {
 
 /// Returns the discipline `codel` of the key `queue.discipline`.
 pub(super) fn discipline() -> NamedQueue {
-    let summary = "FIFO that drops, or marks, at its head when packets wait for too long: CoDel";
+    let summary = "FIFO that drops or marks packets at its head after long waits: CoDel";
     NamedQueue {
         source: "RFC 8289",
         parameters: &[TARGET, INTERVAL, ECN],

@@ -153,7 +153,7 @@ pub trait QueueDiscipline: core::fmt::Debug + Send {
     }
     /// Returns the next packet when the link is free at time `now`.
     /// After a drop, the port calls this function again immediately.
-    /// After `WaitUntil`, the port calls it again at the returned time, and not earlier.
+    /// After `WaitUntil`, the port calls this function again at the returned time, and not earlier.
     fn dequeue(&mut self, now: Time, packets: &mut [Packet]) -> Dequeued;
     /// Returns the number of packets that wait in the queue.
     fn backlog_packets(&self) -> u32;

@@ -2,7 +2,7 @@
 //! The queues send the same number of bytes in turn, and new flows send first (RFC 8290).
 //!
 //! Deviations: the packet's flow hash and a seed of the port identify a flow.
-//! If the queue is full, packets are dropped at the head of the flow with the most bytes until the rest fits.
+//! If the queue is full, the flow with the most bytes loses packets at its head until the remaining packets fit.
 //! Linux drops up to 64 packets for one arrival.
 
 use super::codel::{CoDel, CoDelQueue, ECN, INTERVAL, TARGET};
@@ -55,7 +55,7 @@ const PARAMETERS: &[Parameter] = &[
 
 /// Returns the discipline `fq-codel` of the key `queue.discipline`.
 pub(super) fn discipline() -> NamedQueue {
-    let summary = "a CoDel queue for each of many flows, served in turns: FQ-CoDel";
+    let summary = "one CoDel queue per flow, served in turn: FQ-CoDel";
     NamedQueue {
         source: "RFC 8290",
         parameters: PARAMETERS,
@@ -222,7 +222,7 @@ impl QueueDiscipline for FqCoDelQueue {
                 Dequeued::Empty | Dequeued::WaitUntil(_) => {
                     list.pop_front();
                     // An empty new flow becomes an old flow first (RFC 8290, section 4.2).
-                    // If it could become new again immediately, the old flows would never send.
+                    // If the flow could become new again immediately, the old flows would never send.
                     // Without old flows, the empty flow is removed from its list immediately. Linux does the same.
                     if from == On::New && !self.old.is_empty() {
                         flow.on = On::Old;

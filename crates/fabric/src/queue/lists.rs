@@ -5,7 +5,7 @@ use crate::packet::PacketId;
 use alloc::vec::Vec;
 
 /// Largest number of lists. Eight lists are for the classes of real switches.
-/// One list above them is for headers, and one list below them is for duplicates.
+/// One list with higher priority is for headers, and one list with lower priority is for duplicates.
 pub(super) const MAX_LISTS: usize = 10;
 const NONE: u32 = u32::MAX;
 

@@ -6,7 +6,7 @@
 //! Deviations:
 //!
 //! - Several packets may have the same number of remaining bytes.
-//!   The latest of them is then dropped first, and the earliest is sent first. The paper does not define this.
+//!   Of these packets, the latest is dropped first, and the earliest is sent first. The paper defines no order.
 //! - With a limit in bytes, one arrival may need the space of several packets.
 //!   The worst packets are then dropped until the arrival fits.
 //!   If all worse packets together are too small, only the arrival is dropped.

@@ -2,13 +2,14 @@
 //! A phantom queue is a counter that simulates a queue which drains slower than the link.
 //! The counter marks packets, and therefore signals congestion before a real queue forms.
 //! For every packet, the counter v first drains: v <- max(0, v - gamma C dt).
+//! Here, gamma is the drain factor, C the rate of the link, and dt the time since the previous packet.
 //! If v exceeds the threshold and the packet is ECN-capable, the packet is marked.
 //! Then the packet is added: v <- v + size. The packets themselves are never delayed.
 //!
 //! The counter is stored as the time at which the phantom queue would be empty. This is exact in picoseconds.
 //!
 //! Deviations: none known. The paper does not define whether the packet itself is counted in the comparison.
-//! By default the packet is not counted, as at a port (RFC 8257, section 3.1).
+//! By default, the counter excludes the packet itself in this comparison, as at a port (RFC 8257, section 3.1).
 //! If the packet were counted, the paper's threshold of 1 KB would mark every full packet.
 //! One public emulator adds the packet before the comparison. This is an option.
 //! In public ns-2 code, the counter is in parallel to the port and not after the port. This is also an option.

@@ -16,7 +16,7 @@ pub struct PushOut {
     /// Number of classes. A packet with a larger `priority` is in the last class.
     pub classes: u8,
     /// Number of highest classes that form one group, at least 1. The classes of this group share their buffer.
-    /// Packets of this group are marked as in a queue with only these classes. Each other class forms its own group.
+    /// The ECN marking of this group ignores the packets of all lower classes. Each other class forms its own group.
     pub group: u8,
     /// Limit for the packets of a group and all higher groups together.
     /// While all classes together exceed the limit, the last packet of the lowest class is dropped.

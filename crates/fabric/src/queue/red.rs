@@ -2,7 +2,7 @@
 //! Source: Zhu et al., "Congestion Control for Large-Scale RDMA Deployments" (DCQCN), SIGCOMM 2015, section 3.1.
 //! RED itself is from Floyd and Jacobson, "Random Early Detection", 1993.
 //! If the queue has at most Kmin bytes, a packet is never marked.
-//! If it has more than Kmax bytes, a packet is always marked.
+//! If the queue has more than Kmax bytes, a packet is always marked.
 //! Between Kmin and Kmax, the probability of a mark grows linearly from 0 to Pmax.
 //!
 //! Deviations:
@@ -24,12 +24,12 @@ const PARAMETERS: &[Parameter] = &[
     Parameter::bytes(
         "kmin",
         "5KB",
-        "Kmin: a packet that finds at most this waiting is not marked (DCQCN paper, at 40 Gb/s).",
+        "Kmin: packets are not marked if at most this number of bytes waits (DCQCN paper, at 40 Gb/s).",
     ),
     Parameter::bytes(
         "kmax",
         "200KB",
-        "Kmax: a packet that finds more than this waiting is marked (DCQCN paper). At least kmin.",
+        "Kmax: packets are marked if more than this number of bytes waits (DCQCN paper). At least kmin.",
     ),
     Parameter::share(
         "pmax",

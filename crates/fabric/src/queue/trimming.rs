@@ -1,21 +1,21 @@
-//! Trimming queues. If the queue has no space for a data packet, it cuts off the payload and keeps the header.
+//! Trimming queues. A queue without space for a data packet cuts off the payload and keeps the header.
 //! The header reaches the receiver before waiting data.
 //!
 //! NDP (Handley et al., SIGCOMM 2017, section 3.1) has two queues per port. One queue is for data (8 packets).
-//! The other is for headers and control packets, and has the same size in bytes.
+//! The other queue is for headers and control packets, and has the same size in bytes.
 //! While both queues have packets, 10 headers are sent for each data packet.
 //! If the data queue is full, a random draw decides whether the arrival or the *tail* of the queue is trimmed.
 //! Without the draw, the same flow could be trimmed again and again.
 //! If the header queue has no space for a header, the header returns to its sender. A header can return only once.
 //!
-//! SCDP and NDP+ (SCDP paper, sections IV-B and V) do the same, but they have several data queues.
+//! SCDP and NDP+ (SCDP paper, sections IV-B and V) trim in the same way, but they have several data queues.
 //! The data queues have strict priority among each other, and the header queue has priority over all of them.
-//! The data queues share one buffer, or each has its own buffer.
+//! The data queues share one buffer, or each data queue has its own buffer.
 //!
 //! Deviations:
 //!
 //! - With several classes in a shared buffer and `Victim::Coin`, the tail is the last packet of one class.
-//!   This is the lowest class with waiting packets. The class must not be above the arrival's class.
+//!   This class is the lowest class with waiting packets. It must not be above the arrival's class.
 //!   The SCDP paper only says "trim on overflow".
 //! - With a limit in bytes, one arrival may need the space of several packets.
 //!   Tails are then trimmed until the arrival fits.
@@ -59,7 +59,7 @@ pub enum Sharing {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Trimming {
     /// Number of data classes in strict priority, 1 to 9. NDP has 1 class, SCDP and NDP+ have 5.
-    /// Designs with duplicates of requests have one more.
+    /// Designs with duplicates of requests have one more class.
     pub classes: u8,
     /// Limit of the waiting data. NDP has 8 packets.
     pub data_limit: Limit,
@@ -131,7 +131,7 @@ impl TrimmingQueue {
         };
         if fits {
             // A data packet sets the count of headers to zero.
-            // A header that leaves while no data waits also sets it to zero.
+            // A header that leaves while no data waits also sets the count to zero.
             self.headers_in_a_row = 0;
         }
         fits
@@ -312,6 +312,7 @@ impl QueueDiscipline for TrimmingQueue {
         };
         if take_tail && self.tails_make_room(list, size, packets) {
             self.admit_data(id, list, size);
+            // The port requests all further tails by `also_displaced`.
             return Verdict {
                 arrival: Fate::Queued,
                 displaced: self.displaced.pop(),

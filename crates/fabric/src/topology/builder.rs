@@ -144,6 +144,7 @@ impl Builder {
 fn number_parallel(links: &mut [Link]) {
     let ends = |link: &Link| (link.from, link.to);
     let mut order: Vec<usize> = (0..links.len()).collect();
+    // The sort is stable, so parallel links stay in the order of their ports.
     order.sort_by_key(|&port| ends(&links[port]));
     for start in 1..order.len() {
         let (before, port) = (order[start - 1], order[start]);

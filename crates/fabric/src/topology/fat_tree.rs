@@ -17,7 +17,7 @@ use crate::shared_buffer::SharedBuffer;
 /// Aggregation switch j of every pod has links to the cores `j * c .. (j + 1) * c`.
 ///
 /// Between pods, a pinned path p uses aggregation switch `p mod m`.
-/// From this switch, the path uses its core number `p div m`, modulo the c cores of the switch.
+/// At this switch, the path uses core number `p div m` of the switch, modulo its number of cores c.
 /// Within a pod, the path uses aggregation switch `p mod m`.
 /// If hosts have several links, the path comes down through edge switch `p div m` of the host's edge switches.
 /// The number `p div m` is taken modulo the number of these edge switches.
@@ -31,7 +31,7 @@ pub struct FatTree {
     pub tiers: u32,
     /// Number of links to hosts per edge switch, 1 to 2,048.
     /// With k/2 links to hosts, an edge switch has the same number of uplinks, so the network is not oversubscribed.
-    /// With four times this number of links to hosts, the oversubscription is 4:1.
+    /// With 2k links to hosts, the oversubscription is 4:1.
     pub edge_downlinks: u32,
     /// Number of uplinks per host, a divisor of k/2.
     /// With n uplinks, n neighbouring edge switches form one rack. Each host of the rack is connected to all of them.

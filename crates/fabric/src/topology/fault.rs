@@ -16,7 +16,7 @@ pub enum Trouble {
     Lossy(LossRate),
 }
 
-/// Fault of all links between two nodes, or of one of these links. It affects both directions.
+/// Fault of all links between two nodes, or of one of these links. The fault affects both directions.
 ///
 /// A link may have several faults. If one of them is `Down`, the link is down.
 /// Otherwise the link has the lowest rate and the highest loss of all its faults.

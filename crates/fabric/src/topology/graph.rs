@@ -130,7 +130,7 @@ impl Topology {
         up.map(|link| link.config.rate.as_bps()).sum()
     }
 
-    /// Returns the ports of a switch that are on shortest paths to a host. They are numbered like `links`.
+    /// Returns the ports of a switch that are on shortest paths to a host. Ports have the same numbers as in `links`.
     /// For a pinned path, returns only the port of this path.
     pub fn ports_towards(&self, switch: u32, dst: HostId, path: Option<u16>) -> Vec<u32> {
         let spec = &self.switches[switch as usize];
@@ -145,7 +145,7 @@ impl Topology {
         }
     }
 
-    /// Returns the numbers of a tier's switches. In a regular topology, they are consecutive.
+    /// Returns the numbers of a tier's switches. In a regular topology, the numbers are consecutive.
     pub fn tier(&self, tier: u8) -> Range<u32> {
         let first = |tier| self.switches.partition_point(|spec| spec.tier < tier) as u32;
         first(tier)..first(tier.saturating_add(1))
@@ -221,7 +221,7 @@ impl Topology {
                     return wrong("rate", alloc::format!("{rate}"), allowed);
                 }
                 // A link that is slow during the whole run never changes its rate.
-                // Its port may therefore use one event per packet.
+                // The port of such a link may therefore use one event per packet.
                 if fault.from == Time::ZERO && fault.until == Time::MAX {
                     link.config.rate = rate;
                 }

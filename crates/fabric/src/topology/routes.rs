@@ -126,6 +126,7 @@ pub(super) fn ports_towards(
 
 /// Returns a table with the ports towards each host. Equal groups of ports are stored only once.
 pub(super) fn table(by_host: impl IntoIterator<Item = Box<[u16]>>, pin_divisor: u32) -> Table {
+    // A network has at most 65,536 hosts, so the number of a group fits into 16 bits.
     let mut groups: Vec<Box<[u16]>> = Vec::new();
     let by_host = by_host.into_iter().map(|ports| {
         let known = groups.iter().position(|group| *group == ports);

@@ -1,11 +1,11 @@
-//! Size of a network. It is checked before the network is built.
+//! Size of a network, which is checked before the network is built.
 //! A network that is too large would need too much time and memory.
 
 use super::error::TopologyError;
 
 /// Largest number of hosts. A fat-tree of 64-port switches has this number.
 pub const MOST_HOSTS: u64 = 65_536;
-/// Largest number of links. It is about five times the number of links in a fat-tree of 64-port switches (196,608).
+/// Largest number of links: about five times the number in a fat-tree of 64-port switches (196,608).
 pub const MOST_LINKS: u64 = 1_000_000;
 /// Largest number of ports of a switch, because forwarding tables contain numbers of 16 bits.
 pub const MOST_PORTS: u64 = 65_535;

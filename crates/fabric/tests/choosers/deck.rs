@@ -15,7 +15,7 @@ const SPINES: u32 = 4;
 
 /// Returns a network of four leaves with three hosts each.
 /// The uplinks of the first leaf are very slow.
-/// Their queues therefore do not change during a handshake over the last uplink.
+/// The queues of these uplinks therefore do not change during a handshake over the last uplink.
 fn crawling() -> Topology {
     let (host, switch) = (|host| Node::Host(HostId(host)), Node::Switch);
     let fast = wire(1, 100);

@@ -160,7 +160,7 @@ impl Net {
     }
 
     /// Returns the worse of two levels. The first is the level of the uplink `up`.
-    /// The second is the level of `down` in the opposite direction.
+    /// The second level is the level of `down` in the opposite direction.
     /// `down` is the uplink of another switch, on which the path comes down from the same higher switches.
     pub fn worse(&self, up: u32, down: u32) -> u8 {
         self.levels(up).0.max(self.levels(down).1)

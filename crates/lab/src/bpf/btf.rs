@@ -109,7 +109,7 @@ impl Btf {
     }
 
     /// Returns the word at an offset in `data`.
-    /// Returns 0 if the offset is after the end of the data, which happens for invalid type numbers.
+    /// Returns 0 if the offset is after the end of the data. Invalid type numbers cause such offsets.
     fn word(&self, at: usize) -> u32 {
         let bytes = self.data.get(at..at + 4);
         bytes.map_or(0, |bytes| {
@@ -146,7 +146,8 @@ impl Btf {
         self.name_at(self.word(self.place(of)))
     }
 
-    /// Returns the third word of a type. Depending on the kind, it is a size in bytes or the number of another type.
+    /// Returns the third word of a type.
+    /// Depending on the kind of the type, this word is a size in bytes or the number of another type.
     fn size_or_type(&self, of: u32) -> u32 {
         self.word(self.place(of) + 8)
     }
@@ -176,7 +177,7 @@ impl Btf {
         (self.kind(array) == kind::ARRAY).then(|| self.word(self.place(array) + TYPE))
     }
 
-    /// Returns the size of a type in bytes; `None` if it has no size.
+    /// Returns the size of a type in bytes; `None` for a type without a size.
     pub fn size(&self, of: u32) -> Option<u32> {
         let (mut of, mut count) = (of, 1u32);
         for _ in 0..MOST_HIDING {

@@ -58,7 +58,7 @@ fn fraction(units: u32) -> f64 {
 /// DCTCP that is registered with the kernel.
 /// Connections in any network namespace can select this congestion control by name.
 /// The kernel removes the registration when this value is dropped or this process ends.
-/// Connections that already use DCTCP keep it until they end.
+/// Connections that already use DCTCP keep this DCTCP until they end.
 #[derive(Debug)]
 pub struct Dctcp {
     name: String,
@@ -181,7 +181,7 @@ pub enum SampleEvent {
         /// Sequence number of the next byte to send.
         nxt: u32,
     },
-    /// The window was reduced after a mark. If a reduction after a loss follows, it replaces this reduction.
+    /// The window was reduced after a mark. A later reduction after a loss replaces this reduction.
     Mark {
         /// Window before the reduction, in segments.
         window: f64,

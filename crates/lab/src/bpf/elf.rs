@@ -197,7 +197,7 @@ mod tests {
     fn renamed(from: &str, to: &str) -> Vec<u8> {
         let mut btf = own_btf();
         // A zero byte precedes each name.
-        // The search includes it, because the same text also occurs in source lines of the BTF.
+        // The search includes the zero byte, because the same text also occurs in source lines of the BTF.
         let name = format!("\0{from}");
         let place = btf
             .windows(name.len())
@@ -230,7 +230,7 @@ mod tests {
                 .expect("code");
             for (place, (ours, theirs)) in code.iter().zip(section.chunks_exact(8)).enumerate() {
                 let theirs = Instruction::read(theirs);
-                // The numbers of maps and functions are known only when the programs are loaded, so they differ.
+                // The numbers of maps and functions differ, because they are known only when the programs are loaded.
                 assert_eq!(
                     (ours.code, ours.offset),
                     (theirs.code, theirs.offset),

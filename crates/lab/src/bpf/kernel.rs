@@ -70,7 +70,7 @@ const ATTACH_STRUCT_OPS: u32 = 44;
 
 /// Part of `union bpf_attr` that the command [`Command::CreateMap`] reads.
 /// In this structure and in the similar ones below, pointers are stored as numbers.
-/// The kernel treats missing fields at the end as zeros.
+/// The kernel reads missing fields at the end as zeros.
 #[repr(C)]
 #[derive(Default)]
 struct CreateMap {
@@ -373,8 +373,10 @@ impl<'a> Operations<'a> {
             structure: self.of,
             ..LoadProgram::default()
         };
-        // SAFETY: the kernel reads `count` instructions of eight bytes each, which is the size of `Instruction`
-        // (checked below), and a licence up to its final zero (checked above). All of them live through the call.
+        // SAFETY: the kernel reads `count` instructions of eight bytes each.
+        // `Instruction` has this size (checked below).
+        // The kernel also reads a licence up to its final zero (checked above).
+        // All these objects live through the call.
         match unsafe { make(Command::LoadProgram, &attributes) } {
             Ok(program) => return Ok(program),
             // The kernel writes no log for a process without the privilege, so a second attempt would not help.

@@ -150,11 +150,11 @@ impl Relocation {
 struct Field {
     /// Offset of the field in the structure, in bytes.
     offset: u32,
-    /// Size of the field in bytes; `None` for a structure, union or array, of which a program accesses only a part.
+    /// Size of the field in bytes; `None` for a structure, union or array: a program accesses only a part of it.
     size: Option<u32>,
 }
 
-/// Returns a field of a structure of the running kernel. `steps` are the names and indices that lead to it.
+/// Returns a field of a structure of the running kernel. `steps` are the names and indices that lead to the field.
 fn field(kernel: &Btf, name: &str, steps: &[String]) -> Result<Field> {
     let structures = kernel.find(kind::STRUCT, name);
     let mut found = structures.filter_map(|structure| walk(kernel, structure, steps));

@@ -54,7 +54,7 @@ Examples:
 }
 
 /// Executes a command and returns its exit code.
-/// For `tailcut lab flows`, it only calls the function `keep`, which must write the flows.
+/// For `tailcut lab flows`, the function only calls `keep`, which must write the flows.
 ///
 /// # Errors
 /// The input is wrong, or the kernel rejects a call.

@@ -7,15 +7,15 @@ use tailcut_units::HostId;
 const IPV4_NETWORK: u32 = 10 << 24;
 /// Prefix length of the IPv4 network in bits.
 pub const IPV4_PREFIX: u8 = 16;
-/// IPv6 network of the hosts, fd74:6375:74::/64. It is in the range of unique local addresses (RFC 4193).
+/// IPv6 network of the hosts, fd74:6375:74::/64. The network is in the range of unique local addresses (RFC 4193).
 const IPV6_NETWORK: u128 = 0xfd74_6375_0074 << 80;
 /// Prefix length of the IPv6 network in bits.
 pub const IPV6_PREFIX: u8 = 64;
-/// First four bytes of a host's Ethernet address. They mark a locally administered unicast address.
+/// First four bytes of a host's Ethernet address. These bytes mark a locally administered unicast address.
 const MAC_PREFIX: [u8; 4] = [0x02, 0x74, 0x63, 0x00];
 /// First bytes of a switch's Ethernet address.
 const SWITCH_MAC_PREFIX: [u8; 4] = [0x02, 0x74, 0x63, 0x01];
-/// Number of the first switch's address within the IPv4 network. Each further switch has the next lower number.
+/// Number of the first switch's address within the IPv4 network. Each further switch has a number lower by one.
 const FIRST_SWITCH: u32 = 65_534;
 /// Maximum number of addresses: of hosts, or of hosts and switches together if switches are routers.
 pub const MOST_HOSTS: u32 = 65_533;

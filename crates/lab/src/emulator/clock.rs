@@ -26,7 +26,7 @@ impl Clock {
         Time::from_ps(u64::try_from(network_ps).unwrap_or(u64::MAX))
     }
 
-    /// Returns the wall-clock time that a thread must sleep in order to wake up `early` before `until`.
+    /// Returns the wall-clock time that a thread must sleep to wake up `early` before `until`.
     /// Returns `None` if `until` is [`Time::MAX`]: the thread may then sleep without limit.
     pub fn sleep(&self, until: Time, early: Duration) -> Option<Span> {
         if until == Time::MAX {

@@ -22,7 +22,7 @@ pub trait World {
     /// Applies the link failures and repairs that are due. Returns whether at least one was due.
     ///
     /// # Errors
-    /// A link does not exist, or it cannot change in this way.
+    /// A link does not exist, or the link cannot change in this way.
     fn change_links(&mut self, now: Time) -> Result<bool, LinkError>;
 
     /// Executes one action of the hosts that is due, such as sending a packet. Returns whether an action was due.
@@ -39,9 +39,8 @@ pub trait World {
     fn next(&self) -> Time;
 
     /// Returns the time of the next action of a host's NIC, such as sending a packet when its link becomes free.
-    /// Returns [`Time::MAX`] if there is none.
-    /// The driver executes the action at exactly this time:
-    /// the fabric does not advance beyond this time before the action.
+    /// Returns [`Time::MAX`] without such an action.
+    /// The driver executes the action at exactly this time. Until then, the fabric does not advance beyond it.
     fn next_departure(&self) -> Time {
         Time::MAX
     }
@@ -50,7 +49,7 @@ pub trait World {
     /// `now` is the time at which the action is due, even if the clock shows a later time.
     fn depart(&mut self, _now: Time) {}
 
-    /// Returns the time at which the run ends; [`Time::MAX`] if it is not known yet.
+    /// Returns the time at which the run ends; [`Time::MAX`] if the end is not known yet.
     fn end(&self) -> Time;
 }
 
@@ -77,7 +76,7 @@ pub fn drive(world: &mut impl World) -> Result<Time, LinkError> {
     }
 }
 
-/// Executes one action that is due, and returns whether there was one.
+/// Executes one action that is due, and returns whether an action was due.
 /// If several actions are due at the same instant, packets arrive first.
 /// The order of the other actions is: NICs send packets, links change, and hosts act.
 fn step(world: &mut impl World, now: Time) -> Result<bool, LinkError> {

@@ -99,7 +99,7 @@ impl Groups {
         }
     }
 
-    /// Returns the fabric address of a frame's destination; `None` if the group has no members.
+    /// Returns the fabric address of a frame's destination; `None` for a group without members.
     pub fn address<B: Clone, O: Observer<B>>(
         &mut self,
         arrival: &Arrival,

@@ -1,4 +1,4 @@
-//! Emulator of a network in wall-clock time. Hosts are network namespaces, and the fabric connects their network cards.
+//! Emulator of a network in wall-clock time. Hosts are network namespaces, and a fabric connects their network cards.
 
 pub mod addresses;
 pub mod clock;

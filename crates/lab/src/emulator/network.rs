@@ -22,7 +22,8 @@ use tailcut_units::{Duration, HostId, Rate, Time};
 /// Time between the failure of a link and the reaction of the switches.
 /// Before this reaction, the switches still send packets into the failed link.
 const RECONVERGENCE: Duration = Duration::from_ms(10);
-/// Maximum number of flows in one reply. A longer reply would delay packets, because the same thread moves them.
+/// Maximum number of flows in one reply.
+/// A longer reply would delay packets, because one thread sends replies and moves packets.
 const FLOWS_AT_ONCE: usize = 4_096;
 
 /// Request of another thread to the fabric's thread.

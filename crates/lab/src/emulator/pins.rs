@@ -8,7 +8,7 @@ use tailcut_sim::RunConfig;
 
 /// First port that encodes a path. Kernels choose only lower ports automatically (`net.ipv4.ip_local_port_range`).
 const FIRST: u16 = 61_000;
-/// Number of paths that ports can encode. It is also the distance between two ports that encode the same path.
+/// Number of paths that ports can encode. This number is also the distance between two ports that encode the same path.
 const PATHS: u16 = 64;
 
 /// Returns the ports that encode a path.
@@ -16,7 +16,7 @@ pub fn ports(path: u16) -> impl Iterator<Item = u16> {
     (FIRST + path % PATHS..=u16::MAX).step_by(PATHS.into())
 }
 
-/// Returns the path that one of a connection's two ports encodes, or [`Packet::ANY_PATH`] if none encodes a path.
+/// Returns the path that a port of a connection encodes, or [`Packet::ANY_PATH`] if neither port encodes a path.
 pub fn path_of(ports: [u16; 2]) -> u16 {
     let pinned = ports.into_iter().find(|port| *port >= FIRST);
     pinned.map_or(Packet::ANY_PATH, |port| (port - FIRST) % PATHS)

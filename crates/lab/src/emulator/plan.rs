@@ -71,7 +71,7 @@ pub enum Several {
 /// Length of an Ethernet header in bytes.
 const ETHERNET_HEADER: u32 = 14;
 
-/// Converts SCDP's parameters from the network's clock to the wall clock, which is `slowdown` times faster.
+/// Converts SCDP's parameters from the network's clock to the wall clock, whose speed is `slowdown` times higher.
 fn by_wall(config: ScdpConfig, slowdown: u32) -> ScdpConfig {
     let slowed = |span: Duration| span.saturating_mul(slowdown.into());
     ScdpConfig {

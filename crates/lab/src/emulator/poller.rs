@@ -93,7 +93,7 @@ impl Poller {
         )?)
     }
 
-    /// Adds a file, identified by `key`. The poller reports it once each time it becomes readable or writable.
+    /// Adds a file, identified by `key`. The poller reports the file each time it becomes readable or writable.
     ///
     /// # Errors
     /// The kernel rejects the call.
@@ -107,7 +107,8 @@ impl Poller {
         )?)
     }
 
-    /// Waits for at most `timeout`, or without limit if it is `None`. Calls `on_ready` for each file that is ready.
+    /// Waits for at most `timeout`, or without limit if `timeout` is `None`.
+    /// Calls `on_ready` for each file that is ready.
     pub fn wait(&mut self, timeout: Option<Duration>, mut on_ready: impl FnMut(Ready)) {
         let timeout = timeout.map(|timeout| Timespec {
             tv_sec: timeout.as_secs() as _,

@@ -232,7 +232,7 @@ impl Taps {
         self.buffers.release(frame);
     }
 
-    /// Returns the time of the next action of a NIC; [`Time::MAX`] if there is none.
+    /// Returns the time of the next action of a NIC; [`Time::MAX`] without a next action.
     pub fn next_departure(&self) -> Time {
         self.nics.as_ref().map_or(Time::MAX, Cards::next)
     }

@@ -1,9 +1,9 @@
-//! Tracker of the flows that any program sends over TCP. It reads the headers of the programs' segments.
+//! Tracker of the flows that any program sends over TCP. The tracker reads the headers of the programs' segments.
 //!
 //! A TCP connection has up to two flows. One flow is the data from the side that opens the connection (the opener).
 //! The other flow is the data in the other direction.
 //! The length of a flow is the number of bytes of its stream, without retransmissions.
-//! The opener's flow starts with the first SYN. The other flow starts with its first byte of payload.
+//! The opener's flow starts with the first SYN. The flow in the other direction starts with its first byte of payload.
 //! A flow is complete when its receiver acknowledges the FIN.
 //! The tracker uses the times at which packets enter the network. A completion time includes the delay in the receiver.
 //! A completion time does not include the time that the last ACK spends in the network.
@@ -23,7 +23,7 @@ const MOST_OPEN: usize = 65_536;
 /// Maximum number of ended flows that the tracker keeps.
 const MOST_ENDED: usize = 262_144;
 
-/// Identity of a connection: its two ends in ascending order of host and port, and whether it uses IPv6.
+/// Identity of a connection: the two ends in ascending order of host and port, and whether the connection uses IPv6.
 type Key = ([(HostId, u16); 2], bool);
 
 /// Flow that a program has sent over TCP.
@@ -217,7 +217,7 @@ impl Tracker {
                 // The SYN is a retransmission, so the connection is already tracked.
                 return;
             }
-            // A new connection reuses the ports of an earlier one, so the earlier one has ended.
+            // A new connection reuses the ports of an earlier one, so the earlier connection has ended.
             self.close(&key);
         }
         if self.open.len() >= MOST_OPEN {

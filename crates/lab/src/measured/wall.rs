@@ -52,7 +52,7 @@ impl RealHosts for ThisMachine {
 
 /// Gains the privileges to create hosts. Root already has these privileges.
 /// Any other user gets these privileges in a new user namespace, which this process enters.
-/// Call this function before the process starts threads.
+/// Call this function before the process starts a thread.
 ///
 /// # Errors
 /// The system allows no user namespaces.
@@ -304,7 +304,7 @@ impl<'a> World for MeasuredRun<'a> {
             }
         }
         // The events may include the end of the last flow.
-        // If there are events, the result is true, so that the driver calls `act` again before it waits.
+        // If there are events, the result is true, so that the driver calls `act` again before it sleeps.
         has_events
             || self.order(now)
             || self.sample(now)

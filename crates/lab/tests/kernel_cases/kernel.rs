@@ -75,7 +75,7 @@ impl<'a> Kernel<'a> {
             ("tcp_ecn", u8::from(settings.ecn)),
             // A new connection must not use metrics of earlier connections.
             ("tcp_no_metrics_save", 1),
-            // Each segment leaves immediately. It does not wait for further segments.
+            // Each segment leaves immediately. No segment waits for further segments.
             ("tcp_tso_win_divisor", 100),
         ] {
             let path = format!("/proc/sys/net/ipv4/{name}");
@@ -112,7 +112,7 @@ impl<'a> Kernel<'a> {
         }
     }
 
-    /// Reads the packets that the kernel sends, until one of them belongs to the connection or the time is `until`.
+    /// Reads the packets that the kernel sends, until a packet belongs to the connection or the time is `until`.
     /// Returns whether a packet belonged to the connection.
     fn read(&mut self, until: Instant) -> bool {
         let mut buffer = [0; 1 << 16];
@@ -338,7 +338,7 @@ impl<'a> Kernel<'a> {
         Ok(())
     }
 
-    /// Runs the program once: it accepts the connection if the handshake is complete, and reads all available data.
+    /// Runs the program once: it accepts a connection with a complete handshake, and reads all available data.
     fn run_program(&mut self) {
         if let (None, Some(listener)) = (&self.stream, &self.listener)
             && let Ok(stream) = rustix::net::accept(listener)

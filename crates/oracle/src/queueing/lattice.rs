@@ -35,7 +35,8 @@ impl Bounds {
     }
 }
 
-/// Distribution of a wait, or of a sum of independent waits. It is known up to a largest wait, the horizon.
+/// Distribution of a wait, or of a sum of independent waits.
+/// The distribution is known up to a largest wait, the horizon.
 #[derive(Clone, Debug)]
 pub struct WaitDistribution {
     step: f64,

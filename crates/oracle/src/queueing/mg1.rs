@@ -15,7 +15,7 @@ pub fn variance_of_wait(arrivals: f64, service: &Service) -> f64 {
     mean_wait(arrivals, service).powi(2) + arrivals * service.moment(3) / (3.0 * (1.0 - load))
 }
 
-/// Returns the mean number of customers, including the one in service: lambda (`E[W]` + `E[S]`), by Little's law.
+/// Returns the mean number of customers, including the customer in service: lambda (`E[W]` + `E[S]`), by Little's law.
 pub fn mean_number(arrivals: f64, service: &Service) -> f64 {
     arrivals * (mean_wait(arrivals, service) + service.mean())
 }

@@ -78,7 +78,7 @@ pub fn batch_means(series: &[f64], batches: usize, confidence: f64) -> Interval 
 }
 
 /// Returns the `p`-quantile of independent samples with its confidence interval.
-/// Returns `None` if there are too few samples. `sorted` contains the samples in ascending order.
+/// Returns `None` with too few samples. `sorted` contains the samples in ascending order.
 ///
 /// The ends of the interval are the samples of two ranks, l and u.
 /// The number X of samples up to the true quantile has a binomial distribution.

@@ -35,7 +35,7 @@ pub enum Doubt {
         /// TTL of the silent hop.
         ttl: u8,
     },
-    /// At this distance, some probes were answered and others were not.
+    /// At this distance, some probes were answered, and other probes were not.
     /// The router may limit its rate of answers.
     SomeUnanswered {
         /// TTL of the router.
@@ -88,7 +88,7 @@ pub struct Map {
     /// Number of paths that were found.
     pub paths: u64,
     /// Reasons why there may be more paths.
-    /// If there is no reason, `paths` is complete, with the confidence of the stopping rule.
+    /// Without such a reason, `paths` is complete, with the confidence of the stopping rule.
     pub doubts: Vec<Doubt>,
     /// Number of probes sent, including repetitions.
     pub probes: u64,

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 
 /// Size of the largest graph for which [`StoppingRule::of_graph`] keeps its confidence.
-/// The size is the number of its nodes with several next hops.
+/// The size is the number of nodes with several next hops.
 pub const MOST_BRANCHINGS: u32 = 64;
 
 /// Rule for the number of flows to send through a node. The number depends on the known next hops.
@@ -18,7 +18,7 @@ pub struct StoppingRule {
 
 impl StoppingRule {
     /// Returns the rule for one node. All next hops of the node are found with the probability `confidence`, 0 to 1.
-    /// With 0.95, the numbers of flows are the published ones: 6, 11, 16, 21, ...
+    /// With 0.95, the numbers of flows are as published: 6, 11, 16, 21, ...
     pub fn of_node(confidence: f64) -> Self {
         Self::bounded_by(1.0 - confidence)
     }
@@ -39,8 +39,8 @@ impl StoppingRule {
     }
 
     /// Returns the number of flows to send when `found` next hops are known.
-    /// If there were one more equally likely next hop, this number of flows would probably find all of them.
-    /// The bound limits the probability that one is missed. With no known next hop, the result is the same as for one.
+    /// If there were one more equally likely next hop, this number of flows would probably find all next hops.
+    /// The bound limits the probability of a missed next hop. The result for no known next hop is the same as for one.
     pub fn flows(&self, found: usize) -> u32 {
         let mut flows = self.flows.borrow_mut();
         while flows.len() < found.max(1) {

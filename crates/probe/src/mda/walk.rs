@@ -66,7 +66,7 @@ enum Stage {
     Over,
 }
 
-/// The search behind a node ends after more than this many unanswered flows, unless as many were answered.
+/// The search behind a node ends after more than this many unanswered flows, unless as many flows were answered.
 const MOST_SILENT: u32 = 20;
 
 /// Node and the state of the search for its next hops.
@@ -217,7 +217,7 @@ impl Walk {
     /// Returns the nodes at a TTL, each with the flows that are known to reach it.
     /// The target is not included, because it has no next hops.
     /// A silent router counts as a node only if no router answers at this TTL.
-    /// Otherwise the silent router may be one of the nodes that answered other probes.
+    /// If a router answers, the silent router may be one of the nodes that answered other probes.
     fn nodes(&self, ttl: u8) -> BTreeMap<Option<Answer>, Vec<Flow>> {
         let mut nodes: BTreeMap<Option<Answer>, Vec<Flow>> = BTreeMap::new();
         if ttl == 0 {
@@ -295,7 +295,7 @@ impl Walk {
     }
 
     /// Creates the probes that the stopping rule requires behind each node.
-    /// First uses flows that are known to reach the node. If there are not enough, probes new flows at this TTL.
+    /// First uses flows that are known to reach the node. With too few such flows, probes new flows at this TTL.
     fn ask_behind(&mut self, ttl: u8) {
         let nodes = self.nodes(ttl);
         let mut missing = 0;

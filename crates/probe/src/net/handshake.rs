@@ -51,7 +51,7 @@ impl Socket {
         };
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let fd = socket_with(family, SocketType::STREAM, flags, None)?;
-        // An earlier socket with this five-tuple may not be closed completely.
+        // An earlier socket with this five-tuple may still be partly open.
         options::set_socket_reuseaddr(&fd, true)?;
         options::set_socket_linger(&fd, Some(Duration::ZERO))?;
         bind(&fd, &any)?;
@@ -121,7 +121,7 @@ impl Socket {
 }
 
 /// Returns the handshake of any connection as the kernel has measured it.
-/// Returns `None` if the kernel did not measure it.
+/// Returns `None` if the kernel did not measure this handshake.
 pub fn handshake_of(socket: impl AsFd) -> Option<Handshake> {
     let info = tcp_info(socket.as_fd())?;
     (info.tcpi_rtt > 0).then(|| Handshake {

@@ -15,7 +15,7 @@ use tailcut_units::Time;
 
 /// Number of times that a probe is sent. If no answer arrives, the router counts as silent.
 const TRIES: u32 = 4;
-/// Time to wait after each try. It is below 1 s, because the kernel repeats a SYN after 1 s.
+/// Time to wait after each try. The time is below 1 s, because the kernel repeats a SYN after 1 s.
 const WAITS: [Duration; TRIES as usize] = [
     Duration::from_millis(300),
     Duration::from_millis(600),
@@ -64,7 +64,7 @@ struct Later {
 /// Runs a walk to a target at a limited rate. `told` is called after each step with the state of the walk.
 ///
 /// # Errors
-/// The reason why nothing can be measured. An interruption is an error too.
+/// The reason why nothing can be measured. An interruption is also an error.
 pub fn trace(
     to: SocketAddr,
     ports: &mut Ports,

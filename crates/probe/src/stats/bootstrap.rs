@@ -2,7 +2,7 @@
 //!
 //! Consecutive volleys are not independent, because they wait in the same queues.
 //! So whole blocks of consecutive volleys are drawn, with replacement.
-//! After the last volley, a block continues with the first one (D. N. Politis, J. P. Romano, 1992).
+//! After the last volley, a block continues with the first volley (D. N. Politis, J. P. Romano, 1992).
 //! The length of a block is three times the integrated autocorrelation time of the volleys' means.
 //! The autocorrelation time is a sum over the positive terms (A. Sokal, 1997).
 //! A block is at least as long as the cube root of the number of volleys.
@@ -27,7 +27,7 @@ pub fn block_length(means: &[f64]) -> usize {
     shortest.max(dependent).min(n / FEWEST_BLOCKS).max(1)
 }
 
-/// Returns 1 plus twice the sum of the autocorrelations. The sum ends before the first one that is not positive.
+/// Returns 1 plus twice the sum of the autocorrelations. The sum ends before the first term that is not positive.
 fn autocorrelation_time(means: &[f64]) -> f64 {
     let n = means.len();
     let mean = means.iter().sum::<f64>() / n.max(1) as f64;
@@ -47,7 +47,8 @@ fn autocorrelation_time(means: &[f64]) -> f64 {
             .sum::<f64>()
 }
 
-/// Returns one item for each resample: how often it contains each volley. `volleys` is the number of volleys.
+/// Returns for each resample how often the resample contains each volley. `volleys` is the number of volleys.
+/// `volleys` is the number of volleys.
 /// The seed is fixed, so that a report is reproducible.
 pub fn resamples(volleys: usize, block: usize) -> impl Iterator<Item = Vec<u16>> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(0x7072_6f62_6500);

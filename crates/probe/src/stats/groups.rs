@@ -5,7 +5,7 @@
 //! Ports with correlated series are joined: average linkage of the distance 1 - correlation, up to a distance of 0.3.
 //! Delays that differ by less than 5 % of the median handshake count as equal.
 //!
-//! Noise causes groups too. So groups are reported only if a permutation test shows that ports differ.
+//! Noise also causes groups. So groups are reported only if a permutation test shows that ports differ.
 //! If all ports had one path, the handshakes of a volley could be exchanged between the ports.
 //! The test therefore builds 199 networks in which the handshakes of each volley are randomly assigned to the ports.
 //! For each network, it subtracts each volley's mean and sums the squared correlations of the series.

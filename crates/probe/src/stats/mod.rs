@@ -2,7 +2,7 @@
 //! The results are the time of the faster of two handshakes, and groups of ports that share a path.
 //!
 //! A volley is one handshake from each of several source ports to one target.
-//! All its handshakes start at nearly the same time, so RepSYN could have used any two of them.
+//! All handshakes of a volley start at nearly the same time, so RepSYN could have used any two of them.
 //! The pairs of a volley therefore show how delays depend on each other. No model of this dependence is needed.
 
 mod bootstrap;

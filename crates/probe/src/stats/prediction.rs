@@ -49,8 +49,8 @@ pub struct Prediction {
     pub p99: Option<Change>,
 }
 
-/// Handshake with two weights. `single` is its weight among single handshakes.
-/// `pair` is its weight as the faster handshake of pairs. The weights of each kind add up to 1 in each volley.
+/// Handshake with two weights. `single` is the weight among single handshakes.
+/// `pair` is the weight as the faster handshake of pairs. The weights of each kind add up to 1 in each volley.
 #[derive(Clone, Copy)]
 struct Weighted {
     us: f64,
@@ -81,7 +81,7 @@ pub fn predict(volleys: &[Volley]) -> Option<Prediction> {
             us: *us,
             volley,
             single: 1.0 / n,
-            // Each slower handshake of the volley forms a pair in which this handshake is the faster one.
+            // Each slower handshake of the volley forms a pair in which the present handshake is faster.
             pair: 2.0 * (n - 1.0 - f64::from(rank)) / (n * (n - 1.0)),
         }));
     }
@@ -160,7 +160,7 @@ fn mean(handshakes: &[Weighted], drawn: &[u16], weight: Weight) -> f64 {
 fn percentile(handshakes: &[Weighted], drawn: &[u16], weight: Weight, share: f64) -> f64 {
     // The weights of each drawn volley add up to 1.
     let total: f64 = drawn.iter().map(|times| f64::from(*times)).sum();
-    // The factor is slightly below 1. Without it, a rounding error could select the next handshake.
+    // The factor is slightly below 1. Without this factor, a rounding error could select the next handshake.
     let wanted = share * total * (1.0 - 1e-9);
     let mut below = 0.0;
     let mut last = f64::NAN;

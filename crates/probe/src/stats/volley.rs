@@ -8,7 +8,7 @@ pub struct Handshake {
     /// Time when the SYN was sent, in microseconds since the first SYN of the volley.
     pub sent_us: f64,
     /// Time from the first SYN to the SYN-ACK, in microseconds.
-    /// Without an answer, this is the time until the handshake was given up. It is a lower bound.
+    /// Without an answer, this is the time until the handshake was given up. This time is a lower bound.
     pub us: f64,
     /// Number of times that the SYN was repeated.
     pub resent: u32,

@@ -51,7 +51,7 @@ pub(super) fn write(row: &FlowRecord, to: &mut [u8]) -> usize {
         codes |= code << (4 * column);
         column += 1;
     });
-    // The shift removes the code of the first column, which is the flow's number.
+    // The shift removes the code of the first column. This column is the flow's number.
     to[..NUMBERS].copy_from_slice(&(codes >> 4).to_le_bytes()[..NUMBERS]);
     end
 }

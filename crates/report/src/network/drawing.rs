@@ -1,4 +1,5 @@
-//! Drawing of a network as SVG at one frame of a film. It shows the utilisation of links and the backlog of ports.
+//! Drawing of a network as SVG at one frame of a film.
+//! The drawing shows the utilisation of links and the backlog of ports.
 
 use super::edge_failures::{EdgeFailure, Symbol};
 use super::film::{DesignFilm, Film};
@@ -19,7 +20,7 @@ const BUSY_LIGHT: [&str; 7] = [
 const BUSY_DARK: [&str; 7] = [
     "#3a424d", "#1f4d78", "#2a6ca8", "#3f91d8", "#79bbf2", "#b8dcfb", "#ffffff",
 ];
-/// Colours of backlogs on a light background, from empty to full. They have another hue than utilisation.
+/// Colours of backlogs on a light background, from empty to full. Their hue differs from the hue of utilisation.
 const WAITING_LIGHT: [&str; 5] = ["none", "#f2b78a", "#e5813f", "#c2410c", "#7a1d02"];
 const WAITING_DARK: [&str; 5] = ["none", "#8a4a22", "#c9672b", "#ff9a5c", "#ffe0c2"];
 /// Line widths of the steps of utilisation.
@@ -224,7 +225,7 @@ impl<'a> Drawing<'a> {
     }
 
     /// Returns the text in a switch.
-    /// The text is the name of the switch. If the names of the tier do not fit, it is an index such as `0.1`.
+    /// The text is the name of the switch. If the names of the tier do not fit, the text is an index such as `0.1`.
     /// The name of the tier is next to its row.
     fn switch_name<'n>(&self, node: usize, name: &'n str) -> &'n str {
         let tier: Vec<usize> = self.graph.tier(self.graph.nodes[node].tier).collect();
@@ -245,7 +246,7 @@ impl<'a> Drawing<'a> {
     }
 
     /// Returns the name of a node and its position: inside a switch, or below a host.
-    /// Returns `None` if there is no space for it.
+    /// Returns `None` without space for the name.
     fn name(&self, node: usize, name: &str) -> Option<(f64, f64, String)> {
         let (place, hosts) = (self.layout.positions[node], self.graph.nodes[node].hosts);
         let (text, room, y) = match hosts {

@@ -27,7 +27,7 @@ pub(crate) struct DesignFilm {
     pub seed: u64,
     directions: usize,
     /// Share of each frame in which a link was busy, ordered by frame and then by direction ([`Graph::ports`]).
-    /// If a direction represents several links, the value belongs to the busiest link.
+    /// If a direction represents several links, the share belongs to the busiest link.
     busy: Vec<f32>,
     /// Longest sampled backlog in bytes, in the same order as `busy`.
     backlog: Vec<u64>,
@@ -79,7 +79,7 @@ impl DesignFilm {
         // A sample covers the interval before its time. An interval belongs to the frame in which it ends.
         let frame_of = |time_ps: u64| (time_ps.saturating_sub(1) / frame_ps) as usize;
         let every_ps = run.summary.sampling.map_or(0, |s| s.every_ns * 1_000);
-        // The last frame may be shorter than the others.
+        // The last frame may be shorter than all other frames.
         let length = |index: usize| frame_ps.min(end_ps - index as u64 * frame_ps);
         let mut busy = vec![0f32; frames * ports];
         for sample in &run.links {

@@ -36,7 +36,7 @@ pub(super) fn alphabet() -> String {
     letters().collect()
 }
 
-/// Steps of a scale, each given by its lowest level. A level belongs to the highest step that it reaches.
+/// Lowest level of each step of a scale. A level belongs to the highest step that it reaches.
 pub(super) type Steps = &'static [u8];
 
 /// Steps of utilisation: idle, above 0, and from 20, 40, 60, 80 and 95 %.

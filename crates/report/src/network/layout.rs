@@ -28,7 +28,7 @@ pub(super) struct Layout {
     pub height: f64,
     /// Position of each node.
     pub positions: Vec<NodePosition>,
-    /// Line of each directed link, in the order of [`Graph::ports`].
+    /// Line of each link direction, in the order of [`Graph::ports`].
     /// A line begins at the sender, and is on the right side of its edge.
     pub lines: Vec<Vec<Point>>,
     /// Factor for the widths of lines, 0.3 to 1. It prevents neighbouring lines from touching.
@@ -129,7 +129,7 @@ fn degrees(graph: &Graph) -> Vec<usize> {
 }
 
 /// Returns the order in which tiers are placed. The switches next to the hosts are first, ordered by number.
-/// The hosts are next, ordered by their switch. The higher tiers follow.
+/// The hosts follow, ordered by their switch, and then the higher tiers.
 fn order_of_placing(top: u8) -> impl Iterator<Item = u8> {
     [1, 0]
         .into_iter()
@@ -236,7 +236,7 @@ fn are_neighbours(graph: &Graph, edge: &Edge, positions: &[NodePosition]) -> boo
 }
 
 fn ends(graph: &Graph, positions: &[NodePosition]) -> Vec<Ends> {
-    // For each node, the edges above the node and the edges below it.
+    // For each node: the edges above the node, and the edges below the node.
     // The edges are ordered by their other ends, so that they do not cross at the node.
     let mut above = vec![Vec::new(); positions.len()];
     let mut below = vec![Vec::new(); positions.len()];

@@ -79,7 +79,8 @@ fn binned(run: &Run, end_us: f64, counted: &dyn Fn(&TopologyLink) -> bool) -> Ve
         .summary
         .sampling
         .map_or(1.0, |s| s.every_ns as f64 / 1e3);
-    // A bin contains a whole number of sample intervals, so no interval is split. The last bin may contain fewer.
+    // A bin contains a whole number of sample intervals, so no interval is split.
+    // The last bin may contain fewer sample intervals.
     let intervals = (end_us / every_us).round().max(1.0);
     let together = (intervals / BINS as f64).ceil().max(1.0);
     let bins = (intervals / together).ceil() as usize;

@@ -160,7 +160,7 @@ fn data(network: &Network, drawing: &Drawing<'_>) -> String {
     crate::markup::script_json(&data)
 }
 
-/// Returns the name of a direction, such as `s0 → s4, 10 Gb/s`, with the number of links if there are several.
+/// Returns the name of a direction, such as `s0 → s4, 10 Gb/s`, with the number of links if it is above one.
 fn name(network: &Network, direction: usize) -> String {
     let graph = &network.graph;
     let (from, to) = graph.ends(direction);

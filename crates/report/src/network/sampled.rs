@@ -5,7 +5,7 @@ use crate::study::Study;
 use tailcut_units::Time;
 
 /// Returns the first run of each design in `setting` whose links were sampled.
-/// All returned runs have the same network as the first one.
+/// All returned runs have the same network as the first run.
 /// A run whose network has the same name but other links is left out.
 pub(super) fn sampled_runs(study: &Study, setting: usize) -> Vec<(&str, &Run)> {
     let cells = study.cells();
@@ -22,7 +22,7 @@ pub(super) fn sampled_runs(study: &Study, setting: usize) -> Vec<(&str, &Run)> {
 
 /// Returns the end of drawings over time. At this time, every design has carried almost all bytes.
 /// The end is at most twice the time of the fastest design.
-/// Without this maximum, a design that waits for timeouts would compress the lines of all others.
+/// Without this maximum, a design that waits for timeouts would compress the lines of all other designs.
 pub(super) fn end_of(runs: &[(&str, &Run)]) -> Option<Time> {
     let ends = || runs.iter().filter_map(|(_, run)| run.nearly_all_carried());
     let (first, last) = (ends().min()?, ends().max()?);

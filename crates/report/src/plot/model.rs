@@ -43,7 +43,7 @@ pub enum Scale {
     Linear,
     /// Logarithmic. Values are above zero, but intervals may reach zero.
     Log,
-    /// One position for each name. The value of a point is the index of a name, or slightly more or less.
+    /// One position for each name. The value of a point is the index of a name, with a small deviation if necessary.
     Names(Vec<String>),
 }
 
@@ -99,7 +99,7 @@ pub struct Point {
     pub whisker: Option<Whisker>,
     /// Value that the cell of a heat map shows; `None` if the point is not a cell.
     pub shows: Option<CellValue>,
-    /// Row of a run's table from which the point was computed; `None` if there is not a single row.
+    /// Row of a run's table from which the point was computed; `None` for a point of several rows.
     pub row: Option<RowKey>,
 }
 

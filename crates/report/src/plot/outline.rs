@@ -1,4 +1,4 @@
-//! Outline of a curve: the corners of its lines or steps, in whole cells of a grid.
+//! Outline of a curve: the corners of the curve's lines or steps, in whole cells of a grid.
 //! Corners that change no cell are left out.
 
 use super::model::{Mark, Point, Series};
@@ -13,7 +13,7 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// Grid of the page. It has about two cells for each pixel of a usual screen, so that curves can be zoomed.
+    /// Grid of the page. The grid has about two cells for each pixel of a usual screen, so that curves can be zoomed.
     pub const PAGE: Self = Self {
         columns: 1_400,
         rows: 800,
@@ -87,7 +87,7 @@ pub(super) fn path(outline: &[Corner]) -> String {
 }
 
 /// Returns the corners that are needed for the outline (algorithm of Ramer, Douglas and Peucker).
-/// Corners that are at most [`TOLERANCE`] away from the line through the others are left out.
+/// Corners that are at most [`TOLERANCE`] away from the line through other corners are left out.
 fn simplified(corners: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let Some(last) = corners.len().checked_sub(1) else {
         return Vec::new();

@@ -8,7 +8,7 @@ use maud::{Markup, html};
 use std::fmt::Write;
 
 /// Colours on a light background: grey for the baseline, then the palette of Okabe and Ito.
-/// People with any common kind of colour blindness can distinguish them. Markers and dashes differ too.
+/// People with any common kind of colour blindness can distinguish them. Markers and dashes also differ.
 pub(super) const LIGHT: [&str; 8] = [
     "#5f6670", "#0072b2", "#d55e00", "#009e73", "#b8860b", "#b04f8f", "#3a9bd9", "#7a4b2a",
 ];
@@ -172,7 +172,7 @@ pub(crate) enum Curves {
 }
 
 pub(crate) fn colour_class(series: &Series) -> String {
-    // Cells have their own colour classes inside the group.
+    // Cells have a colour class each, inside the group.
     let colour = match series.mark {
         Mark::Cells => 0,
         _ => series.colour % LIGHT.len(),
@@ -242,7 +242,7 @@ impl<'a> Drawn<'a> {
             (layout.text_width(&tick.label) / 2.0 + 4.0).max(16.0)
         });
         let top = layout.font * 2.2;
-        // All names are shown. If they do not fit into one row, every second name is in a second row.
+        // All names are shown. If the names do not fit into one row, every second name is in a second row.
         let names = matches!(plot.x.scale, Scale::Names(_));
         let room = layout.width - left - right;
         let is_tight = names && !fits(&x_ticks, 1, layout, room);

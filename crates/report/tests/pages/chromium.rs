@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-/// Running browser. It ends when this value is dropped.
+/// Running browser. The browser ends when this value is dropped.
 pub struct Chromium {
     child: Child,
     requests: ChildStdin,
@@ -14,10 +14,10 @@ pub struct Chromium {
     _profile: tempfile::TempDir,
 }
 
-/// Returns the path of the browser: `CHROMIUM`, or a browser in `PATH`. Returns `None` if there is none.
+/// Returns the path of the browser: `CHROMIUM`, or a browser in `PATH`. Returns `None` without a browser.
 ///
 /// # Panics
-/// There is no browser under CI (`CI=true`), where the checks must not be skipped.
+/// CI (`CI=true`) has no browser. The checks must not be skipped there.
 fn program() -> Option<PathBuf> {
     let names = ["chromium", "chromium-browser", "google-chrome"];
     let path = std::env::var_os("PATH").unwrap_or_default();

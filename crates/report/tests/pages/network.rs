@@ -1,4 +1,4 @@
-//! Drawing of the network: tests of its slider, its playback and its readout in a real browser, and of its size.
+//! Tests of the drawing of the network in a real browser: its slider, its playback, its readout, and its size.
 
 use crate::chromium::{Chromium, Tab};
 use crate::synthetic::{Behaviour, HOTSPOT, TCP, run, study};

@@ -80,7 +80,7 @@ fn ten_sheets_of_a4_hold_the_page_with_whole_tables_and_every_plot() {
     let sheets = text.matches("/Type /Page\n").count();
     assert!((1..=10).contains(&sheets), "{sheets} sheets");
 
-    // The same check at the width of the text on a sheet: 210 mm minus two margins of 11 mm, at 96 units per inch.
+    // Repeats the check at the width of the text on a sheet: 210 mm minus two margins of 11 mm, at 96 units per inch.
     let mut tab = browser.open(&PAGE, 710, true);
     tab.emulate_print();
     let seen = tab.evaluate(

@@ -159,7 +159,7 @@ const INSTANTS: u64 = 400;
 /// Port that every design overloads: the port of the fifth leaf towards its first host.
 pub const HOTSPOT: &str = "s4>h8";
 
-/// Returns a run on eight leaves of two hosts over four spines. Its links are sampled, and one port is hot.
+/// Returns a run on eight leaves of two hosts over four spines. The links of the run are sampled, and one port is hot.
 fn fill_network(record: &mut RunRecord, behaviour: Behaviour, end_us: f64) {
     let hosts = (0..16).map(|host| (format!("h{host}"), 0, format!("s{}", host / 2), 1));
     let leaves = (0..8)

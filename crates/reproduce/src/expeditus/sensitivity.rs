@@ -60,7 +60,7 @@ impl Family {
 
     /// Returns the name of the case whose ECMP runs are the base for `case`.
     /// If the changes of `case` do not affect ECMP, ECMP does not run again.
-    /// The base is then the first case of the family.
+    /// In this case, the base is the first case of the family.
     fn ecmp_of(&self, case: &Case) -> &'static str {
         let of_a_design = |key: &str| key.starts_with("expeditus") || key.starts_with("conga");
         let same = case.changes().iter().all(|(key, _)| of_a_design(key));
@@ -96,7 +96,7 @@ impl Family {
                     at.change_from(design, (ecmp, ECMP), figure),
                     measure.published().filter(|_| of_paper),
                     band::NO_BAND,
-                    "one parameter at a time",
+                    "each case changes one parameter",
                 ));
             }
         }

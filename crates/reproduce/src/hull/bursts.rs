@@ -42,7 +42,7 @@ struct Setting {
     /// Part in which one link of the path has 9 Gb/s. The NIC then has to pause. Without pauses, there are no bursts.
     paused: &'static str,
     /// Part with large sends, and with a receiver that merges the segments of one interrupt.
-    /// `None` if each frame has its own interrupt, because there is then nothing to merge.
+    /// `None` if each frame has its own interrupt, because such a receiver has nothing to merge.
     merged: Option<&'static str>,
     /// Published throughput in Gb/s and burst size in KB.
     published: (f64, f64),
@@ -92,7 +92,8 @@ const SETTINGS: [Setting; 5] = [
 ];
 
 /// Explanation of the row in which the testbed's processor is saturated. The simulation has no processors.
-const NO_PROCESSOR: &str = "published with a saturated processor, which is not simulated";
+const NO_PROCESSOR: &str =
+    "the published run saturated a processor, and processors are not simulated";
 
 /// Reproduction of the table about bursts.
 pub const HULL_BURSTS: Reproduction = Reproduction {

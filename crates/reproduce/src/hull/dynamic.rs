@@ -18,7 +18,8 @@ const QOS: (&str, &str) = ("qos", "ideal QoS");
 
 const LATENCY: &str = "queueing only, without store-and-forward; buffer and round trip are not \
                        published: see `tailcut reproduce hull-sensitivity`";
-const FCT: &str = "a single paced flow loses throughput by the pacer's lag: docs/designs/hull.md";
+const FCT: &str =
+    "a single paced flow loses throughput, because the pacer lags: docs/designs/hull.md";
 
 /// Reproduction of HULL's table of dynamic flows.
 pub const HULL_DYNAMIC: Reproduction = Reproduction {
@@ -66,7 +67,7 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
             ours(QOS.0, "qos"),
             None,
             band::NO_BAND,
-            "compared in the slides without values; the latency includes both classes",
+            "the slides compare without values; the latency includes both classes",
         ));
         rows.extend(of_column(results, column));
     }
@@ -89,14 +90,14 @@ fn of_column(results: &Results, column: usize) -> [ComparisonRow; 2] {
     let (factor, high, low) = farthest_ratio(results, TABLE.each_ref().map(|row| row.part), column);
     [
         row(
-            format!("order of the rows by {what}: pairs of rows in the published order"),
+            format!("order of the rows by {what}: number of pairs of rows in the published order"),
             in_order(results, column, figure),
             Some(6.0),
             (6.0, 6.0),
             "",
         ),
         row(
-            format!("ratios of the rows by {what}: factor off at most, {high} over {low}"),
+            format!("ratios of the rows by {what}: largest deviation factor, {high} over {low}"),
             factor,
             Some(1.0),
             (1.0, FACTOR),

@@ -44,7 +44,7 @@ pub struct TableRow {
 }
 
 /// Published table of dynamic flows. The threshold of the phantom queue in the row of HULL is not published.
-/// The previous row has a threshold of 6 KB, which is used here, too.
+/// The previous row has a threshold of 6 KB, and we use it for HULL, too.
 pub const TABLE: [TableRow; 4] = [
     TableRow {
         part: "tcp",
@@ -128,8 +128,9 @@ pub fn farthest_ratio(
 }
 
 /// Returns the number of changes that are below zero.
-/// A change is uncertain if its interval contains zero. The interval of the result contains all possible numbers.
-/// It starts at the number without the uncertain changes, and ends at the number with all uncertain changes.
+/// A change is uncertain if its interval contains zero.
+/// The interval of the result contains all possible numbers of changes.
+/// The interval starts at the number without the uncertain changes, and ends at the number with all uncertain changes.
 pub fn below_zero(changes: &[MeasuredValue]) -> MeasuredValue {
     let count =
         |holds: &dyn Fn(&MeasuredValue) -> bool| changes.iter().filter(|c| holds(c)).count() as f64;

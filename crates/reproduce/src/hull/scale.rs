@@ -20,17 +20,17 @@ type Variant = (
 );
 
 const VARIANTS: [Variant; 12] = [
-    ("tcp", "tcp", "TCP, 300 KB a port", &[]),
+    ("tcp", "tcp", "TCP, 300 KB per port", &[]),
     (
         "tcp-100k",
         "tcp",
-        "TCP, 100 KB a port",
+        "TCP, 100 KB per port",
         &[("queue.limit", "100KB")],
     ),
     (
         "tcp-1m",
         "tcp",
-        "TCP, 1 MB a port",
+        "TCP, 1 MB per port",
         &[("queue.limit", "1MB")],
     ),
     (
@@ -88,7 +88,7 @@ const VARIANTS: [Variant; 12] = [
     (
         "hull-15k-100k",
         "hull",
-        "HULL, marks above 15 KB, 100 KB a port",
+        "HULL, marks above 15 KB, 100 KB per port",
         &[
             ("hull.phantom_mark_above", "15KB"),
             ("queue.limit", "100KB"),

@@ -56,7 +56,7 @@ const VARIANTS: [Variant; 22] = [
     ("no pacer", &[("hull.pacer", "false")]),
 ];
 
-/// Index of HULL's row in the table. Of the other rows, only the worst ratio is shown.
+/// Index of HULL's row in the table. Only the worst ratio of all other rows is shown.
 const HULL: usize = 3;
 
 /// Names of the parts, one for each variant and row of the table.
@@ -109,7 +109,7 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
             ));
             let (factor, high, low) = farthest_ratio(results, parts, column);
             rows.push(row(
-                format!("{what}: ratios by {metric}: factor off at most, {high} over {low}"),
+                format!("{what}: ratios by {metric}: largest deviation factor, {high} over {low}"),
                 factor,
                 Some(1.0),
                 band::NO_BAND,

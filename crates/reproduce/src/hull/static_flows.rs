@@ -23,7 +23,7 @@ struct Point {
 /// Thresholds of the phantom queue in KB. The published charts have one line for each threshold.
 const THRESHOLDS_KB: [u32; 5] = [1, 3, 6, 15, 30];
 
-/// Drain rates of our points in Mb/s. These five are sufficient to show the shape of the lines.
+/// Drain rates of our points in Mb/s. These five rates are sufficient to show the shape of the lines.
 /// The published rates are 600 to 1,000 Mb/s in steps of 50.
 const DRAINS_MBPS: [u32; 5] = [600, 800, 900, 950, 1_000];
 
@@ -159,7 +159,7 @@ fn marked(results: &Results) -> Vec<ComparisonRow> {
                 at(results, point).ours("hull", *figure),
                 Some(published),
                 within_factor(published),
-                "unpublished: the round trip, and the point of the chart to which the number belongs",
+                "not published: the round trip, and the point of the chart with this number",
             )
         })
         .collect()

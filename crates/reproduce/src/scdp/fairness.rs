@@ -36,7 +36,7 @@ fn shares(run: &RunRecord, from: f64, until: f64) -> Vec<[f64; 5]> {
     (0..instants).map(at).collect()
 }
 
-/// Returns Jain's fairness index. It is 1 if all n shares are equal, and 1/n if one sender has the whole link.
+/// Returns Jain's fairness index. The index is 1 if all n shares are equal, and 1/n if one sender has the whole link.
 fn jain(shares: &[f64]) -> f64 {
     let sum: f64 = shares.iter().sum();
     let squares: f64 = shares.iter().map(|share| share * share).sum();
@@ -105,7 +105,7 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
             why,
         ));
         rows.push(row(
-            format!("{design}: from the fifth start until all are within 20 % of their share, ms"),
+            format!("{design}: time from the fifth start until all rates are within 20 % of the fair share, ms"),
             &at.by_seed(design, convergence),
             None,
             band((0.0, 1_000.0)),

@@ -39,7 +39,7 @@ pub fn is_of(flow: &FlowRecord, class: Class) -> bool {
     flow.class == class as u8
 }
 
-/// Returns the percentage of `flows` for which `holds` returns true; NaN if there are no flows.
+/// Returns the percentage of `flows` for which `holds` returns true; NaN without flows.
 pub fn per_cent<'a>(
     flows: impl Iterator<Item = &'a FlowRecord>,
     holds: impl Fn(&FlowRecord) -> bool,

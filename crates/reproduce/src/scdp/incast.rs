@@ -132,7 +132,7 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
                 &at.by_seed(design, goodput),
                 None,
                 band::NO_BAND,
-                "one parameter at a time",
+                "each case changes one parameter",
             ));
         }
     }

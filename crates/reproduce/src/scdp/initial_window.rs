@@ -44,7 +44,7 @@ fn goodputs(run: &RunRecord) -> Vec<f64> {
 }
 
 /// Returns the number of repair symbols of each session.
-/// A session sends one repair symbol for each trimmed packet, and two more for each block with a loss.
+/// A session sends one repair symbol for each trimmed packet, and two more repair symbols for each block with a loss.
 fn repairs(run: &RunRecord) -> Vec<f64> {
     of_sessions(run, |flow| f64::from(flow.retransmissions))
 }
@@ -102,7 +102,7 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
         ));
         rows.push(row(
             format!(
-                "{description}: repair symbols a session, one a trimmed packet and two a block"
+                "{description}: repair symbols per session: one per trimmed packet and two per block"
             ),
             at(name).ours("scdp", REPAIR),
             None,
@@ -126,23 +126,27 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
             "the delay of the links is not published",
         ));
         rows.push(row(
-            format!("{rate}: goodput with a far too small window over that with the paper's, %"),
+            format!(
+                "{rate}: goodput with a far too small window, relative to the paper's window, %"
+            ),
             ratio(small, chosen),
             None,
             (0.0, 70.0),
             "published as a chart: very low",
         ));
         rows.push(row(
-            format!("{rate}: goodput with a far too large window over that with the paper's, %"),
+            format!(
+                "{rate}: goodput with a far too large window, relative to the paper's window, %"
+            ),
             ratio(large, chosen),
             None,
             (rate == "1 Gb/s").then_some((0.0, 100.0)),
-            "published for 1 Gb/s: it deteriorates, with 39 trimmed packets a session",
+            "published for 1 Gb/s: it deteriorates, with 39 trimmed packets per session",
         ));
     }
     if results.ran("1g-100-busy", "scdp") {
         rows.push(row(
-            "1 Gb/s, load 0.4: goodput with a far too large window over that with the paper's, %",
+            "1 Gb/s, load 0.4: goodput with a far too large window, relative to the paper's window, %",
             ratio("1g-100-busy", "1g-12-busy"),
             None,
             band::NO_BAND,
@@ -150,7 +154,7 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
         ));
     }
     rows.push(row(
-        "1 Gb/s: goodput with a window of 24 over that with 12, %",
+        "1 Gb/s: goodput with a window of 24, relative to a window of 12, %",
         ratio("1g-24", "1g-12"),
         Some(100.0),
         (90.0, 110.0),

@@ -105,7 +105,7 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
         }
         let published = near.zip(far);
         rows.push(row(
-            format!("{design}: near over far goodput, %"),
+            format!("{design}: goodput of near flows, relative to far flows, %"),
             &at.by_seed(design, |run| {
                 100.0 * goodput(run, &NEAR) / goodput(run, &FAR)
             }),
@@ -138,7 +138,7 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
             "the blackout",
         ));
         rows.push(row(
-            format!("tcp: bytes that {what} flows send again, %"),
+            format!("tcp: bytes that {what} flows retransmit, %"),
             &at.by_seed("tcp", |run| sent_again(run, near)),
             None,
             band::NO_BAND,
@@ -159,7 +159,7 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
                     &at.by_seed(design, |run| goodput(run, &links)),
                     None,
                     band::NO_BAND,
-                    "one parameter at a time",
+                    "each case changes one parameter",
                 ));
             }
         }

@@ -55,14 +55,14 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
                 at.ours(design, Figure::Of(Statistic::Mean, &short)),
                 published,
                 band::NO_BAND,
-                "one parameter at a time",
+                "each case changes one parameter",
             ));
             rows.push(row(
                 format!("{description}: {design}, p99 of flows up to 10 KB, us"),
                 at.ours(design, Figure::Of(Statistic::P99, &short)),
                 None,
                 band::NO_BAND,
-                "one parameter at a time",
+                "each case changes one parameter",
             ));
             if ["scdp", "pias"].contains(&design) {
                 rows.push(row(
@@ -70,7 +70,7 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
                     at.ours(design, Figure::Of(Statistic::Mean, &long)),
                     (design == "pias").then_some(700.0),
                     band::NO_BAND,
-                    "one parameter at a time",
+                    "each case changes one parameter",
                 ));
             }
         }

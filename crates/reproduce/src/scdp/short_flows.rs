@@ -144,7 +144,7 @@ fn rows_of(
                 at.change("scdp", other, figure),
                 published,
                 band,
-                "depends on the place of the long flows and on PIAS' window: see scdp-sensitivity",
+                "depends on the hosts of the long flows and on PIAS' window: see scdp-sensitivity",
             ));
         }
     }
@@ -154,7 +154,7 @@ fn rows_of(
             at.change("scdp", other, Figure::Of(Statistic::Mean, &middle)),
             None,
             band::NOT_MORE,
-            "published as a chart: SCDP's is the lowest",
+            "published as a chart: SCDP's curve is the lowest",
         ));
     }
     rows
@@ -226,7 +226,7 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
                 at.change("scdp", other, MEAN_OF_LONG),
                 None,
                 band::NOT_LESS,
-                "published as a chart: SCDP's is better",
+                "published as a chart: SCDP's curve is better",
             ));
         }
     }

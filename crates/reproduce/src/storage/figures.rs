@@ -14,7 +14,7 @@ pub const SCENARIO: &str = include_str!("../../scenarios/reproduce/scdp-storage.
 /// Number of hosts in the full form and in the quick form.
 pub const HOSTS: (u32, u32) = (250, 16);
 
-/// Number of loads that also run on real hosts. They are the first loads in the list, with blocks of 1 MB.
+/// Number of loads that also run on real hosts. These loads are the first in the list, with blocks of 1 MB.
 pub const ON_REAL_HOSTS: usize = 2;
 
 /// Load of a storage figure. Its two studies use two different methods of transfer.
@@ -138,7 +138,7 @@ pub fn rows_of(
         for other in ["ndp", "ndp-plus", "pias"] {
             for (name, figure) in [
                 ("mean goodput", MEAN_GOODPUT),
-                ("goodput that nine in ten exceed", LOW_GOODPUT),
+                ("goodput that nine in ten flows exceed", LOW_GOODPUT),
             ] {
                 rows.push(row(
                     format!("{description}: scdp, {name} against {other} by {by}, %"),

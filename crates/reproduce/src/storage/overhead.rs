@@ -10,25 +10,25 @@ use tailcut_scenario::record::{RunRecord, SessionOutcome, SessionSummary};
 
 const LOADS: [Load; 4] = [
     Load {
-        description: "1 MB, 4 a second a host",
+        description: "1 MB, 4 per second and host",
         parts: ("overhead-1mb-light", ""),
         sizes: "fixed:1MB",
         per_host: 4,
     },
     Load {
-        description: "1 MB, 8 a second a host",
+        description: "1 MB, 8 per second and host",
         parts: ("overhead-1mb-heavy", ""),
         sizes: "fixed:1MB",
         per_host: 8,
     },
     Load {
-        description: "4 MB, 4 a second a host",
+        description: "4 MB, 4 per second and host",
         parts: ("overhead-4mb-light", ""),
         sizes: "fixed:4MB",
         per_host: 4,
     },
     Load {
-        description: "4 MB, 8 a second a host",
+        description: "4 MB, 8 per second and host",
         parts: ("overhead-4mb-heavy", ""),
         sizes: "fixed:4MB",
         per_host: 8,
@@ -86,7 +86,7 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
         }
         let heaviest = part == "overhead-4mb-heavy";
         rows.push(row(
-            format!("{description}: share of wasted symbols among arrived ones, %"),
+            format!("{description}: wasted symbols, as a share of all arrived symbols, %"),
             &at.by_seed("scdp", share_in_vain),
             heaviest.then_some(1.0),
             // The band allows zero to twice the published value.
@@ -94,7 +94,7 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
             "the published 1 % at heavy load",
         ));
         rows.push(row(
-            format!("{description}: symbols too late, %"),
+            format!("{description}: symbols that arrive too late, %"),
             &at.by_seed("scdp", share_late),
             None,
             band::NO_BAND,

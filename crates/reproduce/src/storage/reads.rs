@@ -7,30 +7,30 @@ use crate::case::Keys;
 use crate::part::{Part, Reproduction, Results};
 use tailcut_report::ComparisonRow;
 
-/// Loads of the figure. In the first part, each read is from all replicas. Some designs can only read from one replica.
+/// Loads of the figure. In the first part, a read is from all replicas, but some designs can only read from one.
 /// In the second part, each read is of three blocks at the same time.
 /// A write brings a block to three hosts, and a read to one host. There are therefore three times as many reads.
 const LOADS: [Load; 4] = [
     Load {
-        description: "reads of 1 MB, 12 a second a host",
+        description: "reads of 1 MB, 12 per second and host",
         parts: ("reads-1mb-light", "ahead-1mb-light"),
         sizes: "fixed:1MB",
         per_host: 12,
     },
     Load {
-        description: "reads of 1 MB, 24 a second a host",
+        description: "reads of 1 MB, 24 per second and host",
         parts: ("reads-1mb-heavy", "ahead-1mb-heavy"),
         sizes: "fixed:1MB",
         per_host: 24,
     },
     Load {
-        description: "reads of 4 MB, 12 a second a host",
+        description: "reads of 4 MB, 12 per second and host",
         parts: ("reads-4mb-light", "ahead-4mb-light"),
         sizes: "fixed:4MB",
         per_host: 12,
     },
     Load {
-        description: "reads of 4 MB, 24 a second a host",
+        description: "reads of 4 MB, 24 per second and host",
         parts: ("reads-4mb-heavy", "ahead-4mb-heavy"),
         sizes: "fixed:4MB",
         per_host: 24,

@@ -28,7 +28,7 @@ struct Setting {
 fn settings(table: &'static str) -> impl Iterator<Item = Setting> {
     lines(table).map(|[name, description, per_host, k, settings]| Setting {
         case: case(name, description, settings),
-        per_host: per_host.parse().expect("sessions a second a host"),
+        per_host: per_host.parse().expect("sessions per second and host"),
         k: k.parse().expect("a fat-tree's k"),
     })
 }
@@ -75,7 +75,7 @@ const WITHOUT: &str = include_str!("../../cases/storage-without.txt");
 
 const HOTSPOTS_QUICK: Keys = &[("duration", "250ms"), ("drain", "200ms")];
 
-const WHY: &str = "one parameter at a time";
+const WHY: &str = "each case changes one parameter";
 
 /// Reproduction that shows the sensitivity of SCDP's storage results to parameters.
 pub const SENSITIVITY: Reproduction = Reproduction {

@@ -10,25 +10,25 @@ use tailcut_report::ComparisonRow;
 /// The second part uses a chain of replicas.
 const LOADS: [Load; 4] = [
     Load {
-        description: "writes of 1 MB, 4 a second a host",
+        description: "writes of 1 MB, 4 per second and host",
         parts: ("writes-1mb-light", "chains-1mb-light"),
         sizes: "fixed:1MB",
         per_host: 4,
     },
     Load {
-        description: "writes of 1 MB, 8 a second a host",
+        description: "writes of 1 MB, 8 per second and host",
         parts: ("writes-1mb-heavy", "chains-1mb-heavy"),
         sizes: "fixed:1MB",
         per_host: 8,
     },
     Load {
-        description: "writes of 4 MB, 4 a second a host",
+        description: "writes of 4 MB, 4 per second and host",
         parts: ("writes-4mb-light", "chains-4mb-light"),
         sizes: "fixed:4MB",
         per_host: 4,
     },
     Load {
-        description: "writes of 4 MB, 8 a second a host",
+        description: "writes of 4 MB, 8 per second and host",
         parts: ("writes-4mb-heavy", "chains-4mb-heavy"),
         sizes: "fixed:4MB",
         per_host: 8,

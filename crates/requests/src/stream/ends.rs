@@ -57,7 +57,7 @@ impl ClientEnd {
     }
 }
 
-/// Endpoint of a copy at the server. It reads the client's messages, and writes the answer.
+/// Endpoint of a copy at the server. The endpoint reads the client's messages, and writes the answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ServerEnd {
     reader: Reader<RequestHeader>,

@@ -15,13 +15,13 @@ pub struct Written {
     /// Header at the start of the bytes. `None`: the bytes continue a part.
     pub header: Option<AnswerHeader>,
     /// Number of bytes for the stream, with the header.
-    /// The bytes end with a part, or with the last byte that the server has.
+    /// The bytes end at the end of a part, or with the last byte that the server has.
     pub bytes: u64,
     /// Whether the answer ends with these bytes.
     pub is_last: bool,
 }
 
-/// Writer of one answer. It cuts the answer into parts of equal length, each behind a header.
+/// Writer of one answer. The writer cuts the answer into parts of equal length, each behind a header.
 /// The last part may be shorter.
 /// A part begins as soon as the server has its first byte. The length of the stream is therefore known in advance.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -24,7 +24,7 @@ pub struct Parameters {
     pub settings: Settings,
     /// Profile of TCP: one name that sets several mechanisms. Keys of single mechanisms override it.
     pub profile: Profile,
-    /// Set of TCP's timers under one name. Keys of single timers override it.
+    /// Set of TCP's timers under one name. Keys of single timers override the set.
     pub timers: TimerSet,
     /// Values of keys that set a part of the settings together.
     pub combined: CombinedKeys,

@@ -23,7 +23,7 @@ pub fn text_of(file: &str, bytes: Vec<u8>, allowed: &str) -> Outcome<String> {
 }
 
 impl Scenario {
-    /// Parses the text of a scenario. Relative paths in it start at the program's working directory.
+    /// Parses the text of a scenario. Relative paths in the text start at the program's working directory.
     ///
     /// # Errors
     /// The first error in the text, with its line.
@@ -125,7 +125,7 @@ fn file_stem(file: &str) -> String {
 
 type Found<'t, 'i> = (&'t DeTable<'i>, Location);
 
-/// Returns the tables of a section. A repeated section can have several, any other section has one.
+/// Returns the tables of a section. Only a repeated section can have several tables.
 fn tables_of<'t, 'i>(
     section: &Section,
     value: &'t Spanned<DeValue<'i>>,

@@ -57,7 +57,7 @@ pub struct Entry {
     pub value: Value,
     /// Place where the value was written.
     pub place: Location,
-    /// Whether the value is only a starting value. It is not an error if no component reads a starting value.
+    /// Whether the value is only a starting value. A starting value that no component reads causes no error.
     pub is_starting_value: bool,
     /// Whether the value belongs to a sweep. Names of topologies and workloads do not contain swept values.
     pub is_swept: bool,
@@ -97,7 +97,7 @@ impl Scenario {
         self.tables.iter().filter(of_section).collect()
     }
 
-    /// Marks all current values as starting values. It is not an error if no component reads a starting value.
+    /// Marks all current values as starting values. A starting value that no component reads causes no error.
     pub fn mark_as_starting_values(&mut self) {
         let entries = self
             .tables
@@ -137,7 +137,7 @@ impl Scenario {
     }
 
     /// Sets a key by its path (`tcp.min_rto`, or `seed` at the top) from the text of a flag.
-    /// In a repeated section, the path means the first table, which is created if it is missing.
+    /// In a repeated section, the path means the first table, which is created if necessary.
     /// With an index (`workload[1].share`), the path means the table with this index.
     /// An existing sweep of the key is removed.
     ///
@@ -302,7 +302,7 @@ impl Table {
             .or_else(|| known.default_among(self.defaults()))
     }
 
-    /// Returns the defaults of the section's keys. In the section `tcp`, they depend on `profile` and `timers`.
+    /// Returns the defaults of the section's keys. In the section `tcp`, the defaults depend on `profile` and `timers`.
     fn defaults(&self) -> &'static Parameters {
         let choice = |key| self.given(key).map(|entry| &entry.value);
         if self.section.name != "tcp" {
@@ -338,7 +338,7 @@ impl Table {
     /// An `Option` is `None` for a word such as `off`, or if the default depends on other keys.
     ///
     /// # Panics
-    /// If the schema has no such key, or if its type is different.
+    /// If the schema has no such key, or if the key has a different type.
     pub(crate) fn get<T: FieldValue>(&self, key: &str) -> T {
         let value = self.value(key);
         let field = value.as_ref().map_or_else(T::if_missing, T::from_value);

@@ -83,7 +83,7 @@ pub const PIAS: Section = Section {
             count(1, 255),
             sets!(settings.designs.pias.relief_after),
             "Number of timeouts in a row after which a flow counts its sent bytes from zero again, so that it returns \
-             to the highest class. \"off\" is the rule of the authors' simulation code. Their kernel modules have 2 or 3.",
+             to the highest class. \"off\" is the rule of the authors' simulation code. The kernel modules have 2 or 3.",
         )
         .or(&["off"]),
         typed(

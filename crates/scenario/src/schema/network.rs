@@ -47,7 +47,7 @@ pub const TOPOLOGY: Section = Section {
             "k",
             count(2, 64),
             Is("8"),
-            "Ports per switch of a fat-tree, an even number. It is also the number of pods.",
+            "Ports per switch of a fat-tree, an even number. The number of pods is the same.",
         ),
         key("tiers", count(2, 3), Is("3"), "Tiers of a fat-tree."),
         key(
@@ -125,7 +125,7 @@ pub const NODES: Section = Section {
             "name",
             Kind::Text("a name that no other node has"),
             Follows("none; required"),
-            "Name of the node in links and results. If several nodes have this name, name[2] is the third one.",
+            "Name of the node in links and results. If several nodes have this name, name[2] is the third node.",
         ),
         key(
             "kind",
@@ -138,7 +138,7 @@ pub const NODES: Section = Section {
             "count",
             count(1, 65_535),
             Is("1"),
-            "Number of nodes with this name. A link to the name connects to each of them.",
+            "Number of nodes with this name. A link to the name connects to each of these nodes.",
         ),
     ],
 };
@@ -224,7 +224,7 @@ pub const FAILURES: Section = Section {
         )
         .or(&["off"]),
         key("from", ANY_SPAN, Is("0s"), "Start of the failure."),
-        key("until", SPAN, Is("end"), "End of the failure. \"end\" means that it never ends.").or(&["end"]),
+        key("until", SPAN, Is("end"), "End of the failure. \"end\" means that the failure never ends.").or(&["end"]),
         key(
             "reconvergence",
             ANY_SPAN,
@@ -288,7 +288,7 @@ pub const SHARED_BUFFER: Section = Section {
             "alpha",
             up_to(1_024.0),
             Is("1"),
-            "Size that one port can hold, as a multiple of the free memory.",
+            "Largest backlog of one port, as a multiple of the free memory.",
         ),
     ],
 };

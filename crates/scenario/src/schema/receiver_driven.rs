@@ -111,7 +111,7 @@ pub const SCDP: Section = Section {
             "straggler_after",
             SPAN,
             sets!(settings.designs.scdp.stragglers.after),
-            "Time without transmission, because a receiver sends no pulls, after which this receiver is a straggler.",
+            "A receiver whose missing pulls stop the transmission for this time is a straggler.",
         ),
         key(
             "quorum",
@@ -176,7 +176,7 @@ pub const SCDP: Section = Section {
             "timeout",
             SPAN,
             sets!(settings.designs.scdp.timeout),
-            "Time that either end waits before it retries. It doubles each time, up to 1 s. Unknown in the paper.",
+            "Time that either end waits before a retry. Each retry doubles the time, up to 1 s. Unknown in the paper.",
         ),
         key(
             "max_timeouts",

@@ -124,7 +124,7 @@ pub const RANS: Section = Section {
         typed(
             "purge",
             sets!(settings.designs.requests.purge),
-            "Copies that are cancelled at servers when a request ends: running and queued ones, or only queued ones.",
+            "Copies that servers cancel when a request ends: running and queued copies, or only queued copies.",
         ),
         typed(
             "split",
@@ -151,7 +151,7 @@ pub const RANS: Section = Section {
             "hedge_window",
             count(1, 1_000_000),
             sets!(combined.hedge.window),
-            "Largest number of latencies for this percentile. Until there are as many, all known latencies count.",
+            "Largest number of latencies for this percentile. With fewer known latencies, all of them count.",
         ),
         key(
             "hedge_first",

@@ -30,7 +30,7 @@ pub const STUDY: Section = Section {
                  settings { name = \"slow\", design = \"tcp\", \"tcp.min_rto\" = \"1s\" }",
             ),
             Follows("none; at least one is required"),
-            "Designs to compare. The first one is the baseline of the others.",
+            "Designs to compare. The first design is the baseline of all others.",
         ),
         key(
             "loads",
@@ -56,7 +56,7 @@ pub const STUDY: Section = Section {
             "duration",
             SPAN,
             Is("1s"),
-            "Time in which flows arrive, in simulated time. If it is set, a trace is cut at this time.",
+            "Time in which flows arrive, in simulated time. A trace is cut at this time, if the key is set.",
         ),
         key(
             "flows",
@@ -104,7 +104,7 @@ pub const STUDY: Section = Section {
         typed(
             "engine",
             sets!(options.engine),
-            "Event queue. It changes the speed, but not the results.",
+            "Event queue. The choice changes the speed, but not the results.",
         ),
         key(
             "clock",
@@ -151,7 +151,7 @@ pub const MEASURE: Section = Section {
             "until",
             Kind::Text("a time such as \"10ms\", or a share of the flows such as \"80%\""),
             Is("end"),
-            "End of the measured part. Flows that start before it are measured until they finish.",
+            "End of the measured part. Flows that start before this end are measured until they finish.",
         )
         .or(&["end"]),
         typed(

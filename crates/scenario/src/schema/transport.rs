@@ -91,7 +91,7 @@ pub const TCP: Section = Section {
             "delayed_ack",
             count(2, 255),
             sets!(combined.acks.segments),
-            "Segments per ACK. off: every segment is acknowledged at once (RFC 5681).",
+            "Segments per ACK. off: every segment is acknowledged immediately (RFC 5681).",
         )
         .or(&["off"]),
         key(
@@ -104,7 +104,7 @@ pub const TCP: Section = Section {
         typed(
             "limited_transmit",
             sets!(settings.tcp.limited_transmit),
-            "Whether the first two duplicate ACKs release new data (RFC 3042).",
+            "Whether the first two duplicate ACKs release new data (limited transmit, RFC 3042).",
         ),
         typed(
             "sack",
@@ -150,7 +150,7 @@ pub const TCP: Section = Section {
         typed(
             "reduces_window",
             sets!(settings.tcp.reduces_window),
-            "Whether a loss reduces the window itself (Linux). Otherwise it reduces the bytes in flight (RFC 5681).",
+            "Whether a loss reduces the window itself (Linux), instead of the bytes in flight (RFC 5681).",
         ),
         typed(
             "lost_syn_keeps_window",
@@ -188,7 +188,7 @@ pub const TCP: Section = Section {
         typed(
             "control_ect",
             sets!(settings.tcp.control_ect),
-            "Whether SYNs and pure ACKs of DCTCP are ECN-capable too (Linux). Otherwise only data are (RFC 8257).",
+            "Whether SYNs and pure ACKs of DCTCP are also ECN-capable (Linux), and not only data (RFC 8257).",
         ),
         key(
             "lso",

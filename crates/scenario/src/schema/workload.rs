@@ -182,7 +182,7 @@ const WORKLOAD_KEYS: &[Key] = &[
         "requests_per_second",
         up_to(1e12),
         Is("off"),
-        "For requests: request rate of all clients together, per second. It replaces the load.",
+        "For requests: request rate of all clients together, per second. The rate replaces the load.",
     )
     .or(&["off"]),
     key(
@@ -202,7 +202,7 @@ const WORKLOAD_KEYS: &[Key] = &[
         "read_share",
         up_to(1.0),
         Is("off"),
-        "For storage: share of sessions that read. All others write.",
+        "For storage: share of sessions that read. All other sessions write.",
     )
     .or(&["off"]),
     key(
@@ -219,7 +219,7 @@ const WORKLOAD_KEYS: &[Key] = &[
         "chunk",
         SIZE,
         Is("64KB"),
-        "For a daisy chain: number of bytes that a replica receives before it forwards them.",
+        "For a daisy chain: number of bytes that a replica receives before it starts to forward.",
     ),
     key(
         "read",
@@ -259,13 +259,13 @@ const WORKLOAD_KEYS: &[Key] = &[
         "count_headers",
         Kind::Flag,
         Is("false"),
-        "Whether the load counts headers, preamble and gap. If false, it counts payload only.",
+        "Whether the load counts headers, preamble and gap. If false, the load counts only payload.",
     ),
     key(
         "flows_per_second",
         up_to(1e12),
         Is("off"),
-        "For an open loop: flow rate of all sources together, per second. It replaces the load.",
+        "For an open loop: flow rate of all sources together, per second. The rate replaces the load.",
     )
     .or(&["off"]),
     key(
@@ -307,7 +307,7 @@ const WORKLOAD_KEYS: &[Key] = &[
         "fan_in_below",
         SIZE,
         Is("100KB"),
-        "For an open loop: flows below this size fan in.",
+        "For an open loop: flows below this size are part of a fan-in.",
     ),
     key(
         "outstanding",
@@ -326,7 +326,7 @@ const WORKLOAD_KEYS: &[Key] = &[
         "think_times",
         Kind::Choice,
         Is("fixed"),
-        "Distribution of this pause. fixed: always think. exponential: exponential with the mean think.",
+        "Distribution of this pause. fixed: always the value of think. exponential: exponential with the mean think.",
     )
     .or(&["fixed", "exponential"]),
     key(

@@ -103,7 +103,7 @@ struct UnknownNodes {
     meant: Option<String>,
 }
 
-/// Returns the nodes that a text names: `leaf` means all of them, `leaf[2]` the third, `leaf[0..2]` the first two.
+/// Returns the nodes that a text names: `leaf` means all leaves, `leaf[2]` the third, `leaf[0..2]` the first two.
 fn nodes_of(groups: &BTreeMap<String, Group>, text: &str) -> Result<Vec<Node>, UnknownNodes> {
     let (name, places) = match text.split_once('[') {
         Some((name, places)) => (name, places.strip_suffix(']')),

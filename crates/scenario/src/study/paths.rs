@@ -6,9 +6,8 @@ use tailcut_sim::Stack;
 use tailcut_sim::fabric::topology::Topology;
 use tailcut_units::HostId;
 
-/// Rejects two combinations.
-/// The first is multi-homed hosts, with a design whose switches identify a host by one switch.
-/// The second is a weak hash, with a design whose switches do not use ECMP.
+/// Rejects multi-homed hosts with a design whose switches identify a host by one switch.
+/// Also rejects a weak hash with a design whose switches do not use ECMP.
 pub fn check(scenario: &Scenario, designs: &[Stack], network: &Topology) -> Outcome<()> {
     let ecmp = scenario.table("ecmp");
     if let Some(hash) = ecmp.word("hash").filter(|hash| *hash != "mixed")

@@ -50,7 +50,7 @@ pub fn check(
     for section in sections() {
         let mut disciplines = NamedQueue::all().into_iter();
         let discipline = disciplines.find(|one| section_of(one.name) == section.name);
-        // If the section belongs to a queue discipline that this scenario does not use, this is the discipline's name.
+        // For a section of a queue discipline that this scenario does not use: the name of this discipline.
         let other = discipline.map(|one| one.name);
         let other = other.filter(|name| *name != chosen);
         for table in scenario.tables(section.name) {

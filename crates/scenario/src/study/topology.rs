@@ -506,7 +506,7 @@ mod tests {
         let error = super::network(&parsed(&text.replace("\"left\"", "\"left[1]\"")));
         let error = error.err().expect("a name of two nodes").to_string();
         assert!(error.contains("nodes.name: found \"left[1]\""), "{error}");
-        // Links to one node of a group and to a range of its nodes.
+        // The links lead to one node of a group, and to a range of the group's nodes.
         let one = text.replace("a = \"left\"\nb", "a = \"left[0]\"\nb");
         let rest = format!("{one}[[links]]\na = \"left[1..3]\"\nb = \"far\"\n");
         let built = super::network(&parsed(&rest)).expect("a network").built;

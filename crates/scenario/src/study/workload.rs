@@ -182,7 +182,7 @@ fn part(scenario: &Scenario, table: &Table, network: &Network) -> Outcome<PartTe
     let (mut sizes_name, sizes) = sizes(scenario, table)?;
     if table.is_swept("sizes") {
         // Swept values have their own columns in the results.
-        // The name leaves them out, so a sweep has one workload name.
+        // The workload's name does not contain swept values, so all runs of a sweep have the same workload name.
         SWEPT.clone_into(&mut sizes_name);
     }
     let matrix = match kind {

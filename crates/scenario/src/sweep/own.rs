@@ -23,7 +23,7 @@ impl OwnDesign {
     ///
     /// # Errors
     /// An invalid name, the name of an existing design, or a key that all designs share.
-    /// A value that its key does not allow is an error too.
+    /// A value that its key does not allow is also an error.
     pub fn new(
         name: String,
         design: String,

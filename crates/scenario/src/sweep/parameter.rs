@@ -4,7 +4,7 @@ use crate::schema::Key;
 use crate::value::{Kind, Value};
 use tailcut_record::{Parameter, ParameterUnit, ParameterValue};
 
-/// Converts parameters to a common form. If they are not all numbers with the same unit, all become texts.
+/// Converts parameters to a common form. Unless all parameters are numbers with the same unit, all become texts.
 pub fn with_common_form(parameters: Vec<Parameter>) -> Vec<Parameter> {
     let form = |one: &Parameter| (std::mem::discriminant(&one.value), one.unit);
     match parameters
@@ -58,7 +58,7 @@ pub fn parameter(path: &str, key: &Key, value: &Value) -> Parameter {
     }
 }
 
-/// Returns the unit of a key's whole numbers, if it has one.
+/// Returns the unit of a key's whole numbers, if any.
 fn counted(kind: Kind) -> Option<ParameterUnit> {
     match kind {
         Kind::Sized { of: "packets", .. } => Some(ParameterUnit::Packets),

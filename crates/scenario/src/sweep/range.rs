@@ -119,7 +119,7 @@ impl Range {
 }
 
 /// Returns the numbers from `from` to `to`. All numbers have the same unit.
-/// Returns `None` if there are no numbers, or more than a million.
+/// Returns `None` for no numbers, or for more than a million.
 pub fn numbers(from: f64, to: f64, spacing: &Steps) -> Option<Vec<f64>> {
     const MOST: f64 = 1e6;
     let inner = |count: f64| (1..count as u32).map(f64::from);

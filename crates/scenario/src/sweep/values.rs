@@ -219,7 +219,8 @@ fn with_unit(raw: &Raw, unit: &str) -> Raw {
 /// Returns a value as a number in its smallest unit.
 pub fn number_of(value: &Value) -> Option<f64> {
     match value {
-        // The value of the key `loads` is a list of numbers. It stands for one number only if the list has one element.
+        // The value of the key `loads` is a list of numbers.
+        // This value stands for one number only if the list has one element.
         Value::Numbers(numbers) => match numbers[..] {
             [number] => Some(number),
             _ => None,

@@ -32,7 +32,7 @@ impl Kind {
 /// Application in the combination.
 struct Member {
     kind: Kind,
-    /// Whether this set records the events of the member's transfers. Other members record events themselves.
+    /// Whether this set records the events of the member's transfers. Some members record their events themselves.
     records_events: bool,
     application: Box<dyn Application>,
 }

@@ -11,7 +11,8 @@ use tailcut_units::{FlowId, HostId, Time};
 /// An application has no clock. Each call receives a [`Desk`], which accepts orders.
 /// The simulator calls the application at the time of [`Application::next`], and at each event of its transfers.
 pub trait Application: Send {
-    /// Returns the time of the application's next action. `None` means that it acts only on events of transfers.
+    /// Returns the time of the application's next action.
+    /// `None` means that the application acts only on events of transfers.
     fn next(&self) -> Option<Time>;
 
     /// Returns whether the application will start transfers without an event.
@@ -44,7 +45,7 @@ pub trait Application: Send {
     }
 
     /// Returns the number of operations that the application has started, for the progress display.
-    /// Flows with their own rows are not included.
+    /// The number excludes flows with their own rows.
     fn started(&self) -> u64 {
         0
     }

@@ -74,8 +74,8 @@ impl Desk<'_> {
     }
 
     /// Cancels a flow that `src` sends. Unsent data is discarded.
-    /// The application receives `Failed` at this instant, with the costs so far.
-    /// There is no effect on a flow that has ended, or in a transport that cannot cancel flows.
+    /// The application receives `Failed` at this instant, with the costs of the flow so far.
+    /// The call has no effect on a flow that has ended, or in a transport that cannot cancel flows.
     pub fn cancel(&mut self, src: HostId, flow: FlowId) {
         if src.0 < self.hosts {
             self.order(Order::Cancel(src, flow));
@@ -102,7 +102,7 @@ impl Desk<'_> {
     /// Only scdp has such transfers. Other designs report `Failed` at this instant.
     ///
     /// # Errors
-    /// There are no receivers or too many, or a receiver occurs twice, does not exist, or is the sender.
+    /// The list of receivers is empty or too long. Or a receiver occurs twice, does not exist, or is the sender.
     pub fn send_to_all(
         &mut self,
         src: HostId,
@@ -131,7 +131,7 @@ impl Desk<'_> {
     /// Built-in transports send to groups by [`Desk::send_to_all`].
     ///
     /// # Errors
-    /// There are no members or too many, or a member occurs twice or does not exist.
+    /// The list of members is empty or too long. Or a member occurs twice or does not exist.
     pub fn form_group(&mut self, members: &[HostId]) -> Result<HostId, GroupError> {
         if let Some(host) = members.iter().find(|host| host.0 >= self.hosts) {
             return Err(GroupError::Excluded(*host));

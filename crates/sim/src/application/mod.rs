@@ -1,6 +1,6 @@
-//! Applications. They start all transfers of a run.
+//! Applications. Applications start all transfers of a run.
 //! An application acts at given times and on events of its transfers, and replies with orders.
-//! Flows of the workload, requests and storage sessions are applications, like custom ones.
+//! Flows of the workload, requests and storage sessions are applications, like custom applications.
 
 mod application_set;
 mod contract;

@@ -55,7 +55,7 @@ impl MulticastTransfers {
                 for row in first.0..first.0 + receivers.len() as u32 {
                     recorder.event(now, Event::Closed(FlowId(row), stats));
                     // The sender sends each symbol once for all receivers.
-                    // Only the row of the first receiver has the cost.
+                    // Only the row of the first receiver has the cost of the transfer.
                     stats = FlowStats::default();
                 }
                 groups.dissolve_group(*group);

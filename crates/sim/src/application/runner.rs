@@ -90,8 +90,9 @@ impl ApplicationRunner {
         order
     }
 
-    /// Executes an order at its host. Also executes the next orders, if they are about other copies at this host.
-    /// All these orders together determine the next segments of the host.
+    /// Executes an order at its host.
+    /// Also executes the next orders, if these orders are about other copies at this host.
+    /// Together, these orders determine the next segments of the host.
     pub fn carry_out(
         &mut self,
         now: Time,

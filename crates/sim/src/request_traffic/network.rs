@@ -63,7 +63,7 @@ pub(crate) struct Network {
     copies_at_clients: BTreeMap<CopyId, u32>,
     /// Numbers of copies at servers.
     copies_at_servers: BTreeMap<CopyId, u32>,
-    /// Times at which hosts need a call, each with its host.
+    /// Times at which the driver must call hosts, each with its host.
     due: BTreeSet<(Time, u32)>,
     /// Time of the next call, by host.
     due_at: Vec<Option<Time>>,
@@ -99,7 +99,7 @@ impl Network {
             })
         };
         // Without a disk and without chunk requests, the server has the complete answer immediately.
-        // The answer is then one part.
+        // The answer is then a single part.
         let part = match parameters.disk.is_some() || policy.asks_in_pieces() {
             true => parameters.chunk.0,
             false => u64::MAX,

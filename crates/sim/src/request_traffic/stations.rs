@@ -1,4 +1,4 @@
-//! Requests without packets. Servers consist of stations, and the links of clients are stations too.
+//! Requests without packets. Servers consist of stations, and the links of clients are also stations.
 //! The delay between client and server is constant.
 //! The state machines are in [`tailcut_requests`]. This module contains the clock.
 
@@ -249,7 +249,7 @@ impl Model<'_> {
                     .client
                     .on_bytes(self.now, response.copy, response.bytes);
             }
-            // The last switch purges, too: an answer that the client no longer needs does not enter the link.
+            // The last switch also purges: an answer that the client no longer needs does not enter the link.
             Some(_) if self.purges && !state.client.is_pending(response.copy.request) => return,
             Some(link) => link.add(
                 self.now,

@@ -34,7 +34,7 @@ enum Role {
     /// Separate flow to the receiver with this index.
     Unicast(usize),
     /// Transfer to a group.
-    /// The flows of the receivers have consecutive numbers. The first one is the number of the transfer.
+    /// The flows of the receivers have consecutive numbers. The first number is the number of the transfer.
     Multicast,
     /// Receiver of a transfer from several senders.
     Receiver,

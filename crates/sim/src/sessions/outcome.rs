@@ -126,8 +126,8 @@ impl Sessions {
         }
     }
 
-    /// Records that a flow failed. Its receiver gets no more data.
-    /// In a chain, the servers after this receiver get no more data either.
+    /// Records that a flow failed. The receiver of the flow gets no more data.
+    /// In a chain, the servers after this receiver also get no more data.
     fn unicast_failed(&mut self, session: u32, number: usize) {
         let Some(running) = self.running.get(&session) else {
             return;
@@ -174,7 +174,7 @@ impl Sessions {
             Event::Straggling(_, Straggler { receiver, dropped }) => {
                 let at = receiver_at(rows, receiver);
                 // A receiver that has all data is not a straggler.
-                // The sender may not have received its last message yet.
+                // The sender may not have received the last message of such a receiver yet.
                 if let Some(row) = at.and_then(|at| rows.get_mut(at))
                     && row.completion.is_none()
                 {
@@ -202,7 +202,7 @@ impl Sessions {
     }
 
     /// Returns the rows of all sessions.
-    /// For transfers that are unfinished at the end of the run, also records the costs of finished senders.
+    /// For unfinished transfers at the end of the run, the function also records the costs of finished senders.
     pub(super) fn outcome(self, desk: &mut Desk<'_>) -> Vec<SessionRecord> {
         for running in self.running.values() {
             if running.cost != FlowStats::default() {

@@ -11,7 +11,7 @@ pub enum WriteBy {
     /// One flow from the client to each server.
     MultiUnicast,
     /// One flow to the first server. Each server sends to the next server after it has received this number of bytes.
-    /// The next flow is simulated as if the server had all bytes.
+    /// The next flow is simulated as if the server already had all bytes.
     /// A server is complete only if all servers before it are complete.
     DaisyChain(Bytes),
 }

@@ -184,7 +184,7 @@ fn limit_of(config: &RunConfig, queue: &QueueConfig) -> Option<Limit> {
         QueueConfig::DropTail(queue) => Some(queue.limit),
         QueueConfig::PFabric(queue) => Some(queue.limit),
         QueueConfig::Priority(queue) if queue.sharing == Sharing::Shared => Some(queue.limit),
-        // Data and headers have separate limits, and each class can have its own.
+        // Data and headers have separate limits, and each class can have its own limit.
         QueueConfig::Trimming(queue) => {
             let each = match queue.data_limit {
                 Limit::Packets(packets) => u64::from(packets) * full_packet,
@@ -452,7 +452,7 @@ fn payload_that_was_cut_off_and_headers_that_bounce_or_are_dropped_are_in_the_bo
             let totals = audit(tight).totals;
             assert_eq!(totals.remaining.packets, 0, "{design} on {name}");
             assert!(totals.trimmed.bytes > 0, "{design} on {name}");
-            // NDP's switches return a header that does not fit in the queue. SCDP's switches drop it.
+            // NDP's switches return a header that does not fit in the queue. SCDP's switches drop such a header.
             let returns = design != "scdp";
             let dropped = totals.drops.0.get("header-queue-full");
             let dropped = dropped.map_or(0, |count| count.packets);

@@ -1,5 +1,5 @@
 //! Small tables of results. Each change of a protocol appears as a diff of these tables.
-//! `UPDATE_GOLDEN=1 cargo test -p tailcut-sim --test truth golden` updates them.
+//! `UPDATE_GOLDEN=1 cargo test -p tailcut-sim --test truth golden` updates the tables.
 
 use crate::support::{config, fat_tree, leaf_spine, queue_of, simulate, web_search};
 use std::fmt::Write;

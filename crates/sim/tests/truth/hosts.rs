@@ -1,4 +1,4 @@
-//! The simulator's hosts under a custom driver, with clocks that wake it early or late.
+//! The simulator's hosts under a custom driver, with clocks that wake the driver early or late.
 
 use std::collections::BTreeSet;
 use tailcut_sim::RunParts;

@@ -105,7 +105,7 @@ fn repflow_gains_what_its_model_says_where_the_model_applies_and_less_elsewhere(
         // The load of the small flows is added, once or twice. Twelve links of 1 Gb/s carry all traffic.
         let mice = MICE_PER_SECOND * MOUSE.div_ceil(1_460) as f64 * PACKET / 12.0;
         // The model lets a flow wait again in each round.
-        // But a queue that lasts longer than the flow delays the flow only once.
+        // But a queue that exists longer than the flow delays the flow only once.
         let anew = promised(&service, rounds, load + mice, mice);
         let once = promised(&service, 1, load + mice, mice);
         let gain = |hosts_gbps, buffer| {

@@ -184,7 +184,7 @@ fn woken_when_it_asked_to_be_a_second_driver_ends_with_the_same_record() {
 
 #[test]
 fn headers_of_requests_and_answers_travel_and_are_no_bytes_of_the_object() {
-    // The last column is the number of parts of an answer of 300 KB: one, or one per chunk from a disk.
+    // The last column is the number of parts of an answer of 300 KB: a single part, or one part per chunk from a disk.
     // The number is larger if the answer depends on the window.
     let disk = Some(Rate::from_gbps(40));
     let cases = [

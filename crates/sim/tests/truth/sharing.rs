@@ -213,7 +213,7 @@ fn dctcp_marks_and_queues_as_its_steady_state_says_to_a_packet_a_flow() {
 }
 
 /// Returns the utilisation of a link by one flow.
-/// In each round trip, its window grows by `step` packets until it fills pipe, buffer and transmitter.
+/// In each round trip, the flow's window grows by `step` packets until it fills pipe, buffer and transmitter.
 /// The window then falls to the share `kept`, and does not grow in the round trip of the recovery.
 /// A round trip takes the time of the window at line rate, but at least the time of the pipe.
 fn sawtooth_utilisation(pipe: f64, buffer: f64, kept: f64, step: f64) -> f64 {

@@ -54,7 +54,7 @@ impl Rate {
     fn through(small: (f64, f64), large: (f64, f64)) -> Self {
         let steep = (large.1 - small.1) / (large.0 - small.0).max(1.0);
         // Errors of the measurement must not cause a negative slope or a negative fixed time.
-        // The fixed time is at most half of the large run's time, because the work needs some of the time too.
+        // The fixed time is at most half of the large run's time, because the work also needs some of the time.
         let fixed = (small.1 - steep.max(0.0) * small.0).clamp(0.0, large.1 / 2.0);
         Self {
             fixed,
@@ -112,7 +112,7 @@ pub fn calibrate(config: &RunConfig, control: &dyn RunControl) -> Option<Rate> {
 }
 
 /// Returns the CPU time of a run.
-/// If the run takes far longer than `budget`, it is stopped, and the time is computed from its progress.
+/// A run that takes far longer than `budget` is stopped, and the time is computed from the run's progress.
 fn seconds_of(config: &RunConfig, budget: f64, control: &dyn RunControl) -> Option<f64> {
     let limit = Limited {
         control,

@@ -12,7 +12,7 @@ use tailcut_scenario::sim::fabric::topology::Topology;
 use tailcut_scenario::sim::{Demand, RunConfig, RunControl, demand};
 
 /// Work for a flow in addition to its packets. The unit is the work for one packet over one link.
-/// Measured: 8 with NDP, 44 with TCP.
+/// Measured values: 8 with NDP, and 44 with TCP.
 const PER_TRANSFER: f64 = 40.0;
 
 /// Number of transfers from which the demand of all cases together is estimated.
@@ -77,7 +77,7 @@ fn in_the_middle(runs: &[usize], configs: &[RunConfig], work: &[Option<f64>]) ->
     known.get(known.len() / 2).map(|(_, run)| *run)
 }
 
-/// Returns the work of each run, or `None` if it cannot be estimated.
+/// Returns the work of each run, or `None` for work that cannot be estimated.
 /// The unit is the work for one packet over one link.
 fn work_of(runs: &[RunConfig], draws: usize) -> Vec<Option<f64>> {
     let keys: Vec<RunKey> = runs.iter().map(RunConfig::key).collect();

@@ -23,7 +23,7 @@ fn goodput(link: Link, seconds: f64, seed: u64) -> Option<f64> {
 }
 
 /// Prints a line for one link. The line contains the goodput without loss.
-/// For each loss rate it contains the smallest and largest fraction of this goodput over all seeds.
+/// For each loss rate, the line contains the smallest and largest fraction of this goodput over all seeds.
 fn line(mbit: u64, round_trip: Duration, queue: usize, seconds: f64, seeds: u64) {
     let ms = round_trip.as_secs_f64() * 1e3;
     let of_bars = mbit == 100 && (ms == 2.0 || ms == 20.0);

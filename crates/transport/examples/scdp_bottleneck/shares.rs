@@ -42,7 +42,7 @@ fn pair(pair: Pair, link: Link, span: f64, seed: u64) -> (f64, f64) {
 
 /// Returns a ratio of rates, and the fraction of the link that both transfers use.
 /// The ratio is the rate of SCDP divided by the rate of CUBIC.
-/// For two transfers of one kind, it is the rate of the second transfer divided by the rate of the first.
+/// For two transfers of one kind, the ratio is the rate of the second transfer divided by the rate of the first.
 fn ratio(of: Pair, link: Link, span: f64, seed: u64) -> (f64, f64) {
     let (first, second) = pair(of, link, span, seed);
     let used = (first + second) * 1e6 / link.rate.as_bps() as f64;
@@ -127,7 +127,7 @@ pub fn cell(mbit: u64, ms: u64, queue: usize, seeds: u64) {
 }
 
 /// Runs sixteen transfers of one kind at the same time.
-/// Returns the smallest and the largest of their rates in Mb/s, and the percentage of dropped packets.
+/// Returns the smallest and the largest rate of a transfer in Mb/s, and the percentage of dropped packets.
 fn many(link: Link, seed: u64, host: impl FnMut(u32) -> Box<dyn Transport>) -> [f64; 3] {
     let mut world = hosts::crowd(link, 16, seed, host);
     world.run_until(secs(65.0));

@@ -1,7 +1,7 @@
 //! Copies of requests over TCP. A host has one TCP endpoint per class.
-//! So the high class leaves the NIC before the low class, and switches read the class from every segment.
+//! So segments of the high class leave the NIC first, and switches read the class from every segment.
 //! Flows that are not requests are in the high class.
-//! If TCP itself has classes (PIAS), the high class uses them, and the low class is below all of them.
+//! If TCP itself has classes (PIAS), the high class uses TCP's classes, and the low class is below all of them.
 
 use super::carry::{Carry, CopyChange, CopyEvent};
 use super::order::{Answer, Ask, End, copy_of_flow, flow_of_copy};
@@ -74,7 +74,7 @@ impl Carrier {
     }
 
     /// Turns on reports of windows. The application of a server then gets a report when segments leave and arrive.
-    /// The report contains its window and the number of bytes that it may write ([`CopyChange::Room`]).
+    /// The report contains the connection's window and the number of bytes that may be written ([`CopyChange::Room`]).
     pub const fn tell_windows(&mut self) {
         self.tells_windows = true;
     }
@@ -106,7 +106,7 @@ impl Carrier {
     }
 
     /// Reports how many bytes may be written on the connection that sends with `tuple`.
-    /// One of its segments has left or arrived in `class`.
+    /// Called after a segment of the connection has left or arrived in `class`.
     /// Only the server of a copy gets this report, and only if it may write at least one byte.
     fn tell_room(&mut self, class: u8, tuple: &FiveTuple) {
         if !self.tells_windows {
@@ -128,12 +128,12 @@ impl Carrier {
     /// Returns the class of the connection to which an arriving segment belongs.
     fn class_of(&self, segment: &Segment) -> u8 {
         let tuple = &segment.tuple;
-        // The service port shows the class. It is the source or the destination port.
+        // The service port shows the class. The service port is the source port or the destination port.
         let is_low = [tuple.src_port, tuple.dst_port].contains(&self.ports[usize::from(LOW)]);
         let by_port = if is_low { LOW } else { HIGH };
         if self.has_moved {
             let has = |class: u8| self.classes[usize::from(class)].find(&tuple.reversed());
-            // There are two classes, so this is the other class.
+            // There are only two classes, so the sum minus one class is the other class.
             let other = HIGH + LOW - by_port;
             if has(by_port).is_none() && has(other).is_some() {
                 return other;
@@ -204,7 +204,7 @@ impl Carry for Carrier {
                 self.has_moved = true;
                 Carried { class, id }
             }
-            // The connection has ended, or the other class uses its ports.
+            // The connection has ended, or the other class uses the connection's ports.
             None => copy,
         }
     }
@@ -225,7 +225,7 @@ impl Carry for Carrier {
 }
 
 /// Returns the number of bytes that may be written on a connection, or `None` after the end of writing.
-/// This amount keeps the next segment or burst, and one more segment, ready to leave.
+/// With this number of bytes, the next segment or burst, and one more segment, are always ready to leave.
 /// So the connection never waits for the application.
 fn room(endpoint: &Endpoint, id: ConnectionId) -> Option<SendSpace> {
     let config = endpoint.config();
@@ -279,7 +279,7 @@ impl Transport for Carrier {
         let class = self.class_of(&segment);
         self.classes[usize::from(class)].on_segment(now, &segment);
         self.sort_events(now);
-        // This report comes after the other events, because a copy must be accepted before its server may write.
+        // This report comes after the other events, because the server must accept a copy before it may write.
         self.tell_room(class, &segment.tuple.reversed());
     }
 
@@ -291,7 +291,7 @@ impl Transport for Carrier {
     }
 
     /// Returns the next segment. Segments of the high class leave first.
-    /// Resets are in the high class, because they stop work.
+    /// Resets are in the high class, because they stop needless work at servers.
     fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         for class in [HIGH, LOW] {
             if let Some(mut segment) = self.classes[usize::from(class)].poll_transmit(now) {

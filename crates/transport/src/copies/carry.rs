@@ -8,7 +8,7 @@ use tailcut_requests::SendSpace;
 use tailcut_units::{FiveTuple, FlowId, HostId, Time, mix64};
 
 /// Returns the key by which a switch recognises the segments of a copy in one direction.
-/// Over TCP these are the segments of a connection, otherwise the segments of a flow. The key is never 0.
+/// Over TCP, the key is for the segments of a connection, otherwise for the segments of a flow. The key is never 0.
 pub fn purge_key(segment: &Segment) -> u64 {
     match &segment.header {
         Header::Tcp(_) => key_of_connection(&segment.tuple),
@@ -38,12 +38,12 @@ pub fn purges(segment: &Segment) -> u64 {
 fn key_of_connection(tuple: &FiveTuple) -> u64 {
     let hosts = u64::from(tuple.src.0) << 32 | u64::from(tuple.dst.0);
     let ports = u64::from(tuple.src_port) << 16 | u64::from(tuple.dst_port);
-    // The key 0 means "no key", so it becomes 1.
+    // The key 0 means "no key", so a hash of 0 becomes 1.
     mix64(mix64(hosts) ^ ports).max(1)
 }
 
 fn key_of_copy(flow: FlowId, src: HostId) -> u64 {
-    // The key 0 means "no key", so it becomes 1.
+    // The key 0 means "no key", so a hash of 0 becomes 1.
     mix64(u64::from(flow.0) << 32 | u64::from(src.0)).max(1)
 }
 
@@ -89,7 +89,7 @@ pub struct CopyEvent<H> {
 }
 
 /// Transport of one host that also transfers copies of requests: a client sends copies, and a server answers them.
-/// As a [`Transport`] it sends flows that are not requests, in classes above the class of low copies.
+/// As a [`Transport`], the host sends flows that are not requests, in classes above the class of low copies.
 pub trait Carry: Transport {
     /// Identifier of one end of a copy.
     type Handle: Copy + Debug;

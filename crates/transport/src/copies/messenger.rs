@@ -25,7 +25,7 @@ struct PendingRequest {
 
 /// Transport for requests over messages.
 /// Low copies are in a class below all other classes: at their hosts, in switches, and in the pulls of their receivers.
-/// A client that cancels a copy sends a message of the high class to the server, and requests no more of the answer.
+/// A client that cancels a copy sends a message of the high class to the server, and stops its requests for the answer.
 /// The server then stops immediately.
 #[derive(Debug)]
 pub struct Messenger<T> {
@@ -55,7 +55,7 @@ const fn message(flow: FlowId, dst: HostId, bytes: u64) -> Message {
 impl<T: Streams> Messenger<T> {
     /// Creates a transport for requests over `inner`.
     pub fn new(mut inner: T) -> Self {
-        // Both ends of a copy need the number of arrived bytes. They cancel the copy by the number of its flow.
+        // Both ends of a copy need the number of arrived bytes. Both ends cancel the copy by the number of its flow.
         inner.report_arrivals();
         Self {
             inner,
@@ -114,7 +114,7 @@ impl<T: Streams> Messenger<T> {
                 Some(number) => self.at_server(number, event),
             }
         }
-        // Refused copies are removed after the loop, because a later event of the batch may report a complete answer.
+        // Refused copies are removed after the loop. A later event of the same batch may report a complete answer.
         for number in refused {
             self.dropped.remove(&number);
         }
@@ -158,7 +158,7 @@ impl<T: Streams> Messenger<T> {
                 if self.unwanted.remove(&number) {
                     return;
                 }
-                // Only the first message opens the copy. Later messages belong to it.
+                // Only the first message opens the copy. Later messages belong to the open copy.
                 if let Entry::Vacant(place) = self.served.entry(number) {
                     place.insert(0);
                     self.tell(
@@ -260,7 +260,7 @@ impl<T: Streams> Carry for Messenger<T> {
             self.inner.give_up(now, flow);
             self.dropped.insert(copy);
             let word = word_of_copy(copy);
-            // The cancellation is in the high class, because it should overtake the work that it stops.
+            // The cancellation is in the high class, so that it overtakes the messages of the cancelled copy.
             self.send(now, word, asked.server, REQUEST_BYTES as u64, false);
         }
     }

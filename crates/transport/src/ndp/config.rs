@@ -26,7 +26,7 @@ pub struct NdpConfig {
     pub resends_count: bool,
     /// Whether the host serves its own flows in strict priority, by class. Otherwise flows take turns. Default true.
     pub in_order: bool,
-    /// Time of one payload byte on the host's link. It gives the time of a short packet. Default 0.8 ns: 10 Gb/s.
+    /// Time of one payload byte on the host's link, for the times of short packets. Default 0.8 ns: 10 Gb/s.
     pub byte_time: Duration,
     /// Lower bound of the retransmission timeout, more than 0. Default 5 ms.
     pub min_rto: Duration,

@@ -51,7 +51,7 @@ impl Host {
         self.table.open
     }
 
-    /// Returns the number of flows of which this host keeps state, including flows in time-wait.
+    /// Returns the number of flows for which this host keeps state, including flows in time-wait.
     pub fn remembered_flows(&self) -> usize {
         self.table.senders.len() + self.table.receivers.len()
     }
@@ -67,7 +67,7 @@ impl Host {
     }
 
     /// Sets the first number for flows that this host receives after this call.
-    /// The host numbers these flows itself, and [`Event::Opened`] reports each number with the origin of the flow.
+    /// The host itself numbers these flows, and [`Event::Opened`] reports each number with the origin of the flow.
     /// Without this call, a flow keeps the number from its sender, and independent senders may use the same number.
     pub fn name_incoming(&mut self, first: FlowId) {
         self.table.directory.name_incoming(first);
@@ -119,9 +119,9 @@ impl Host {
             self.table.ignored += 1;
             return;
         };
-        // Every pull reserves the time of a full packet. A short packet returns the time that it did not need.
+        // Every pull reserves the time of a full packet. A short packet returns the time that it does not need.
         // A trimmed packet returns no time to the pull queue.
-        // The trimmed packet met a full queue, and earlier pulls would bring more packets to that queue.
+        // A trimmed packet met a full queue, and earlier pulls would bring more packets to that queue.
         // Packets after the end of a flow return no time either, so the next pulls may leave late.
         let short_by = self.config.mss.saturating_sub(segment.payload);
         let is_short = short_by > 0 && !trimmed && !was_complete;

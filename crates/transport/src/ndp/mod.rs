@@ -5,11 +5,11 @@
 //! After the first window, the receiver pulls packets at the rate of its link.
 //!
 //! - A flow consists of packets of one MSS, numbered from 0. The packets of the first window are pushed together.
-//!   Each packet of this window has the flag SYN and its number, so the first packet that arrives opens the session.
+//!   Each of these packets has the flag SYN and its number, so the first packet that arrives opens the session.
 //! - The receiver answers each data packet immediately with an ACK, and each trimmed header with a NACK.
 //!   Each answer also adds a pull to the pull queue of the interface ([`crate::ndp::NdpConfig::pull_interval`]).
 //! - Pulls contain a cumulative count for each session.
-//!   When the count grows by a number, the sender may send this number of packets, retransmissions first.
+//!   When the count grows by n, the sender may send n packets, retransmissions first.
 //!   A NACK only queues a retransmission.
 //! - The last packet of a flow has a flag.
 //!   When the receiver has seen the flag, it keeps at most one pull for each missing packet.
@@ -23,9 +23,9 @@
 //!
 //! Deviations
 //! - If a pull arrives and the sender has nothing to send, the sender saves the pull and uses it at the next NACK.
-//!   The sender saves at most a window of pulls.
+//!   A sender saves at most a window of pulls.
 //!   On several paths, the pull for a trimmed header may arrive before its NACK.
-//!   If the sender dropped such a pull, the packet would wait for a timeout.
+//!   If the sender dropped the early pull, the packet would wait for a timeout.
 //! - If the pull queue is idle, the ACK or NACK contains the pull, as in the authors' public simulator.
 //!   ACKs, NACKs and pulls all contain the count of pulls and the number of the first missing packet.
 //! - The paper has a timer for each packet. Here only the oldest packet in flight has a timer.
@@ -33,8 +33,8 @@
 //!   Packets that wait for pulls have no timer, as in the authors' public simulator.
 //!   But if no packet is in flight, a timer with backoff detects lost pulls.
 //!   The timer runs for twelve times the longest wait for a pull of this flow, but at least for the initial timeout.
-//!   Before the first pull, it runs for the longest timeout. Without a due pull, it runs for the initial timeout.
-//! - The paper gives no thresholds for the scoreboard of paths. Here they come from the authors' public simulator.
+//!   Before the first pull, the timer runs for the longest timeout. Without a due pull, the initial timeout applies.
+//! - The paper gives no thresholds for the scoreboard of paths. The thresholds come from the authors' public simulator.
 //!   All paths are judged together, after every 100 answers per path on average.
 //! - A pull for a short packet reserves only the time that this packet needs on the link.
 

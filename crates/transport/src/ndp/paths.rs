@@ -108,7 +108,7 @@ impl Paths {
 
     /// Excludes lossy paths until the next judgement.
     /// A lossy path is a path whose ratio of losses to ACKs is above 30 % and above 1.25 times the ratio of all paths.
-    /// If this would exclude all paths, no path is excluded. Clears all counts.
+    /// If all paths are lossy by this rule, no path is excluded. The function clears all counts.
     fn judge(&mut self) {
         self.answers = 0;
         let sum = |of: fn(&Score) -> u32| -> u64 {

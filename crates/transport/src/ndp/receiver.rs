@@ -88,7 +88,7 @@ impl Receiver {
         if header.last && self.packets.is_none() {
             self.packets = Some(index + 1);
         }
-        // A trimmed header may belong to a packet that has arrived before.
+        // A trimmed header may belong to a packet that has already arrived.
         // No further copy is needed, so the answer is an ACK.
         let arrived = if trimmed {
             self.window.is_done(index)
@@ -110,7 +110,7 @@ impl Receiver {
         Some(if arrived { NdpKind::Ack } else { NdpKind::Nack })
     }
 
-    /// Returns the number of packets that have arrived in order, if it has grown since the last call.
+    /// Returns the number of packets that have arrived in order, if this number has grown since the last call.
     /// Returns `None` for a complete flow, because its last packet may be short.
     pub(crate) fn news(&mut self) -> Option<u64> {
         let arrived = self.window.base();
@@ -137,7 +137,7 @@ impl Receiver {
         self.pulls += 1;
     }
 
-    /// Returns an ACK or NACK for the packet `to`, given as its header and path. Without `to`, returns a pull.
+    /// Returns an ACK or NACK for the packet with the header and path `to`. Without `to`, returns a pull.
     /// The answer is sent over `own_path`.
     #[inline]
     pub(crate) fn answer(

@@ -10,13 +10,13 @@ use crate::{Condition, Ecn, FlowStats, Header, PathPin, Segment};
 use alloc::collections::VecDeque;
 use tailcut_units::{Duration, FiveTuple, FlowId, Time};
 
-/// Largest number of doublings of the timeout. It prevents an overflow of the factor.
+/// Largest number of doublings of the timeout. The limit prevents an overflow of the factor.
 /// The configured upper bound of the timeout usually applies earlier.
 const MAX_BACK_OFF: u32 = 20;
 
 /// A pull counts as lost after this multiple of the longest wait for a pull so far.
 /// While n flows have their turn, n full packets arrive, each with at most 10 trimmed headers.
-/// Each of these arrivals adds a pull. So the next round of turns takes at most about 11 times as long.
+/// Each full packet or header adds a pull, so the next round of turns takes at most about 11 times as long.
 const TURNS_UNTIL_LOST: u64 = 12;
 
 /// Parameters of a flow that the application submitted.
@@ -344,7 +344,7 @@ impl Sender {
     /// Returns the time of the next timeout, or `None` if the sender waits for no packet.
     #[inline]
     pub(crate) fn deadline(&self, config: &NdpConfig) -> Option<Time> {
-        // During the first window the host's link limits the sender, so a wait shows no loss.
+        // During the first window the host's link limits the sender, so a wait for an answer shows no loss.
         if self.closed || self.to_push > 0 {
             return None;
         }
@@ -378,19 +378,19 @@ impl Sender {
     pub(crate) fn on_timeout(&mut self, now: Time, config: &NdpConfig) -> bool {
         self.stats.timeouts += 1;
         self.back_off += 1;
-        // This restarts the timer for the case that no packet is in flight.
+        // The current time restarts the timer for the case that no packet is in flight.
         self.heard_at = now;
         if let Some(oldest) = self.oldest {
             self.in_flight = self.in_flight.saturating_sub(1);
             self.window.set_waits(oldest, true);
-            // The packet moves to the front, so that it uses the credit that is added below.
+            // The packet moves to the front, so that it uses the credit that the lines below add.
             self.again.push_front(oldest);
             self.oldest = self.window.first_idle(self.next);
             self.oldest_since = now;
         } else {
             self.due = self.due.saturating_sub(1);
         }
-        // Without the loss, the packet or the pull would have given this credit.
+        // Without the loss, the packet or the pull would have caused this credit.
         self.credit = self.credit.saturating_add(1);
         self.back_off <= config.max_timeouts
     }
@@ -414,7 +414,7 @@ impl Sending for Sender {
     }
 
     fn close(&mut self) {
-        // This frees the large parts of the state now. The other parts stay until the time-wait ends.
+        // The large parts of the state are freed now. The other parts stay until the time-wait ends.
         self.closed = true;
         self.window.release();
         self.again = VecDeque::new();

@@ -1,6 +1,6 @@
 //! Choice of the paced flows (HULL paper, section 4.2).
 //! Each ACK with ECN-Echo associates its flow with the pacer with a given probability.
-//! So long flows are paced and short flows almost never are. An association expires after a time.
+//! So long flows are paced and short flows almost never are. An association expires after a configured time.
 
 use alloc::collections::BTreeMap;
 use tailcut_units::{Duration, FiveTuple, HostId, Time, mix64};
@@ -51,7 +51,7 @@ impl Associations {
     /// A random draw decides whether the flow is associated until a new expiry time.
     pub(crate) fn on_echo(&mut self, now: Time, tuple: &FiveTuple) {
         self.draws += 1;
-        // A probability of 1 is stored as 2^32, which is above every 32-bit draw. So it needs no special case.
+        // A probability of 1 is stored as 2^32, above every 32-bit draw. So this probability needs no special case.
         if mix64(self.seed ^ mix64(self.draws)) >> 32 >= self.chance {
             return;
         }
@@ -67,7 +67,7 @@ impl Associations {
             .insert(key(tuple), Entry { expires, queued: 0 });
     }
 
-    /// Returns whether a packet with `tuple` passes through the pacer. If so, the packet counts as queued there.
+    /// Returns whether a packet with `tuple` passes through the pacer. If so, the packet counts as queued in the pacer.
     /// A flow with packets in the pacer stays associated. Otherwise later packets would overtake these packets.
     pub(crate) fn enters(&mut self, now: Time, tuple: &FiveTuple) -> bool {
         if self.entries.is_empty() {

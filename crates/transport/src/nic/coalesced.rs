@@ -1,6 +1,6 @@
 //! Receive interrupt coalescing.
 //! The NIC raises an interrupt after a number of frames, or at a fixed time after the first of these frames.
-//! The host then handles all of them together (HULL paper, section 2; `rx-frames` and `rx-usecs` of ethtool).
+//! The host then handles all these frames together (HULL paper, section 2; `rx-frames` and `rx-usecs` of ethtool).
 //!
 //! With generic receive offload, the network stack merges frames of the same interrupt and the same TCP connection.
 //! TCP then receives segments of up to 64 KB (Linux, since 2.6.29), and acknowledges the frames together.
@@ -73,7 +73,7 @@ impl Merged {
         else {
             return false;
         };
-        // A segment from the network can have any offset, so the sum must not overflow.
+        // A segment from the network can have any offset, so the addition must not overflow.
         let follows = before.offset.wrapping_add(u64::from(self.segment.payload)) == header.offset;
         let ends = header.flags == TcpFlags::ACK.with(TcpFlags::FIN);
         let alike = (header.flags == TcpFlags::ACK || ends)
@@ -146,7 +146,7 @@ impl<T: Transport> Coalesced<T> {
                 if held[at].absorb(&segment) {
                     continue;
                 }
-                // The merged segment is delivered first, so that this segment cannot overtake it.
+                // The merged segment is delivered before this segment, so that the order of the stream stays.
                 let before = held.remove(at);
                 self.inner.on_segment(now, before.segment);
             }

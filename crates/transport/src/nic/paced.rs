@@ -123,7 +123,7 @@ impl<T: Transport> Paced<T> {
         let segment = self.inner.poll_transmit(now)?;
         let bytes = segment.payload + self.config.overhead;
         let takes = self.config.line_rate.serialisation(u64::from(bytes));
-        // A segment that enters the pacer also occupies the NIC: the NIC feeds the pacer at most at the line rate.
+        // A segment that enters the pacer also occupies the NIC, which feeds the pacer at most at the line rate.
         self.nic_free = now.saturating_add(takes);
         if self.associations.enters(now, &segment.tuple) {
             self.pacer.push(segment, bytes);

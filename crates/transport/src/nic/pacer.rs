@@ -13,7 +13,7 @@ use tailcut_units::{Duration, Rate, Time, TokenBucket};
 ///
 /// T_r, beta and T_i have two sources: public code at 1 Gb/s, and public scripts at 10 Gb/s.
 /// Up to 1 Gb/s the values for 1 Gb/s apply.
-/// Between the two rates, beta and the bytes that a link transfers in T_r and T_i are interpolated.
+/// Between the two rates, beta is interpolated, and so are the bytes that a link transfers in T_r and T_i.
 /// Above 10 Gb/s, beta and these numbers of bytes are constant.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PacerConfig {
@@ -38,7 +38,7 @@ pub struct PacerConfig {
     pub min_rate: Option<Rate>,
     /// Upper bound of the rate, at least the lower bound. `None`: the rate of the link (public code).
     pub max_rate: Option<Rate>,
-    /// Bytes on the wire that may leave together after a pause. The bucket can always contain at least one packet.
+    /// Bytes on the wire that may leave together after a pause. The bucket always has space for one packet.
     /// Default 3,100, two full packets (public scripts).
     pub bucket_bytes: u32,
 }
@@ -90,9 +90,11 @@ pub(crate) struct Pace {
 impl PacerConfig {
     /// Returns the parameters for a link with the rate `line`.
     pub(crate) fn at(&self, line: Rate) -> Pace {
+        // Up to the lower rate of the sources, the times of that rate apply.
         let known = line.max(SOURCES[0]);
         let interval = || known.serialisation(between(INTERVAL_BYTES, line) as u64);
         let gain = self.backlog_gain.map(|gain| gain * GAIN_UNIT);
+        // A hundredth of a very low rate is 0, which is no rate.
         let hundredth = Rate::from_bps(line.as_bps() / 100).unwrap_or(line);
         Pace {
             interval: self.interval.unwrap_or_else(interval),
@@ -140,7 +142,7 @@ impl Pacer {
             backlog_bytes: 0,
             measured_bytes: 0,
             // The initial rate is the rate of the link, as in public scripts.
-            // Without traffic it falls to the lower bound in about 35 updates.
+            // Without traffic, the rate falls to the lower bound in about 35 updates.
             rate: bytes_per_second(pace.max_rate),
             bytes: TokenBucket::new(f64::from(config.bucket_bytes)),
             next_update: Time::ZERO.saturating_add(pace.interval),
@@ -297,7 +299,7 @@ mod tests {
         for _ in 0..50 {
             pacer.push(segment(), SIZE);
         }
-        // In each interval, one segment leaves and one enters, so the backlog does not change.
+        // In each interval, one segment leaves and another enters, so the backlog does not change.
         for update in 1..=400 {
             pacer.advance(after(update));
             pacer.pop().expect("the pacer is faster than the arrivals");

@@ -12,7 +12,7 @@
 //! Deviations
 //! - Linux before 3.6 and ns-3 drop packets when the queue is full. Linux then reduces the window of the flow.
 //! - TCP small queues also limit the packets of each connection, to about two large sends.
-//! - A large send counts as one packet in Linux. Here each of its segments counts.
+//! - A large send counts as one packet in Linux. Here each segment of a large send counts.
 
 use crate::{Event, FlowStats, Message, NotShared, Part, Segment, Transport};
 use alloc::collections::VecDeque;

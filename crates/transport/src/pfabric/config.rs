@@ -8,14 +8,14 @@ use tailcut_units::Duration;
 pub struct PFabricConfig {
     /// Payload bytes of a full packet, 1 to 65,535. Default 1,460.
     pub mss: u32,
-    /// Initial window of a flow in packets, at least 1. It is about the bandwidth-delay product.
+    /// Initial window of a flow in packets, at least 1. The window is about the bandwidth-delay product.
     /// Default 12 (pFabric paper, for 10 Gb/s and a round trip of 14.6 us; public code has up to 70).
     pub initial_window: u32,
     /// Largest window in packets, at least 1.
     /// This window must be less than the capacity of a switch's queue, so that a single flow loses no packets.
     /// Default 22: one less than the number of packets that fit into 36 KB.
     pub max_window: u32,
-    /// Retransmission timeout, fixed, more than 0. It is about three round trips.
+    /// Retransmission timeout, fixed, more than 0. The timeout is about three round trips.
     /// Default 45 us (pFabric paper; public code has up to 250 us).
     /// If the timeout is shorter than a round trip, the sender sends each packet several times.
     pub rto: Duration,

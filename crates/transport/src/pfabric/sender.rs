@@ -83,7 +83,7 @@ impl Sender {
     pub(crate) fn remaining(&self, config: &PFabricConfig) -> u64 {
         let mss = u64::from(config.mss);
         // Only the last packet may be shorter than a full packet.
-        // The product below counts it as full, so the difference is added first.
+        // The product below counts the last packet as full, so the difference is added first.
         let last = self.packets - 1;
         let short = if self.states.is_done(last) {
             mss - u64::from(self.payload_of(last, config))
@@ -272,7 +272,7 @@ impl Sending for Sender {
     }
 
     fn close(&mut self) {
-        // This frees the large parts of the state now. The other parts stay until the time-wait ends.
+        // The large parts of the state are freed now. The other parts stay until the time-wait ends.
         self.closed = true;
         self.deadline = Time::MAX;
         self.probe_due = false;

@@ -1,6 +1,6 @@
 //! Multi-level feedback queue at the sender.
 //! Sources: PIAS (Bai et al., NSDI 2015, section 4.1) and the SCDP paper (sections IV-C and V).
-//! A flow of any size starts in the highest class. It moves down one class at each threshold of bytes *sent*.
+//! A flow of any size starts in the highest class. The flow moves down one class at each threshold of bytes *sent*.
 
 /// Largest number of thresholds, because switches have eight classes.
 pub const MAX_THRESHOLDS: usize = 7;
@@ -24,7 +24,7 @@ impl Demotion {
     pub const SCDP: [u64; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
 
     /// Creates a rule that moves a flow down one class at each of `thresholds`, in bytes.
-    /// Returns `None` if there are more than [`MAX_THRESHOLDS`], or if they are not in ascending order.
+    /// Returns `None` for more than [`MAX_THRESHOLDS`] thresholds, and for thresholds that are not in ascending order.
     pub fn at(thresholds: &[u64]) -> Option<Self> {
         let ascending = thresholds.windows(2).all(|pair| pair[0] < pair[1]);
         if thresholds.len() > MAX_THRESHOLDS || !ascending {

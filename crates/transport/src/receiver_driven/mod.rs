@@ -1,6 +1,6 @@
 //! Parts that several designs share.
 //! NDP, SCDP and pFabric share sessions, and the table that finds a session by its five-tuple.
-//! An entry of this table remains for some time after the end of its session.
+//! An entry of the session table remains for some time after the end of its session.
 //! NDP and SCDP also share a queue of pulls per host, and messages that the application extends.
 //! NDP+, SCDP and PIAS share demotion by bytes sent.
 

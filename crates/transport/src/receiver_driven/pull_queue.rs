@@ -2,7 +2,7 @@
 //! Each interface has one queue for all its sessions (NDP paper, section 3.2; SCDP paper, section IV-C).
 //! Sessions take turns.
 //! Pulls leave no faster than full packets can arrive on the interface, including headers, preamble and gap.
-//! So the requested packets arrive at line rate.
+//! So the requested packets arrive at the line rate of the interface.
 
 use super::SessionKey;
 use alloc::collections::VecDeque;
@@ -44,7 +44,7 @@ impl PullQueue {
     }
 
     /// Changes the interval between pulls, counted from the last pull that was sent.
-    /// If the next pull was not due yet, it becomes due at `now` or later.
+    /// If the next pull was not due yet, its new time is `now` or later.
     pub(crate) fn set_interval(&mut self, now: Time, interval: Duration) {
         // Before the first pull there is no departure time to change.
         if self.next_at > Time::ZERO {
@@ -72,7 +72,7 @@ impl PullQueue {
     pub(crate) fn take_if_idle(&mut self, now: Time) -> bool {
         let idle = !self.is_held && self.is_empty() && self.next_at <= now;
         if idle {
-            // The link was idle too, so saved time must not cause a burst.
+            // The link was also idle, so saved time must not cause a burst.
             self.saved = Duration::ZERO;
             self.next_at = now + self.interval;
         }

@@ -3,7 +3,7 @@
 use crate::tcp::timers::TimerKey;
 use alloc::vec::Vec;
 
-/// Identifier of one session: a slot, and the number of earlier uses of the slot.
+/// Identifier of a session: its slot, and the number of sessions that used the slot before.
 pub(crate) type SessionKey = TimerKey;
 
 #[derive(Debug)]

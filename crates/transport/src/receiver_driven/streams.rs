@@ -1,5 +1,5 @@
 //! Messages that contain requests or answers. A message can leave while the application still produces it.
-//! The transport reports the arrival of its bytes, and either end may cancel it.
+//! The transport reports the arrival of a message's bytes, and either end may cancel the message.
 
 use super::SessionKey;
 use crate::{FlowStats, Message, Transport};
@@ -12,9 +12,9 @@ pub trait Streams: Transport {
     /// A message can then be cancelled by the number of its flow.
     fn report_arrivals(&mut self);
 
-    /// Sends `message`. The application has its first `ready` bytes so far.
+    /// Sends `message`. So far, the application has the first `ready` bytes of the message.
     /// With `below`, the message has a class below all other classes.
-    /// This applies at this host, in switches, and in the pulls of its receiver.
+    /// The class applies at this host, in switches, and in the pulls of its receiver.
     fn open(&mut self, now: Time, message: Message, ready: u64, below: bool);
 
     /// Extends a message that this host sends. The application now has the first `bytes` bytes of the message.

@@ -19,7 +19,7 @@ pub(crate) trait Sending {
     fn is_closed(&self) -> bool;
     /// Ends the session, so that it sends no more packets.
     fn close(&mut self);
-    /// Returns the time of the earliest entry of the session in the timer queue; [`Time::MAX`] if it has none.
+    /// Returns the time of the earliest entry of the session in the timer queue; [`Time::MAX`] without an entry.
     fn timer_at(&mut self) -> &mut Time;
 }
 
@@ -187,7 +187,7 @@ impl<S: Sending, R: Receiving> SessionTable<S, R> {
     }
 
     /// Ends a flow that this host receives, and calls `stop` for its session. Only flows in the register are found.
-    /// Returns `false` if there is no such flow.
+    /// Returns `false` if the register does not contain the flow.
     pub(crate) fn refuse(&mut self, now: Time, flow: FlowId, stop: impl FnOnce(&mut R)) -> bool {
         let Some(key) = self.register.incoming.remove(&flow) else {
             return false;
@@ -216,7 +216,7 @@ impl<S: Sending, R: Receiving> SessionTable<S, R> {
     }
 
     /// Removes the receiver at `key` if a segment of another session with the same addresses may replace it.
-    /// If it may not, the segment is counted as ignored. `opens` is true if the segment can open a session.
+    /// If the receiver must stay, the segment is counted as ignored. `opens`: the segment can open a session.
     pub(crate) fn make_way(&mut self, now: Time, key: SessionKey, opens: bool) -> bool {
         let old = self.receivers.get(key).filter(|old| {
             let (complete, heard_at) = (old.is_complete(), old.heard_at());

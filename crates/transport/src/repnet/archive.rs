@@ -2,7 +2,7 @@
 
 /// Counts of the written data that is kept for a later connection.
 /// The archive stores two values: the number of bytes from byte 0, and whether the end was written.
-/// The owner of the bytes (a driver over real sockets) keeps them while the archive is [kept](Self::is_kept).
+/// The owner of the bytes (a driver over real sockets) keeps the bytes while the archive is [kept](Self::is_kept).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Archive {
     bytes: u64,

@@ -16,8 +16,8 @@ pub struct RepNetConfig {
     /// The server then continues on the first connection. The paper gives no value.
     pub archive_limit: u64,
     /// Time for which a server waits for the second connection of a flow.
-    /// For the same time a client tries to open that connection after the first is established.
-    /// More than 0; 0.8 to 1 s in the released code.
+    /// A client tries for the same time to open the second connection, after the first is established.
+    /// The time is more than 0. The released code has 0.8 to 1 s.
     pub waiting_list_timeout: Duration,
 }
 
@@ -26,7 +26,8 @@ impl Default for RepNetConfig {
         Self {
             mode: Mode::RepFlow,
             limit: 100_000,
-            // The value is equal to `limit`. So a server that writes a replicated message keeps its second connection.
+            // The archive limit equals `limit`.
+            // So a server that writes a replicated message keeps its second connection.
             archive_limit: 100_000,
             waiting_list_timeout: Duration::from_ms(1_000),
         }

@@ -23,7 +23,7 @@ impl Delivery {
     }
 
     /// Records that a connection has delivered `total` bytes so far.
-    /// Returns the new number of bytes that the application has, if it has grown.
+    /// Returns the new number of bytes that the application has, if this number has grown.
     ///
     /// # Errors
     /// The stream has already ended with fewer bytes.
@@ -39,7 +39,7 @@ impl Delivery {
     }
 
     /// Records that a connection has delivered the end of the stream after `total` bytes.
-    /// Returns whether it is the first connection to do so.
+    /// Returns whether no other connection had delivered the end before.
     ///
     /// # Errors
     /// The other connection delivered more bytes, or ended with fewer bytes.

@@ -85,7 +85,7 @@ impl Endpoint {
 
     /// Opens a flow to the same service on `dst`.
     /// The flow uses two connections that differ only in the destination port.
-    /// If `replicated` is `None`, it uses one connection. All connections use `path`.
+    /// If `replicated` is `None`, the flow uses one connection. All connections use `path`.
     /// Returns `None` if every port is in use.
     pub fn connect(
         &mut self,
@@ -314,7 +314,7 @@ impl Endpoint {
                 match self.sockets.owner(id) {
                     Some((socket, leg)) => self.on_peer_finished(now, socket, leg, total),
                     // The flow ended before its second connection arrived. The connection has now delivered its copy.
-                    // The connection is reset and not closed, because the flow's answer was not sent on it.
+                    // This connection is reset and not closed, because the flow's answer was not sent on it.
                     None => {
                         self.tcp.reset(now, id);
                     }
@@ -346,7 +346,7 @@ impl Endpoint {
         };
         match self.waiting.arrival(now, client, leg) {
             Arrival::First => {
-                // A SYN does not show whether the mode is RepSYN or RepFlow.
+                // A SYN does not show whether the mode of its flow is RepSYN or RepFlow.
                 // So a server handles both modes in the same way (III-E).
                 let machine = Machine::server(Mode::RepFlow, leg);
                 let socket = self.sockets.insert(Socket::new(machine, flow));
@@ -372,12 +372,12 @@ impl Endpoint {
                     }
                 }
             }
-            // The flow has ended already, so the connection belongs to no socket.
+            // The flow of this connection has ended already, so the connection belongs to no socket.
             // `on_connection_event` handles the close of the connection.
             Arrival::AfterTheEnd => {}
             Arrival::TooLate => self.turn_away(now, id),
         }
-        // Tombstones are removed when a connection arrives, so no timer is needed for them.
+        // Old tombstones are removed when a connection arrives, so no timer is needed for them.
         while let Some(unseen) = self.waiting.pop_forgotten(now) {
             self.turn_away_unseen(now, unseen);
         }
@@ -429,7 +429,7 @@ impl Endpoint {
 
     /// Handles the clean end of a connection.
     /// If the other connection of a client is still pending, the state machine gets the event later.
-    /// After an immediate event, the machine would drop the pending connection.
+    /// If it got the event now, the machine would drop the pending connection.
     /// The pending connection must stay, because the load of the second copy is a cost of replication.
     fn on_closed(&mut self, now: Time, id: SocketId, leg: Leg) {
         let Some(socket) = self.sockets.get_mut(id) else {
@@ -491,7 +491,7 @@ impl Endpoint {
             let actions = socket.machine.handle(event, leg);
             self.perform_all(now, id, leg, actions);
         }
-        // A clean close may have waited for a pending connection. It is reported now.
+        // A clean close may have waited for a pending connection. The close is reported now.
         // If the connection is still pending, the close waits again.
         let closed = self.sockets.get_mut(id).and_then(|s| s.closed.take());
         if let Some(leg) = closed {

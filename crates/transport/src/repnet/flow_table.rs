@@ -1,6 +1,6 @@
 //! Flows of one server over real sockets.
 //! [`FlowTable`] is a [`FlowsByName`] with the rules of a server for unknown clients.
-//! A tombstone always stays for its whole lifetime. A server that cannot store another tombstone accepts no new flow.
+//! A tombstone is never removed early. A server that cannot store another tombstone accepts no new flow.
 
 use super::flows_by_name::{FlowsByName, Holder, Ticket};
 use super::state::Leg;
@@ -23,7 +23,7 @@ pub enum Placement<F> {
 #[derive(Debug)]
 pub struct FlowTable<K, F> {
     /// Whether keys are used again, because they are addresses and ports of clients.
-    /// If so, a connection that the flow has already seen is the first connection of a new flow.
+    /// If keys are used again, a connection that the flow has already seen is the first connection of a new flow.
     reusable: bool,
     lifetime: Duration,
     limit: usize,
@@ -112,7 +112,7 @@ impl<K: Ord + Copy, F: Clone> FlowTable<K, F> {
         }
         let until = now.saturating_add(self.lifetime);
         // The table cannot store a tombstone.
-        // So second connections are rejected until the tombstone would have expired.
+        // So second connections are rejected for the lifetime of such a tombstone.
         if self.reusable && self.flows.tombstones() >= self.limit {
             self.blind_until = until;
         } else {

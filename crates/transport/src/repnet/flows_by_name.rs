@@ -1,11 +1,12 @@
 //! Flows of a server by identifier.
 //! The table contains live flows, and *tombstones* of ended flows whose second connection may still arrive.
-//! A connection that meets a tombstone is rejected. If it counted as a new flow, the request would run twice.
+//! A connection that meets a tombstone is rejected. If it opened a new flow, the request would run twice.
 //!
 //! Two servers use this table.
-//! The simulated server uses it in its [`WaitingList`](super::WaitingList), where a client's address identifies a flow.
-//! The server over real sockets uses it in its [`FlowTable`](super::FlowTable).
-//! The two differ in the lifetime of a tombstone, and in the reaction to a connection that meets a tombstone.
+//! The simulated server uses this table in its [`WaitingList`](super::WaitingList).
+//! In the waiting list, a client's address identifies a flow.
+//! The server over real sockets uses the table in its [`FlowTable`](super::FlowTable).
+//! These two tables differ in the lifetime of a tombstone, and in the reaction to a connection that meets a tombstone.
 
 use super::state::Leg;
 use alloc::collections::{BTreeMap, VecDeque};
@@ -147,7 +148,7 @@ impl<K: Ord + Copy, F> FlowsByName<K, F> {
         self.tombstones.remove(name);
     }
 
-    /// Removes a tombstone that has expired at `now`, or the oldest if there are more than `most`.
+    /// Removes a tombstone that has expired at `now`, or the oldest of more than `most` tombstones.
     /// Call this method until it returns `None`.
     pub fn pop_forgotten(&mut self, now: Time, most: usize) -> Option<(K, LegSet)> {
         loop {

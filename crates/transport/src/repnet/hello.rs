@@ -1,5 +1,5 @@
 //! Content of the hello.
-//! A server over real sockets uses it to match the two connections of a flow (`docs/repnet-wire.md`).
+//! A server over real sockets uses the hello to match the two connections of a flow (`docs/repnet-wire.md`).
 //! `tailcut_wire::repnet` encodes the hello.
 
 use super::state::{Leg, Mode};
@@ -20,7 +20,7 @@ impl FlowKey {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct InstanceId(pub u128);
 
-/// Positions in both directions at which a second connection joins an idle flow. Each number is at most 2^53 - 1.
+/// Positions in both directions at which a second connection joins an idle flow. Each position is at most 2^53 - 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rejoin {
     /// Number of this attempt of the client to rejoin, counted from 1.

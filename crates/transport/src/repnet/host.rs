@@ -78,7 +78,7 @@ impl Host {
         }
     }
 
-    /// Reports the end of a flow. Only the opener's application receives this event.
+    /// Reports the end of a flow. Only the application that opened the flow receives this event.
     fn end(&mut self, summary: Summary, event: fn(FlowId, FlowStats) -> Event) {
         if summary.role == tcp::Role::Opener {
             self.events.push_back(event(summary.flow, summary.stats));

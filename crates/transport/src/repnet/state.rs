@@ -48,7 +48,7 @@ pub enum LegState {
     Pending,
     /// The connection is established or has arrived. It has not failed, finished or been dropped.
     Live,
-    /// The connection has failed, has finished, or was dropped. It may have been dropped while it was pending.
+    /// The connection has failed, has finished, or was dropped. A pending connection may also be dropped.
     Gone,
 }
 
@@ -293,7 +293,7 @@ const fn dup_conn_server(mode: Mode, event: Event, other: LegState) -> Option<St
 /// Returns the reactions that client and server share in the state DUP_CONN.
 const fn dup_conn(event: Event, other: LegState) -> Option<Step> {
     match (event, other) {
-        // The application has the ends of both directions, each from a different connection.
+        // The application has received the ends of both directions, each over a different connection.
         (Event::ConfirmTimeout, Live) => to(DupConn, &[ReleaseLeg]),
         (Event::ConfirmTimeout, Gone) => RELEASED,
         (Event::BothClosed, _) => CLOSED,
@@ -383,7 +383,7 @@ impl Machine {
     }
 
     /// Creates the state of a flow with one plain connection. The flow uses this connection from the start.
-    /// The caller performs [`CLIENT_START`] for this flow too.
+    /// The caller also performs [`CLIENT_START`] for this flow.
     pub const fn plain_client() -> Self {
         Self {
             role: Role::Client,

@@ -7,7 +7,7 @@
 //! Without a tombstone, a later second connection would count as a new flow, and the request would run twice.
 //!
 //! A tombstone stays for two timeouts after the end of its flow.
-//! During this time the client sends its last SYN of the flow (see [`Endpoint`](super::Endpoint)).
+//! In this time, the client sends its last SYN of the flow (see [`Endpoint`](super::Endpoint)).
 //! The client drops the second connection one timeout after the first was established.
 //! The handshake of an earlier SYN may still be unfinished when the tombstone is removed.
 //! The connection of this handshake must then be reset, so the list returns the connection.
@@ -118,7 +118,7 @@ impl<T: Copy> WaitingList<T> {
             }
             Holder::Ended(stone) => {
                 // If the same connection has arrived before, this connection belongs to a new flow from the same port.
-                // If the connection is the missing one, all connections of the old flow have now arrived.
+                // If the connection is the missing connection, all connections of the old flow have now arrived.
                 // In both cases the tombstone is removed.
                 let in_time = now < stone.entered.saturating_add(self.timeout);
                 self.flows.dig_up(&client);
@@ -131,7 +131,7 @@ impl<T: Copy> WaitingList<T> {
         }
     }
 
-    /// Adds `flow` to the list. Its first connection came from `client` as `leg`.
+    /// Adds `flow` to the list. The first connection of the flow came from `client` as `leg`.
     /// The list must have no other entry of the client.
     pub fn enter(&mut self, now: Time, client: ClientAddress, leg: Leg, flow: T) -> EntryId {
         let standing = Standing::Waiting;
@@ -160,7 +160,7 @@ impl<T: Copy> WaitingList<T> {
     }
 
     /// Ends a flow and invalidates its entry. A tombstone replaces the flow if a connection may still arrive.
-    /// If a connection may arrive but there is no tombstone, returns that connection.
+    /// If a connection may arrive but there is no tombstone, returns the missing connection.
     pub fn bury(&mut self, now: Time, EntryId { client, ticket }: EntryId) -> Option<Unseen> {
         let lifetime = self.timeout.saturating_mul(2);
         let live = self.flows.end(&client, ticket)?;

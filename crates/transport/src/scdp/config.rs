@@ -60,8 +60,8 @@ pub struct ScdpConfig {
     /// A window below the bandwidth-delay product reduces throughput.
     pub initial_window: u32,
     /// Number of symbols that each of several senders pushes, 1 to 4,096.
-    /// Together the senders should push more symbols than a single sender.
-    /// Then some of the senders can fill the receiver's link without the other senders.
+    /// Together, several senders should push more symbols than a single sender.
+    /// A part of the senders can then fill the receiver's link without the other senders.
     /// The paper leaves the value to the application.
     /// Default 8: three senders together push twice the symbols of a single sender.
     pub shared_window: u32,
@@ -74,7 +74,7 @@ pub struct ScdpConfig {
     /// Priority classes by bytes sent. Default thresholds: 10 KB, 100 KB, 1 MB and 10 MB (section V).
     pub demotion: Demotion,
     /// Whether the host serves its own sessions in strict priority, by class. Otherwise sessions take turns.
-    /// Default true.
+    /// Default: true. Sessions are served in strict priority.
     pub in_order: bool,
     /// Time between two pulls of this host, more than 0.
     /// The interval is the time of a full symbol on the host's link, with headers, preamble and gap.
@@ -82,7 +82,7 @@ pub struct ScdpConfig {
     pub pull_interval: Duration,
     /// Time of one payload byte on the host's link. It gives the time of a short symbol. Default 0.8 ns: 10 Gb/s.
     pub byte_time: Duration,
-    /// Timeout of a sender or receiver that waits for a packet, more than 0. It doubles with each timeout in a row.
+    /// Timeout of a sender or receiver that waits for a packet, more than 0. Each timeout in a row doubles the time.
     /// The paper gives no value. Default 20 ms.
     pub timeout: Duration,
     /// Upper bound of the timeout. Default 1 s.

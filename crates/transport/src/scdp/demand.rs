@@ -86,8 +86,8 @@ impl Demand {
     #[inline]
     pub(crate) fn is_due(&self) -> bool {
         match self {
-            // All pulls for a block in the queue may be answered already.
-            // So this can be true although there is no symbol to send.
+            // All pulls in the queue for a block may be answered already.
+            // The result can therefore be `true` although there is no symbol to send.
             Self::Unicast(demand) => !demand.owed.is_empty(),
             Self::Group(demand) => demand.next().is_some(),
             Self::Credit(demand) => demand.next().is_some(),
@@ -179,7 +179,7 @@ impl UnicastDemand {
         }
         let before = self.credit(block);
         self.pulled[block] = header.pull.max(self.pulled[block]);
-        // The excess counts as answered, so that a faulty receiver cannot request without limit.
+        // Pulls above the limit count as answered, so that a faulty receiver cannot request without limit.
         let after = self.credit(block);
         self.answered[block] += after.saturating_sub(most);
         let owes_more = after.min(most) > before;

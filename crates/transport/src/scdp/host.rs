@@ -183,9 +183,9 @@ impl<C: Codec> Host<C> {
             receiver.half_open = false;
             self.census.half_open -= 1;
         }
-        // Every pull reserves the time of a full symbol. A short symbol returns the time that it did not need.
+        // Every pull reserves the time of a full symbol. A short symbol returns the time that it does not need.
         // Pushed symbols need no pull, so they return no time. A trimmed symbol returns no time either.
-        // The trimmed symbol met a full queue, and earlier pulls would bring more symbols to that queue.
+        // A trimmed symbol met a full queue, and earlier pulls would bring more symbols to that queue.
         // Symbols after the end of a session return no time, so the next pulls may leave late.
         let short_by = self.config.symbol.saturating_sub(segment.payload);
         let is_whole = segment.condition == Condition::Whole;
@@ -242,7 +242,7 @@ impl<C: Codec> Host<C> {
             return;
         }
         // Other sources have replaced the symbols of late sources.
-        // So symbols that are no longer needed may be pending at a late source.
+        // So requested symbols that are no longer needed may be pending at a late source.
         if receiver.has_several_sources() {
             self.table.control.extend(receiver.enough());
         }
@@ -282,6 +282,7 @@ impl<C: Codec> Host<C> {
                     .control
                     .push_back(receiver.pull(now, &self.config));
                 self.pulls.sent(now);
+                // One pull gives several credits, and their symbols need more time on the link than one symbol.
                 if receiver.gives_credits() {
                     self.pulls.charge(receiver.last_credits());
                 }
@@ -465,7 +466,7 @@ impl<C: Codec> Transport for Host<C> {
     }
 
     fn on_timeout(&mut self, now: Time) {
-        // Pulls leave first, because a pull for new symbols restarts the timeout of its session, which may be due too.
+        // Pulls leave first. A pull for new symbols restarts the timeout of its session, and this timeout may be due.
         self.release_pulls(now);
         self.run_sender_timers(now);
         self.run_receiver_timers(now);

@@ -20,8 +20,8 @@
 //! - An application that receives single blocks ([`Delivery::Blocks`]) may read slowly.
 //!   The receiver does not request blocks beyond the application's window.
 //!   Symbols of later blocks may still arrive, because they were pushed or sent to a group.
-//!   The receiver drops these symbols and requests them again later. The sender may request an answer in this time.
-//!   The receiver then repeats its last pull, to show that the session continues.
+//!   The receiver drops these symbols and requests them again later. Meanwhile, the sender may request an answer.
+//!   In this case, the receiver repeats its last pull, to show that the session continues.
 //!
 //! Deviations of both modes:
 //! - The receiver reports the end of the session with one more packet of header size, instead of a pull.

@@ -65,7 +65,7 @@ pub(crate) struct Receiver {
 
 impl Receiver {
     /// Returns the session that the SYN symbol `segment` (or its trimmed header) opens.
-    /// Returns `None` if its options are invalid, or if one block is larger than the application's window.
+    /// Returns `None` if the options are invalid, or if one block is larger than the application's window.
     /// The caller then adds the first source with [`join`](Self::join).
     pub(crate) fn new(
         now: Time,
@@ -277,7 +277,7 @@ impl Receiver {
             return self.on_beyond(now, from, segment, header);
         }
         self.heard_at = now;
-        // A symbol for this receiver alone may have opened a session that belongs to a group.
+        // A symbol that was sent to this receiver alone may have opened a session that belongs to a group.
         let to_group = segment.tuple.dst.is_group();
         self.in_group |= to_group;
         if self.complete {
@@ -324,7 +324,7 @@ impl Receiver {
         if self.complete {
             return None;
         }
-        // Most sessions decode nothing. For them the empty range avoids a search.
+        // Most sessions decode nothing. For these sessions, the empty range avoids a search.
         let places = match self.receipt.decoded {
             0 => 0..0,
             _ => 0..self.blocks.len(),
@@ -398,7 +398,7 @@ impl Receiver {
                 block.on_loss(config.overhead);
             }
         }
-        // If one source still answers, it can replace the symbols of the others.
+        // A source that still answers can replace the symbols of the others.
         !self.sources.iter().all(|source| source.is_given_up(config))
     }
 

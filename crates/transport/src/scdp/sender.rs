@@ -208,7 +208,7 @@ impl Sender {
             return Some(self.speak(now, peer, asks));
         }
         let last = self.task.object.blocks() - 1;
-        // A receiver that has enough symbols of every block, and still decodes, gets a symbol of the last block.
+        // A receiver that still decodes, and has enough symbols of every block, gets a symbol of the last block.
         let block = self.demand.first_wanted(peer).min(last);
         let host = self.peers[peer].host;
         let heard = match self.peers.len() {

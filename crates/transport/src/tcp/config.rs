@@ -34,7 +34,7 @@ pub struct TcpConfig {
     /// Small values cause spurious timeouts if the round-trip time is steady and above `min_rto`.
     pub clock_granularity: Duration,
     /// Whether the timeout exceeds the smoothed round-trip time by at least `min_rto` (`tcp_rtt_estimator` of Linux).
-    /// In RFC 6298 it exceeds the smoothed round-trip time by at least `clock_granularity`.
+    /// In RFC 6298, the timeout exceeds the smoothed round-trip time by at least `clock_granularity`.
     /// Without this option, only the timeout itself must be at least `min_rto`. Default off.
     pub min_rto_above_srtt: bool,
     /// Period of the clock that drives the timers. As in Linux, a probe waits for two round trips plus two periods.
@@ -58,18 +58,18 @@ pub struct TcpConfig {
     /// A probe leaves after two round trips without an ACK, at the end of a flight. Default off.
     pub tail_loss_probe: bool,
     /// Whether a sender with [`LossRecovery::Rack`] spreads the reduction of its window over a round trip.
-    /// This is PRR (RFC 6937). Otherwise the window falls to `ssthresh` immediately. Default off.
+    /// Such a reduction is PRR (RFC 6937). Without it, the window falls to `ssthresh` immediately. Default off.
     pub rate_reduction: bool,
     /// Whether a sender with [`LossRecovery::Rack`] undoes a needless reduction of its window.
     /// DSACKs then show that nothing was lost (RFC 3708). Default off.
     pub undo: bool,
     /// Whether a sender with [`LossRecovery::Rack`] detects spurious timeouts (F-RTO, RFC 5682).
     /// Such a sender sends new data after a timeout.
-    /// If the timeout was spurious, it undoes the reduction of its window. Default off.
+    /// If the timeout was spurious, the sender undoes the reduction of its window. Default off.
     pub frto: bool,
     /// Whether segments contain time stamps. An ACK then shows which transmission it answers.
     /// With `undo`, a sender with [`LossRecovery::Rack`] may then undo a reduction.
-    /// It does so if the ACK answers the original transmission (Eifel, RFC 3522). Default off.
+    /// The undo needs an ACK that answers the original transmission (Eifel, RFC 3522). Default off.
     pub timestamps: bool,
     /// Whether a loss reduces the window itself, as in Linux.
     /// Without this option, the new window derives from the bytes in flight (FlightSize of RFC 5681). Default off.
@@ -87,7 +87,7 @@ pub struct TcpConfig {
     pub lso_bytes: u32,
     /// Whether a connection keeps its initial window after one lost SYN or SYN-ACK (`tcp_init_transfer` of Linux).
     /// The connection then starts with one segment only after two losses.
-    /// Default off: it starts with one segment after one loss (RFC 5681, 3.1).
+    /// Default off: the connection starts with one segment after one loss (RFC 5681, 3.1).
     pub lost_syn_keeps_window: bool,
     /// Number of timeouts of a SYN that do not double the timeout.
     /// Default 0 (RFC 6298, 5.5); 4 in Linux since 6.5 (`tcp_syn_linear_timeouts`).
@@ -95,7 +95,7 @@ pub struct TcpConfig {
     /// Largest number of segments by which one ACK opens the window in slow start (L of RFC 3465).
     /// After a timeout the limit is one segment. Default 2. `None`: every acknowledged byte counts, as in Linux.
     pub slow_start_limit: Option<u32>,
-    /// Part of its window that the sender must use, so that the window may grow. Default [`WindowUse::Full`].
+    /// Part of its window that the sender must use, before the window may grow. Default [`WindowUse::Full`].
     pub window_use: WindowUse,
     /// Whether the window shrinks after an idle time longer than a retransmission timeout.
     /// The window halves for each timeout, down to the initial window (RFC 2861; `tcp_slow_start_after_idle` of Linux).
@@ -115,7 +115,7 @@ pub struct TcpConfig {
     /// Linux has used HyStart since 2.6.29.
     pub hystart: Option<HyStartClock>,
     /// Whether the window of CUBIC grows in whole segments, with the integer arithmetic of Linux.
-    /// Default off: it grows in bytes, with real numbers (RFC 9438).
+    /// Default off: the window grows in bytes, with real numbers (RFC 9438).
     pub whole_segments: bool,
     /// Number of duplicate ACKs that indicate a loss, 1 to 255. Default 3 (RFC 5681, 3.2).
     pub duplicate_ack_threshold: u8,
@@ -124,7 +124,7 @@ pub struct TcpConfig {
     /// Number of consecutive expiries of the retransmission timer without progress before the connection fails.
     /// Default 15 (Linux).
     pub max_data_retries: u8,
-    /// Port on which hosts accept connections, 1 to 32,765, so that it is below the ports of outgoing connections.
+    /// Port on which hosts accept connections, 1 to 32,765, which is below the ports of outgoing connections.
     /// RepNet also uses the next port, for the second connection.
     /// RANS also uses the next two ports, for copies of low class and for flows that are not requests. Default 80.
     pub port: u16,
@@ -313,7 +313,7 @@ impl TcpConfig {
                 "delayed_ack.segments",
                 delayed.segments,
                 delayed.segments >= 2,
-                "2 to 255 (turn delayed_ack off for an ACK a segment)",
+                "2 to 255 (turn delayed_ack off for one ACK per segment)",
             )?;
             check(
                 "delayed_ack.timeout",

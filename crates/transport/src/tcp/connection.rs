@@ -1,4 +1,4 @@
-//! State of one connection: handshake, data in both directions, close, and the wait after it (RFC 9293).
+//! State of one connection: handshake, data in both directions, close, and the wait after the close (RFC 9293).
 
 mod transmit;
 
@@ -52,7 +52,7 @@ pub(crate) enum State {
     Lingering,
 }
 
-/// ECN variant of this connection. It decides how the receiver echoes marks and how the sender reacts to them.
+/// ECN variant of this connection. The variant decides how the receiver echoes marks and how the sender reacts to them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Negotiated {
     NoEcn,
@@ -249,7 +249,7 @@ impl Connection {
             }
             State::SynSent => {
                 // The peer still has an older connection with these addresses and ports.
-                // The reset ends it, and the next SYN succeeds (RFC 9293, 3.5.1).
+                // The reset ends that connection, and the next SYN succeeds (RFC 9293, 3.5.1).
                 if ack && !syn {
                     shared.control.push_back(self.reset_segment(&shared.config));
                 }
@@ -415,7 +415,7 @@ impl Connection {
             self.state = State::Lingering;
             self.sender.release();
             self.receiver.ack_deadline = Time::MAX;
-            // Two RTOs instead of two maximum segment lifetimes: see the deviations in the module `tcp`.
+            // RFC 9293 waits for two maximum segment lifetimes. See the deviations in the module `tcp`.
             let wait = self.sender.rtt().rto().saturating_mul(2);
             self.sender.rto_deadline = now.saturating_add(wait);
             let event = ConnectionEvent::Closed {
@@ -478,7 +478,7 @@ impl Connection {
             }
             State::Established => {
                 if self.sender.on_timeout(now, &shared.config) {
-                    // The peer may still exist. A reset (RFC 9293, 3.10.5) ends its side of the connection too.
+                    // The peer may still exist. A reset (RFC 9293, 3.10.5) also ends the peer's side of the connection.
                     shared.control.push_back(self.reset_segment(&shared.config));
                     self.fail(slot, shared);
                     return Fate::Ends;

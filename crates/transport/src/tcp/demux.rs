@@ -1,5 +1,5 @@
-//! Lookup of a connection by the addresses of a segment: an open-addressing table with linear probing and a fixed hash.
-//! A fixed hash makes runs independent of a random seed, and linear probing needs one cache line per lookup.
+//! Lookup of a connection by the addresses of a segment: an open-addressing table with linear probing.
+//! A fixed hash makes runs independent of a random seed. Linear probing needs one cache line per lookup.
 
 use alloc::boxed::Box;
 use alloc::vec;

@@ -22,7 +22,7 @@ use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Time, prefetch_whole};
 /// Local ports of outgoing connections (Linux's default range).
 const EPHEMERAL_PORTS: core::ops::RangeInclusive<u16> = 32_768..=60_999;
 
-/// Smallest invalid offset. Segments with this offset or more are ignored, so that sums of offsets cannot overflow.
+/// Smallest invalid offset. Segments at or above this offset are ignored, so that sums of offsets cannot overflow.
 const MAX_OFFSET: u64 = 1 << 62;
 
 /// Event of a connection.
@@ -260,7 +260,7 @@ impl Endpoint {
     pub fn reset(&mut self, _now: Time, id: ConnectionId) -> Option<Summary> {
         let connection = self.get(id)?;
         let summary = connection.summary();
-        // Both directions of a lingering connection have ended, so the peer needs no RST.
+        // After the end of both directions, a connection lingers, so the peer needs no RST.
         if connection.state != State::Lingering {
             let segment = connection.reset_segment(&self.shared.config);
             self.shared.control.push_back(segment);
@@ -377,6 +377,7 @@ impl Endpoint {
         while let Some(slot) = self.ready.take() {
             let connection = &mut self.connections[slot as usize];
             connection.queued = None;
+            // The connection of this entry has ended. `remove` leaves its entry in the queue.
             if connection.state == State::Free {
                 continue;
             }

@@ -10,7 +10,7 @@ pub struct TcpHeader {
     /// Offset of the first payload byte.
     pub offset: u64,
     /// Acknowledgment, valid with the ACK flag: every byte before this offset has arrived.
-    /// After a FIN it is one past the end of the stream.
+    /// After a FIN, the acknowledgment is one past the end of the stream.
     pub ack: u64,
     /// SACK blocks above `ack`, most recent first (RFC 2018). Unused blocks are empty.
     pub sack: [SackBlock; 3],
@@ -21,7 +21,7 @@ pub struct TcpHeader {
 }
 
 /// TCP time stamp (RFC 7323, 3) in milliseconds, as in Linux. 0 means that there is no time stamp.
-/// Deviation: it has 24 of 32 bits, so that [`Stamps`] fit into unused bytes of the header.
+/// Deviation: the number has 24 of 32 bits, so that [`Stamps`] fit into unused bytes of the header.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Stamp(u32);
 
@@ -35,7 +35,7 @@ impl Stamp {
     #[inline]
     pub fn at(now: Time) -> Self {
         let number = (now.as_ps() / 1_000_000_000) as u32 & Self::MASK;
-        // 0 means that there is no time stamp. Linux avoids the number 0 too.
+        // 0 means that there is no time stamp. Linux also avoids the number 0.
         Self(number.max(1))
     }
 
@@ -44,7 +44,7 @@ impl Stamp {
         self.0
     }
 
-    /// Returns whether both time stamps exist and `self` is before `other`. Both must be less than 2^23 ms apart.
+    /// Returns whether both time stamps exist and `self` is before `other`. The two must be less than 2^23 ms apart.
     pub fn is_before(self, other: Self) -> bool {
         let distance = other.0.wrapping_sub(self.0) & Self::MASK;
         self != Self::NONE && other != Self::NONE && (1..1 << (Self::BITS - 1)).contains(&distance)
@@ -83,8 +83,8 @@ impl Stamps {
     }
 }
 
-/// Byte with one value. The other 255 values distinguish headers of other protocols in an enum of headers.
-/// So the enum needs no tag and segments stay short.
+/// Byte with one value. The other 255 values distinguish the headers of other protocols.
+/// An enum of headers then needs no tag, so segments stay short.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum TcpKind {
@@ -94,7 +94,7 @@ pub enum TcpKind {
 }
 
 /// SACK block, relative to the `ack` of its segment. A block below `ack` reports data that arrived twice (RFC 2883).
-/// The numbers of such a block are negative, as two's complement.
+/// The offsets of such a block are negative, as two's complement.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct SackBlock {
     /// Number of bytes from `ack` to the first byte of the block.

@@ -65,7 +65,7 @@ impl Messages {
                     .extend(endpoint.flow(id).map(Event::Established));
             }
             ConnectionEvent::PeerFinished { id, .. } => {
-                // The receiver has all data. It closes its own direction, which ends the connection.
+                // The receiver has all data. The receiver closes its own direction, which ends the connection.
                 if endpoint.role(id) == Some(Role::Acceptor) {
                     self.events.extend(endpoint.flow(id).map(Event::Completed));
                     endpoint.finish(now, id);
@@ -81,7 +81,7 @@ impl Messages {
         }
     }
 
-    /// Reports the end of a flow. Only the opener's application receives this event.
+    /// Reports the end of a flow. Only the application that opened the flow receives this event.
     fn end(&mut self, summary: Summary, event: fn(FlowId, FlowStats) -> Event) {
         if summary.role == Role::Opener {
             self.events.push_back(event(summary.flow, summary.stats));

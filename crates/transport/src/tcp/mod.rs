@@ -12,14 +12,14 @@
 //! - The receive window is unlimited: the receiving application always reads immediately.
 //! - There is no Nagle algorithm (RFC 896): written data leaves when the window allows it.
 //! - Without `restart_after_idle` the window does not change while the connection is idle.
-//!   RFC 5681, 4.1 would reset it.
+//!   RFC 5681, 4.1 would reset the window.
 //! - Time stamps (RFC 7323) have 24 bits and are not used for samples of the round-trip time.
 //! - There is no simultaneous open, no urgent data, and no keep-alive.
 //! - The endpoint reports a passive connection after its handshake, as `accept` does.
 //! - An ACK is built when its segment arrives. It leaves before data, at the next opportunity of the NIC.
 //! - After a lost SYN the backed-off RTO remains until the first sample.
-//!   RFC 6298 (5.7) resets it to 3 s, which suits wide-area networks.
-//!   With `lost_syn_keeps_window` it becomes three times `initial_rto`: 3 s, if `initial_rto` is 1 s.
+//!   RFC 6298 (5.7) resets the RTO to 3 s, which suits wide-area networks.
+//!   With `lost_syn_keeps_window`, the RTO becomes three times `initial_rto`: 3 s, if `initial_rto` is 1 s.
 
 mod config;
 pub mod congestion;

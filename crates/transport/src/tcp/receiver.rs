@@ -28,7 +28,7 @@ pub(crate) enum Arrival {
 pub(crate) struct Receiver {
     /// Offset of the next byte in order. A FIN that has arrived in order counts as one byte.
     next: u64,
-    /// Length of the stream, from the FIN; `NO_FIN` before it arrives.
+    /// Length of the stream, from the FIN; `NO_FIN` before the FIN arrives.
     fin: u64,
     /// Time by which a delayed ACK must leave; `Time::MAX` while no ACK is delayed.
     pub(crate) ack_deadline: Time,
@@ -46,8 +46,8 @@ pub(crate) struct Receiver {
     stamp: Stamp,
     /// Acknowledgment number of the last ACK that left.
     acknowledged: u64,
-    /// Whether the next ACK has the flag ECN-Echo. DCTCP sets it from the last mark (DCTCP.CE).
-    /// Classic ECN sets it until CWR arrives.
+    /// Whether the next ACK has the flag ECN-Echo. DCTCP sets this flag from the last mark (DCTCP.CE).
+    /// Classic ECN sets the flag until CWR arrives.
     pub(crate) echo: bool,
 }
 
@@ -67,7 +67,7 @@ impl OutOfOrder {
             return;
         };
         let mut recent = [offset, 0, 0];
-        // Other recent offsets inside this range are dropped, because one block reports the whole range.
+        // Other recent offsets inside the same range are dropped, because one block reports the whole range.
         let others = self
             .recent
             .iter()
@@ -234,7 +234,7 @@ impl Receiver {
         if self.unacknowledged >= delayed.segments {
             return true;
         }
-        // The first segment since the last ACK starts the timer. Later segments do not move it.
+        // The first segment since the last ACK starts the timer. Later segments do not move the timer.
         if self.unacknowledged == segments {
             self.ack_deadline = now.saturating_add(delayed.timeout);
         }

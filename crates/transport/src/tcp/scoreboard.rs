@@ -3,7 +3,7 @@
 //! A scoreboard exists only while there are SACK reports.
 //!
 //! Deviation: the sender keeps the reports after a timeout and skips the reported ranges.
-//! RFC 6675, 5.1 allows this, because receivers here never discard data that they have reported.
+//! RFC 6675, 5.1 allows this deviation, because receivers here never discard data that they have reported.
 
 use super::ranges::{Range, Ranges};
 use crate::tcp::SackBlock;
@@ -24,7 +24,7 @@ pub(crate) struct Scoreboard {
 
 impl Scoreboard {
     /// Adds the SACK blocks of an ACK with the number `ack`.
-    /// `una` is the first unacknowledged offset, and `high` is one past the highest offset sent. Both limit the blocks.
+    /// `una` is the first unacknowledged offset, and `high` is one past the highest offset sent. They limit the blocks.
     /// Returns whether the blocks report new bytes.
     pub(crate) fn on_blocks(
         &mut self,
@@ -47,7 +47,7 @@ impl Scoreboard {
 
     /// Recomputes the lost bytes and the bytes in the network (SetPipe).
     pub(crate) fn update(&mut self, una: u64, nxt: u64, mss: u64, threshold: u8) {
-        // The search starts at the highest range. It ends at the first range with enough reports at or above it.
+        // The search starts at the highest range, and ends at the first range with enough reports at or above it.
         let (mut ranges, mut bytes) = (0, 0);
         self.lost_below = una;
         for range in self.sacked.iter().rev() {
@@ -62,7 +62,7 @@ impl Scoreboard {
         // Number of bytes between `una` and `offset` that no report covers.
         let below = |offset: u64| offset - una - self.sacked.bytes_below(offset);
         let not_lost = below(nxt.max(self.lost_below)) - below(self.lost_below);
-        // Every byte that is not lost counts once. A byte that was sent again counts once more (RFC 6675, 4, SetPipe).
+        // Every byte that is not lost counts once. A retransmitted byte counts once more (RFC 6675, 4, SetPipe).
         self.pipe = not_lost + below(self.retransmitted.max(una));
     }
 
@@ -94,7 +94,7 @@ impl Scoreboard {
         if self.rescued || high <= reported {
             return None;
         }
-        // Later reports show holes below the last report. But no report shows a lost tail, so the tail is sent again.
+        // Later reports show holes below the last report. No report shows a lost tail, so the tail is sent again.
         let start = high.saturating_sub(longest).max(reported);
         Some(Range { start, end: high })
     }

@@ -33,7 +33,7 @@ pub(crate) struct Sender {
     /// Number of bytes that the application has written.
     written: u64,
     window: Window,
-    /// Expiry of the retransmission timer; `Time::MAX` while it is off.
+    /// Expiry of the retransmission timer; `Time::MAX` while the timer is off.
     pub(crate) rto_deadline: Time,
     /// Offset whose ACK ends the round trip that is being timed; `UNTIMED` without one.
     timed_end: u64,
@@ -47,7 +47,7 @@ pub(crate) struct Sender {
     rtt: RttEstimator,
     scoreboard: Option<Box<Scoreboard>>,
     /// Segments in flight, for a connection that detects losses by time.
-    /// `None` before the first segment and in other connections.
+    /// `None` before the first segment, and in connections without such detection.
     flight: Option<Box<Flight>>,
     /// Bytes sent by limited transmit. They do not count as in flight when a loss is found.
     limited_bytes: u32,
@@ -56,8 +56,8 @@ pub(crate) struct Sender {
     retransmissions: u32,
     timeouts: u32,
     payload_sent: u64,
-    /// Start of the byte count that gives the class of a segment: an offset, and a value of `payload_sent`.
-    /// `None`: the count starts with the stream. The pair is boxed because few connections need it.
+    /// Start of the byte count that gives the class of a segment: a pair of an offset and a value of `payload_sent`.
+    /// `None` means that the count starts with the stream. The pair is boxed because few connections need it.
     relieved_at: Option<Box<(u64, u64)>>,
     duplicate_acks: u16,
     /// Number of timeouts since data was last acknowledged.
@@ -196,7 +196,7 @@ impl Sender {
         core::mem::take(&mut self.reduced)
     }
 
-    // The handshake uses the same timer and estimator.
+    // The handshake uses the same timer and the same estimator as data.
 
     pub(crate) fn on_syn_sent(&mut self, now: Time, again: bool) {
         self.timed_at = now;
@@ -215,7 +215,7 @@ impl Sender {
 
     /// Ends the handshake and uses its round trip as a sample.
     /// There is no sample if this end sent its SYN or SYN-ACK twice (Karn's algorithm).
-    /// The window starts at one segment if the cause was a timeout (RFC 5681, 3.1). In Linux this needs two timeouts.
+    /// The window starts at one segment if the cause was a timeout (RFC 5681, 3.1). Linux needs two timeouts for this.
     pub(crate) fn on_established(&mut self, now: Time, resent: bool, config: &TcpConfig) {
         self.rto_deadline = Time::MAX;
         if self.timeouts > u32::from(config.lost_syn_keeps_window) {
@@ -283,7 +283,7 @@ impl Sender {
         if payload == 0 {
             return plan.fin.then_some(plan);
         }
-        // These segments bypass the check of the window. A burst has reserved its part of the window when it began.
+        // Segments of a burst bypass the check of the window. A burst reserved its part of the window when it began.
         // With nothing in flight, no ACK would arrive to end the wait for a larger burst.
         if in_flight == 0 || self.burst_left > 0 {
             return Some(plan);
@@ -306,7 +306,7 @@ impl Sender {
         if self.duplicate_acks == 0 {
             return self.window.cwnd;
         }
-        // With SACK, `plan_by_scoreboard` subtracts the reported bytes instead. The effect is the same.
+        // With SACK, `plan_by_scoreboard` subtracts the reported bytes instead. The effect of both ways is the same.
         let extends = config.limited_transmit
             && !self.recovering
             && self.scoreboard.is_none()
@@ -456,7 +456,7 @@ impl Sender {
         }
         let advances = input.ack > self.una;
         // With SACK, an ACK is a duplicate exactly if it reports new blocks (RFC 6675, 2).
-        // Such an ACK may also move the cumulative acknowledgment.
+        // An ACK with new blocks may also move the cumulative acknowledgment.
         let duplicate = if config.sack {
             self.on_blocks(input, config)
         } else {
@@ -479,7 +479,7 @@ impl Sender {
         let mut acked = ack.min(self.written) - before.min(self.written);
         if config.slow_start_limit.is_none() && !self.recovering {
             // Each duplicate ACK has already reported one of these segments as arrived.
-            // The window must not grow twice for it (`tcp_remove_reno_sacks` of Linux).
+            // The window must not grow twice for a segment (`tcp_remove_reno_sacks` of Linux).
             let reported = u64::from(self.duplicate_acks) * u64::from(config.mss);
             acked -= reported.min(acked.saturating_sub(u64::from(config.mss)));
         }
@@ -537,7 +537,7 @@ impl Sender {
             nxt: self.nxt,
             mss,
             // The window may grow if it was the limit when the byte at `before` was sent.
-            // If the window was not the limit, the flow does not use its window.
+            // If the window was not the limit, the flow does not use its whole window.
             may_grow: !self.recovering && !input.marked && before < self.limited_until,
             slow_start_limit: self.slow_start_limit(after_timeout, config),
             srtt: self.rtt.smoothed(),
@@ -576,7 +576,7 @@ impl Sender {
             }
             None => self.go_back(now, config),
         }
-        // The window limits the segments that are sent again, so their ACKs may let it grow.
+        // The window limits the segments that are sent again, so ACKs of these segments may let the window grow.
         self.limited_until = self.high;
         self.burst_left = 0;
         self.timed_end = UNTIMED;

@@ -1,6 +1,6 @@
 //! Timer queue of a host, with at most one valid entry per connection.
 //!
-//! A deadline that moves to a later time leaves its entry unchanged. The entry fires early.
+//! A deadline that moves to a later time leaves its entry unchanged. Such an entry fires early.
 //! The connection then finds that nothing is due and adds an entry with the new time.
 //! So an ACK, which moves the retransmission timer, costs no heap operation.
 

@@ -15,11 +15,11 @@ const ASKED: Time = Time::from_ns(1_000_000);
 
 /// Creates a client, A, and a server, B, 100 us apart at 10 Gb/s.
 fn carriers() -> Pair<Carrier> {
-    let carrier = |host| Carrier::new(HostId(host), &plain_config()).expect("a carrier");
+    let carrier = |host| Carrier::new(HostId(host), plain_config()).expect("a carrier");
     Pair::new(carrier(0), carrier(1))
 }
 
-/// The client sends a request in `class`, and the server answers when it has the request.
+/// The client sends a request in `class`, and the server answers when the request has arrived.
 /// Returns the connection at both ends.
 fn ask(pair: &mut Pair<Carrier>, class: u8) -> [Carried; 2] {
     let asked = pair.act(A, |client, now| {
@@ -162,7 +162,7 @@ fn hand_over(pair: &mut Pair<Carrier>, copy: Carried, end: &mut ServerEnd) -> Ve
 }
 
 /// A client sends a request, and its server answers. The server may also report windows.
-/// Otherwise the parts of the answer have the same size. Returns the network and the headers of the answer.
+/// Without reports, the parts of the answer have the same size. Returns the network and the headers of the answer.
 fn answered(mut pair: Pair<Carrier>, tells: bool) -> (Pair<Carrier>, Vec<AnswerHeader>) {
     if tells {
         pair.act(B, |server, _| server.tell_windows());
@@ -232,7 +232,7 @@ fn an_answer_that_tells_windows_leaves_as_one_that_is_handed_over_at_once() {
                 ..plain_config()
             };
             let pair = || {
-                let carrier = |host| Carrier::new(HostId(host), &config).expect("a carrier");
+                let carrier = |host| Carrier::new(HostId(host), config.clone()).expect("a carrier");
                 let mut data = 0;
                 Pair::new(carrier(0), carrier(1)).with_fault(move |passage| {
                     data += u64::from(passage.segment.payload > 0);

@@ -481,7 +481,7 @@ fn a_pull_is_charged_what_its_packet_took() {
     assert_eq!(second, first + INTERVAL);
     receiver.on_segment(second, short);
     // The next pull leaves at its planned time.
-    // The pull after it leaves earlier by the time of 1,000 B, at 0.8 ns per byte.
+    // The following pull leaves earlier, by the time of 1,000 B at 0.8 ns per byte.
     let third = next(&mut receiver);
     assert_eq!(third, second + INTERVAL);
     let fourth = next(&mut receiver);

@@ -70,7 +70,7 @@ fn a_flow_pushes_its_first_window_at_line_rate_without_a_handshake() {
     pair.run();
     assert_eq!(pair.stats(0).retransmissions, 0);
     assert_eq!(pair.stats(0).payload_sent, 100 * MSS);
-    // The flow uses the full rate from start to end. It takes the time of 100 packets of 1,538 B, and the delay.
+    // The flow uses the full rate from start to end. The flow takes the time of 100 packets of 1,538 B, and the delay.
     let ideal = Duration::from_ps(100 * 1_230_400) + Duration::from_us(5);
     assert_eq!(pair.completed(0), Some(Time::ZERO + ideal));
 }

@@ -109,7 +109,7 @@ fn a_starved_flow_counts_from_zero_again_after_some_timeouts_in_a_row() {
     for after in [1, 3] {
         let (pair, completed) = starved(NonZeroU32::new(after));
         assert!(completed.is_some(), "after {after}");
-        // The first segment in a class that is dropped is at 8,000 B. It is sent once, and again after each timeout.
+        // The first segment in a dropped class is at 8,000 B. This segment is sent once, and again after each timeout.
         let first: Vec<u8> = data(&pair)
             .iter()
             .filter(|sent| sent.header().offset == 8_000)

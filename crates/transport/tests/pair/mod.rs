@@ -95,7 +95,7 @@ pub fn tcp(config: &TcpConfig) -> Pair<Host> {
     Pair::new(host(0), host(1))
 }
 
-/// Returns a configuration with segments of 1,000 B and an ACK for each. Its sequences can be computed by hand.
+/// Returns a configuration with segments of 1,000 B and an ACK for each. Sequences with it can be computed by hand.
 pub fn plain_config() -> TcpConfig {
     TcpConfig {
         mss: 1_000,

@@ -27,7 +27,7 @@ pub trait World<T: Transport>: Sized {
         hosts.filter_map(Transport::next_timeout).min()
     }
 
-    /// Applies an action to one of the segments in flight, if there are any. `which` is taken modulo their number.
+    /// Applies an action to one of the segments in flight, if there are any. `which` is taken modulo their count.
     fn at(&mut self, which: u16, act: fn(&mut Self, usize)) {
         let count = self.passing().on_the_way.len();
         if count > 0 {

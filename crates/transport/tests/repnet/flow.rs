@@ -280,7 +280,7 @@ impl World {
                 Status::Joined
             }),
             (Purpose::Rejoin(rejoin), Some(flow)) if flow.stands_at(leg, &rejoin) => {
-                // The flow still has a connection in this position. The new connection replaces it.
+                // The flow still has a connection in this position. The new connection replaces the old connection.
                 if let Some(old) = place.replace(at) {
                     self.connections[old].1.cut = true;
                 }

@@ -1,5 +1,5 @@
 //! Tests of RepNet with the operations for every transport.
-//! There are replicated flows, plain flows, and flows whose mode the configuration decides.
+//! The tests use replicated flows, plain flows, and flows whose mode the configuration decides.
 //! Segments are lost, duplicated and reordered.
 
 use crate::operations::{Subject, check, operations, subject};

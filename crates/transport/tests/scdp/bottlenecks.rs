@@ -37,7 +37,7 @@ fn transfers_that_start_into_a_full_queue_do_not_take_its_drops_for_chance() {
 #[test]
 fn a_long_path_with_many_open_blocks_is_not_flooded_with_pulls_after_each_loss() {
     // On average, receivers send a packet every 60 us.
-    // In an earlier version each loss caused a report of all blocks, and pulls left 0.2 s late.
+    // A report of all blocks after each loss would need too many packets: pulls would leave 0.2 s late.
     let link = link(100, Duration::from_ms(50), 417, 300.0);
     let share = share(link, 8.0);
     assert!(share > 0.35, "{share}");

@@ -135,7 +135,7 @@ fn one_peer_cannot_take_all_sessions_and_forged_addresses_cannot_either() {
 
 #[test]
 fn a_claim_of_millions_of_blocks_costs_no_more_than_one_of_two() {
-    // A search through all blocks took 154 ms of CPU time per segment. 20,000 of these segments would take an hour.
+    // A search through all blocks took=>A search through all blocks would take
     let header = ScdpHeader {
         blocks: 1 << 24,
         length: 1 << 24,

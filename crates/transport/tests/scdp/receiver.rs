@@ -34,7 +34,7 @@ fn a_pull_is_charged_what_its_symbol_took_and_nothing_is_paid_back_for_others() 
         (Condition::Whole, true, Duration::ZERO),
     ] {
         // The windows of two senders arrive, so that pulls wait. Then one more symbol of the first sender arrives.
-        // This symbol is short.
+        // This last symbol is short.
         let mut receiver = host(9, config(), DecodeSpeed::paper());
         let now = Time::from_ns(1_000);
         let first = window_from(1, 9);
@@ -59,7 +59,7 @@ fn a_pull_is_charged_what_its_symbol_took_and_nothing_is_paid_back_for_others() 
         let before = next_pull(&mut receiver);
         receiver.on_segment(before, short);
         // The next pull leaves at its planned time.
-        // The pull after it leaves earlier, by the time that the short symbol did not use.
+        // The following pull leaves earlier, by the time that the short symbol did not use.
         let second = next_pull(&mut receiver);
         assert_eq!(second, before + INTERVAL);
         // The duplicate caused no additional pull.

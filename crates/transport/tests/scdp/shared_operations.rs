@@ -3,7 +3,7 @@
 //! Every receiver completes exactly once, with enough different symbols of every block.
 //! No two senders of an object send the same symbol, and no state remains.
 //! In credit mode, every symbol that a receiver has requested from a sender has arrived, is lost, or is in flight.
-//! This holds at every arrival.
+//! This invariant holds at every arrival.
 
 use crate::passing::{self, Passing, World as _};
 use proptest::prelude::*;

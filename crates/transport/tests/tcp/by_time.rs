@@ -60,7 +60,7 @@ fn a_lost_first_window_costs_a_probe_and_no_timeout() {
     let window: Vec<u64> = (0..10).collect();
     let (span, retransmissions, timeouts) = completion(pair(&config(), &window), 20_000);
     // The probe is new data.
-    // The SACK block of the probe shows that all segments before the probe are lost, and the retransmissions follow.
+    // This SACK block shows that all segments before the probe are lost, and the retransmissions follow.
     assert_eq!((retransmissions, timeouts), (10, 0));
     let late = span - undisturbed();
     assert!(
@@ -199,7 +199,7 @@ fn the_receiver_reports_a_segment_that_arrived_twice_first() {
         .filter_map(|sent| sent.header().sack[0].offsets(sent.header().ack))
         .filter(|(start, end)| start != end)
         .collect();
-    // The report that the segment arrived twice is sent once, and not again with later ACKs.
+    // One ACK reports that the segment arrived twice. Later ACKs do not repeat this report.
     let header = pair.sent.iter().map(|sent| sent.header());
     let marked = header.filter(|header| header.sack[0] != SackBlock::default());
     assert_eq!(marked.count(), 1);
@@ -251,7 +251,7 @@ fn a_reduction_sends_a_segment_for_each_that_arrives() {
     assert_eq!((stats.retransmissions, stats.timeouts), (10, 0));
     let first = pair.sendings(10_000)[1];
     let last = pair.sendings(28_000)[1];
-    // The retransmissions follow the ACKs. They do not leave as one burst of 10 us.
+    // The retransmissions follow the ACKs. The retransmissions do not leave as one burst of 10 us.
     assert!(last - first > Duration::from_us(50), "{:?}", last - first);
 }
 

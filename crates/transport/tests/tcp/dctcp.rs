@@ -1,5 +1,5 @@
 //! Tests of DCTCP (RFC 8257): its estimate against the recurrence, its reduction, and its receiver.
-//! Without marks it must equal NewReno.
+//! Without marks, DCTCP must equal NewReno.
 
 use crate::pair;
 
@@ -70,7 +70,7 @@ fn alpha_follows_its_recurrence_once_a_window() {
     let mut expected = 1.0 - gain;
     assert!((acks.dctcp.alpha() - expected).abs() < 1e-12);
     // A window ends with the first ACK above all data that was sent when the window began.
-    // So here a window has eleven ACKs, although ten segments are in flight.
+    // So each window of this test has eleven ACKs, although ten segments are in flight.
     for marked in [11, 11, 0, 5, 1, 0, 0, 11] {
         acks.in_flight(10, 11, marked);
         let fraction = f64::from(marked) / 11.0;

@@ -1,5 +1,6 @@
 //! Tests of limited transmit (RFC 3042).
-//! The first two duplicate ACKs release one new segment each, so that even a small window causes a third duplicate ACK.
+//! The first two duplicate ACKs release one new segment each.
+//! So even a small window causes a third duplicate ACK.
 
 use crate::pair;
 
@@ -7,7 +8,7 @@ use pair::{lose_once, plain_config, tcp};
 use tailcut_transport::tcp::{InitialWindow, TcpConfig};
 use tailcut_units::Duration;
 
-/// Runs a flow whose first window has three segments. The first of them is lost, so there are only two duplicate ACKs.
+/// Runs a flow whose first window has three segments. The first segment is lost, so there are only two duplicate ACKs.
 fn stats_of(limited_transmit: bool) -> (Vec<u64>, u32) {
     let config = TcpConfig {
         limited_transmit,
@@ -39,7 +40,7 @@ fn with_it_two_new_segments_bring_the_third_duplicate() {
 #[test]
 fn what_it_sent_does_not_count_as_in_flight_when_the_window_is_halved() {
     // The sequence is as in `fast_retransmit.rs`, but segments 18 and 19 leave at the first two duplicate ACKs.
-    // 16 segments are in flight. 14 of them count, so ssthresh is 7, not 8.
+    // 16 segments are in flight. Of these segments, 14 count, so ssthresh is 7, not 8.
     let mut pair = tcp(&plain_config())
         .with_slow_acks()
         .with_one_way(Duration::from_ms(10))

@@ -1,4 +1,5 @@
-//! Tests of lost first segments of connections: the window and the timeouts after them, as measured with Linux 6.18.
+//! Tests of lost first segments of connections, as measured with Linux 6.18.
+//! The tests check the window and the timeouts after such losses.
 
 use crate::pair::plain_config;
 use crate::script::Script;

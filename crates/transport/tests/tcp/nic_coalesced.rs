@@ -100,7 +100,7 @@ fn the_more_frames_an_interrupt_the_longer_the_bursts() {
     assert!(table.is_sorted_by(|a, b| a < b), "{table:?}");
 }
 
-/// Sixteen frames per interrupt. The stack merges them before TCP receives them.
+/// Sixteen frames per interrupt. The network stack merges these frames before TCP receives them.
 const MERGING: Coalescing = Coalescing {
     frames: 16,
     timeout: Duration::from_us(50),

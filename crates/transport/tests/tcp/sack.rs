@@ -69,7 +69,7 @@ fn several_losses_of_a_window_come_back_in_one_round_trip() {
 
 #[test]
 fn only_what_was_lost_is_sent_again_even_after_a_timeout() {
-    // The retransmission of segment 4 is lost too. No ACK can show this, so the timer must expire.
+    // The retransmission of segment 4 is lost too. No ACK can show this second loss, so the timer must expire.
     // The sender skips ranges that the peer has reported.
     // The third retransmission is the rescue (RFC 6675, NextSeg, rule 4).
     // The rescue repeats the last segment, which was still in flight.
@@ -86,7 +86,7 @@ fn only_what_was_lost_is_sent_again_even_after_a_timeout() {
 #[test]
 fn a_lost_tail_is_rescued_during_recovery() {
     // Segment 4 and the last segment are lost. No segment above the last is reported.
-    // So only the rescue retransmission (NextSeg, rule 4) repairs its loss without a timeout.
+    // So only the rescue retransmission (NextSeg, rule 4) repairs the loss of the last segment without a timeout.
     let mut pair = pair(true, &[4, 9]);
     pair.submit(0, 10_000);
     pair.run();
@@ -129,7 +129,7 @@ fn every_episode_of_loss_reduces_the_window_whatever_governs_it() {
 #[test]
 fn an_ack_that_advances_and_reports_is_a_duplicate_too() {
     // RFC 6675, section 2: segment 6 is lost, segment 4 arrives after all others, and B's ACKs in between are lost.
-    // The ACK for segment 4 advances to 6. It is the only ACK that reports segment 7 and later segments.
+    // The ACK for segment 4 advances to 6. This ACK is the only ACK that reports segment 7 and later segments.
     let mut lose = lose_once(&[6]);
     let mut pair = pair(true, &[]).with_fault(move |passage| {
         let header = passage.header;

@@ -133,7 +133,7 @@ fn after_a_timeout_the_window_is_one_segment_and_all_is_sent_again_in_slow_start
 #[test]
 fn a_timeout_in_recovery_does_not_undo_the_halving() {
     // Every second segment of a window is lost. Recovery repairs one segment per round trip until the timer expires.
-    // Only the first partial ACK restarts the timer. By then duplicate ACKs have released another window.
+    // Only the first partial ACK restarts the timer. Before the expiry, duplicate ACKs have released another window.
     let lost: Vec<u64> = (60..86).step_by(2).collect();
     let mut pair = tcp(&plain_config())
         .with_one_way(Duration::from_ms(10))

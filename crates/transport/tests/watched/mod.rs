@@ -7,7 +7,7 @@ use tailcut_transport::tcp::congestion::{
 };
 
 /// Controller with checks.
-/// A loss and a timeout must reduce the window, down to two segments, and a mark must not raise it.
+/// A loss and a timeout must reduce the window, down to two segments, and a mark must not raise the window.
 #[derive(Debug)]
 struct Watched(Controller);
 

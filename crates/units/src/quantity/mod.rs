@@ -1,7 +1,7 @@
 //! Quantities as text: sizes, rates, times, shares and counts.
 //! Scenarios, flags, configuration files and Python share this grammar (docs/quantities.md).
 //!
-//! A quantity is a decimal number and a unit. Spaces between them are optional.
+//! A quantity is a decimal number and a unit. Spaces between number and unit are optional.
 //! Decimals are exact: `0.1us` is 100,000 ps, computed without floating-point numbers.
 //!
 //! - Prefixes: `k`, `M`, `G`, `T` are powers of 1,000, and `Ki`, `Mi`, `Gi`, `Ti` are powers of 1,024.

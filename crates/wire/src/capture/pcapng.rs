@@ -52,7 +52,7 @@ pub struct Note<'a> {
 }
 
 /// Builder of a capture file. [`take`](Self::take) returns the next piece of the file.
-/// The caller writes the pieces in order and need not keep them.
+/// The caller writes the pieces in order and need not keep the pieces.
 #[derive(Clone, Debug)]
 pub struct PcapNg {
     out: Vec<u8>,
@@ -78,7 +78,7 @@ impl PcapNg {
         file
     }
 
-    /// Adds an interface. `speed` is its rate in bit/s. Its frames are cut to `snap` bytes.
+    /// Adds an interface with the rate `speed` in bit/s. Frames of the interface are cut to `snap` bytes.
     pub fn interface(&mut self, name: &str, snap: u32, speed: Option<u64>) -> Interface {
         self.block(INTERFACE, |out| {
             out.extend(ETHERNET.to_le_bytes());

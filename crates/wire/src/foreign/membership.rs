@@ -95,8 +95,8 @@ fn read_record(bytes: &[u8], is_ipv6: bool) -> Option<(Record, &[u8])> {
     let rest = bytes.get(length..)?;
     let change = match (kind, sources) {
         // Kinds 2 and 4: the host receives from all senders except the listed ones.
-        // Kinds 1 and 3: it receives only from the listed senders, so an empty list ends the membership.
-        // Kind 5: it also receives from additional senders.
+        // Kinds 1 and 3: the host receives only from the listed senders, so an empty list ends the membership.
+        // Kind 5: the host also receives from additional senders.
         (2 | 4, _) => Change::Join,
         (1 | 3 | 5, 1..) => Change::Join,
         (1 | 3, 0) => Change::Leave,

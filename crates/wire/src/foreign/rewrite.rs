@@ -12,7 +12,8 @@ pub enum RewriteError {
     /// The frame contains no IP packet, or a malformed IP packet.
     #[error("the frame has no valid IP header")]
     NoIp,
-    /// The frame contains no complete UDP datagram. It contains another protocol, a fragment, or inconsistent lengths.
+    /// The frame contains no complete UDP datagram.
+    /// The frame contains another protocol, a fragment, or inconsistent lengths.
     #[error("the frame has no complete UDP datagram")]
     NoDatagram,
     /// The datagram has less payload than the caller wants to keep.
@@ -94,7 +95,7 @@ fn set_traffic_class(frame: &mut [u8], mask: u8, bits: u8) -> Result<(), Rewrite
 /// The checksum of an IPv4 header is updated, not computed again, so a wrong checksum remains wrong.
 ///
 /// # Errors
-/// The frame has no IP header. It is not changed.
+/// The frame has no IP header. The frame is not changed.
 pub fn set_ecn(frame: &mut [u8], ecn: Ecn) -> Result<(), RewriteError> {
     set_traffic_class(frame, 0x03, ecn as u8)
 }
@@ -102,7 +103,7 @@ pub fn set_ecn(frame: &mut [u8], ecn: Ecn) -> Result<(), RewriteError> {
 /// Sets the DSCP to the lower six bits of `dscp`. Updates the checksum like [`set_ecn`].
 ///
 /// # Errors
-/// The frame has no IP header. It is not changed.
+/// The frame has no IP header. The frame is not changed.
 pub fn set_dscp(frame: &mut [u8], dscp: u8) -> Result<(), RewriteError> {
     set_traffic_class(frame, 0xfc, dscp << 2)
 }
@@ -110,7 +111,7 @@ pub fn set_dscp(frame: &mut [u8], dscp: u8) -> Result<(), RewriteError> {
 /// Sets the TTL of an IPv4 packet. Updates the checksum like [`set_ecn`] (RFC 1624).
 ///
 /// # Errors
-/// The frame has no IPv4 header. It is not changed.
+/// The frame has no IPv4 header. The frame is not changed.
 pub fn set_ttl(frame: &mut [u8], ttl: u8) -> Result<(), RewriteError> {
     let at = LaxSlicedPacket::from_ethernet(frame)
         .ok()

@@ -37,7 +37,7 @@ pub struct Sessions {
     written: BTreeMap<Sender, Vec<Vec<u8>>>,
     /// Sessions of each sender, in the order of the messages that it has sent.
     leaving: BTreeMap<Sender, Vec<FiveTuple>>,
-    /// SCDP objects by session. They are stored, because not every symbol contains the object's parameters.
+    /// SCDP objects by session. Objects are stored, because not every symbol contains the object's parameters.
     objects: BTreeMap<FiveTuple, Object>,
     /// Sessions that have arrived from each sender, in the order of its messages.
     coming: BTreeMap<Sender, Vec<FiveTuple>>,

@@ -62,7 +62,7 @@ fn symbol_at(at: u32, known: &BTreeMap<u32, Vec<u8>>) -> Vec<u8> {
     bytes
 }
 
-/// Returns a source symbol of a block. It is padded with zeros to the same even size as all other symbols.
+/// Returns a source symbol of a block. The symbol is padded with zeros to the same even size as all other symbols.
 fn source(object: &Object, block: u32, esi: u32, bytes: &[u8]) -> Vec<u8> {
     let size = object.symbol() as usize;
     let from = (object.first_index(block) as usize + esi as usize) * size;

@@ -1,5 +1,5 @@
 //! Comparison of two runs. In the first run, clients and servers exchange only bytes.
-//! In the second run, segments have no payload, and RANS headers are passed separately from them.
+//! In the second run, segments have no payload, and RANS headers are passed separately from the segments.
 //! All events must be equal in both runs, at the same times.
 //! The comparison shows that the bytes contain all data that clients and servers need.
 

@@ -15,7 +15,7 @@ use alloc::format;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
-/// Distribution of flow sizes. It is linear between the points of its cumulative distribution.
+/// Distribution of flow sizes. The cumulative distribution is linear between its points.
 ///
 /// A first point with a cumulative probability above zero is an *atom*.
 /// With this probability, a flow has exactly the point's size.
@@ -188,7 +188,8 @@ impl SizeDistribution {
     }
 
     /// Returns the mean number of packets of a flow, with at most `payload` bytes per packet (zero means one).
-    /// The result is exact for drawn sizes, which are whole bytes. It is the sum over k >= 0 of P(S > k `payload`).
+    /// The result is exact for drawn sizes, which are whole bytes.
+    /// The mean is the sum over k >= 0 of P(S > k `payload`).
     /// Within a segment, the terms of the sum are an arithmetic series.
     pub fn mean_packets(&self, payload: u32) -> f64 {
         let payload = f64::from(payload.max(1));

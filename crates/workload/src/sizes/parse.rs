@@ -62,7 +62,7 @@ fn byte_count(text: &str) -> Option<u64> {
 }
 
 /// Returns the names that are similar to `found`, the nearest first.
-/// A name is similar if the number of edits is at most a third of its length, or if it begins with `found`.
+/// A name is similar if the number of edits is at most a third of its length, or if the name begins with `found`.
 fn alike(found: &str) -> Vec<&'static str> {
     // Only the first 64 characters are compared, because a long text would take too much time.
     let found: Vec<char> = found.chars().take(64).collect();

@@ -19,7 +19,7 @@ pub struct Named {
     pub description: &'static str,
     /// Bytes per unit of the table.
     unit: u64,
-    /// Whether the first point is an atom. If not, the table rises from zero.
+    /// Whether the first point is an atom (all its probability at one size). If not, the table rises from zero.
     atom: bool,
     table: &'static [(u64, f64)],
 }

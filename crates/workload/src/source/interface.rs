@@ -5,7 +5,7 @@ use crate::flow::Flow;
 use alloc::vec::Vec;
 use tailcut_units::{FlowId, Time};
 
-/// Source of flows. It returns its flows one after the other, in the order of their starts.
+/// Source of flows. The source returns its flows one after the other, in the order of their starts.
 ///
 /// A driver calls [`Source::peek`] for the time of the next flow, and [`Source::next`] to take a flow that is due.
 /// When a flow has ended, the driver calls [`Source::completed`] *before it takes any flow that starts later*.

@@ -1,4 +1,4 @@
-//! Queries: an aggregator sends questions to several workers, and all of them answer.
+//! Queries: an aggregator sends questions to several workers, and all these workers answer.
 //! The aggregator starts its next query after the last answer.
 
 use super::closed_loop::ThinkTime;
@@ -29,7 +29,7 @@ pub struct QueriesSpec {
     pub fan_out: u32,
     /// Sizes of the answers.
     pub sizes: SizeDistribution,
-    /// Size of the question to each worker, in bytes. A worker starts its answer when it has the whole question.
+    /// Size of the question to each worker, in bytes. A worker starts its answer when the whole question has arrived.
     /// With `None`, there are no questions, and all answers start with the query.
     pub question: Option<u64>,
     /// Number of outstanding queries per aggregator, at least one. A query in its think time is also outstanding.

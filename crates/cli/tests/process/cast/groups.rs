@@ -124,7 +124,7 @@ fn a_receiver_that_hears_the_group_no_longer_gets_a_copy_of_its_own() {
     hosts.deafen(3);
     let sent = Ended::from(sender.wait_with_output().expect("it ends"));
     assert_eq!(sent.code, Some(0), "{}", sent.stderr);
-    // On a very busy machine, another host may respond too late and then also get a separate copy.
+    // On a very busy machine, another host may respond too late and also get a separate copy.
     let told = "10.77.0.3:7413: does not hear the group";
     assert!(sent.stderr.contains(told), "{}", sent.stderr);
     for (at, receiver) in receivers.into_iter().enumerate() {

@@ -137,7 +137,7 @@ fn an_interrupted_case_waits_as_before() {
             );
             thread::yield_now();
         }
-        // Only the parent process receives the signal, and it stops its children.
+        // Only the parent process receives the signal, and the parent stops its children.
         let pid = Pid::from_child(&group.child);
         rustix::process::kill_process(pid, signal).expect("a signal");
         assert_eq!(group.child.wait().expect("an end").code(), Some(130));

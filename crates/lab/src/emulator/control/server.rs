@@ -14,7 +14,7 @@ const COMMAND_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Operations on the lab's network that commands can request.
 pub trait Orders {
-    /// Returns the status of the lab; `None` if it has ended.
+    /// Returns the status of the lab; `None` after the end of the lab.
     fn status(&self) -> Option<Status>;
     /// Returns the flows of programs, from index `from` in the list of ended flows.
     /// Returns `None` if the lab has ended.

@@ -97,7 +97,7 @@ fn send(stream: &UnixStream, message: &impl Serialize, files: &[BorrowedFd<'_>])
     while sent < bytes.len() {
         let part = [IoSlice::new(&bytes[sent..])];
         sent += rustix::net::sendmsg(stream, &part, &mut control, SendFlags::NOSIGNAL)?;
-        // The kernel must send the file descriptors only once, with the first part of the message.
+        // The kernel must send the file descriptors only once: with the first part of the message.
         control.clear();
     }
     Ok(())

@@ -7,7 +7,7 @@ use std::rc::Rc;
 pub struct Frame {
     buffer: Rc<Box<[u8]>>,
     length: usize,
-    /// DSCP that a switch sets when it trims the frame; `None`: the DSCP does not change.
+    /// DSCP that a switch sets when it trims the frame; `None` means no change.
     trimmed_code: Option<u8>,
 }
 
@@ -18,7 +18,7 @@ impl Frame {
     }
 
     /// Returns the bytes of the frame for writing.
-    /// If other clones share the buffer, this clone gets its own copy first.
+    /// If other clones share the buffer, this clone first gets a separate copy.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         if Rc::get_mut(&mut self.buffer).is_none() {
             self.buffer = Rc::new(self.buffer.as_ref().clone());
@@ -27,7 +27,7 @@ impl Frame {
         &mut buffer[..self.length]
     }
 
-    /// Returns the DSCP that a switch sets when it trims the frame; `None`: the DSCP does not change.
+    /// Returns the DSCP that a switch sets when it trims the frame; `None` means no change.
     pub const fn trimmed_code(&self) -> Option<u8> {
         self.trimmed_code
     }
@@ -62,7 +62,7 @@ impl Buffers {
     /// Returns a frame with the bytes that `read` writes into a buffer. `read` returns the number of these bytes.
     ///
     /// # Errors
-    /// The error of `read`. The buffer returns to the pool.
+    /// The error of `read`. The buffer then returns to the pool.
     pub fn fill<E>(
         &mut self,
         read: impl FnOnce(&mut [u8]) -> Result<usize, E>,

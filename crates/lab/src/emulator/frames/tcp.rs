@@ -44,7 +44,7 @@ impl TcpSegment {
         }
     }
 
-    /// Returns the TCP segment in the bytes of a frame. Returns `None` if there is none or if it is incomplete.
+    /// Returns the TCP segment in the bytes of a frame. Returns `None` without a complete TCP segment.
     pub fn read(frame: &[u8]) -> Option<Self> {
         Self::of(&View::read(frame).ok()?)
     }

@@ -8,7 +8,7 @@ use tailcut_wire::foreign::Trimmable;
 pub const TRIMMED_PAYLOAD: usize = 64;
 
 /// DSCPs (RFC 2474) for trimming.
-/// The Ultra Ethernet specification defines their names and leaves their values to operators.
+/// The Ultra Ethernet specification defines the names of these DSCPs, and leaves the values to operators.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TrimCodes {
     /// DSCP of datagrams that switches may trim, for datagrams of any program (DSCP_TRIMMABLE).
@@ -18,7 +18,7 @@ pub struct TrimCodes {
     /// Additional DSCP of packets of the highest class (DSCP_CONTROL).
     pub control: Option<u8>,
     /// Whether switches read the headers of SCDP.
-    /// If true, they may trim SCDP symbols with any DSCP, and the SCDP header determines the priority class.
+    /// If true, switches may trim SCDP symbols with any DSCP, and the SCDP header determines the priority class.
     pub knows_scdp: bool,
 }
 
@@ -91,6 +91,6 @@ impl TrimCodes {
 pub struct TrimmedSize {
     /// Line time of the trimmed datagram in bytes.
     pub trimmed_size: u16,
-    /// Priority class according to the datagram's header; `None`: the DSCP determines the class.
+    /// Priority class according to the datagram's header; `None` means that the DSCP determines the class.
     pub class: Option<u8>,
 }

@@ -80,7 +80,7 @@ impl Congestion {
     }
 }
 
-/// Returns the parameters of the kernel's own DCTCP; `None` if the kernel has none.
+/// Returns the parameters of the kernel's own DCTCP; `None` for a kernel without DCTCP.
 fn own() -> Option<Parameters> {
     if !has(OWN).unwrap_or_default() {
         return None;
@@ -98,7 +98,7 @@ fn own() -> Option<Parameters> {
     Some(Parameters::new(gain, f64::from(first) / 1_024.0))
 }
 
-/// Returns whether the kernel has a congestion control. The function tries to use it.
+/// Returns whether the kernel has a congestion control. The function tries to use this congestion control.
 /// If this process is root, the attempt makes the kernel load a missing module.
 fn has(name: &str) -> Result<bool> {
     let available = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");

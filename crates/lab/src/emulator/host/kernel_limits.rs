@@ -1,5 +1,5 @@
 //! Limits of the hosts' kernels for the values of a scenario.
-//! Kernels round timers to clock ticks, have some fixed timers, and have a different queue than simulated hosts.
+//! Kernels round timers to clock ticks, and have some fixed timers. Their queues differ from those in the simulator.
 
 use super::settings::USUAL_QUEUE;
 use anyhow::{Result, bail};
@@ -11,7 +11,7 @@ use tailcut_units::Duration;
 /// Retransmission timeout before the first RTT sample. The kernel's value is fixed (RFC 6298).
 const INITIAL_RTO: Duration = Duration::from_ms(1_000);
 
-/// Replaces values of a scenario by the values that the hosts' kernels use.
+/// Replaces values of a scenario with the values that the hosts' kernels use.
 /// Simulated runs of the same study then use the same values. Returns texts that describe the changes.
 ///
 /// # Errors

@@ -66,7 +66,7 @@ fn headers(kernel: Kernel) -> u32 {
 
 /// Returns the program that runs the transport of a stack on the lab's hosts.
 ///
-/// # Errors
+/// The lab does not support the transport, or it does not support copies of requests over this transport.
 /// The lab does not support the transport, or it does not support copies of requests over it.
 pub fn carried(stack: Stack) -> Result<Kernel> {
     let design = stack.design;
@@ -94,8 +94,8 @@ pub fn carried(stack: Stack) -> Result<Kernel> {
     )
 }
 
-/// Returns whether the lab's hosts support copies of requests over the design. The design must use the kernel's TCP.
-/// The design must not set priority classes, and must have no layer in NICs.
+/// Returns whether the lab's hosts support copies of requests over the design. Such a design must use the kernel's TCP.
+/// Such a design must not set priority classes, and must have no layer in NICs.
 fn carries_copies(design: &Design) -> bool {
     matches!(design.kernel(), Kernel::Tcp { .. })
         && !design.hosts.have_tags()
@@ -182,7 +182,7 @@ impl KernelSettings {
             .map(|bytes| bytes.saturating_mul(BUFFER_OF_WINDOW));
         let buffer = window.map(|bytes| format!("4096 {bytes} {bytes}"));
         let fixed = buffer.as_deref().into_iter().flat_map(|buffer| {
-            // Without this setting, the kernel enlarges the buffer, and the window then exceeds the limit of the route.
+            // Without this setting, the kernel enlarges the buffer. The window then exceeds the limit of the route.
             [("ipv4/tcp_moderate_rcvbuf", "0"), ("ipv4/tcp_rmem", buffer)]
         });
         let mut missing = Vec::new();

@@ -17,7 +17,7 @@ use tailcut_wire::foreign::set_dscp;
 /// Configuration of a network card.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CardConfig {
-    /// Rule that gives each TCP segment its priority class; `None`: the DSCP determines the class.
+    /// Rule that gives each TCP segment its priority class; `None` means that the DSCP determines the class.
     pub tags: Option<Tags>,
     /// Pacer, if the card has one.
     pub pacer: Option<PacedConfig>,
@@ -107,7 +107,7 @@ impl Card {
     /// If the card sets classes, it writes the class of the segment into the packet, and the DSCP into the frame.
     ///
     /// # Errors
-    /// The queue is full. Returns the frame.
+    /// The queue is full. The function then returns the frame.
     pub fn push(
         &mut self,
         tcp: Option<&TcpSegment>,

@@ -12,7 +12,7 @@ use tailcut_units::{HostId, Time};
 #[derive(Debug)]
 pub struct Cards {
     cards: Vec<Card>,
-    /// Time of each card's next action: its uplink becomes free, or its pacer releases a packet.
+    /// Time of each card's next action: the uplink becomes free, or the pacer releases a packet.
     due: Vec<Time>,
     /// Times of `due` in ascending order, each with its host number. Cards without a next action are not included.
     order: BTreeSet<(Time, u32)>,

@@ -1,4 +1,4 @@
-//! Progress of a host's TCP connections. The host's network card derives it from the segments that the host sends.
+//! Progress of a host's TCP connections. The host's network card computes the progress from the host's segments.
 
 use crate::emulator::frames::TcpSegment;
 use std::collections::HashMap;
@@ -8,7 +8,7 @@ use tailcut_units::HostId;
 /// Maximum number of connections in a generation (see [`Connections`]).
 const GENERATION: usize = 4_096;
 
-/// Identity of a connection at its sender: receiver, whether it uses IPv6, source port and destination port.
+/// Identity of a connection at its sender: receiver, IPv6 or IPv4, source port and destination port.
 type Key = (HostId, bool, [u16; 2]);
 
 /// Progress of a connection immediately before a segment is sent.
@@ -46,7 +46,7 @@ impl Connections {
     pub fn send(&mut self, dst: HostId, tcp: &TcpSegment) -> Progress {
         let key = (dst, tcp.is_ipv6, tcp.ports);
         let is_syn = tcp.flags.has(TcpFlags::SYN);
-        // A reset of an unknown connection creates no entry, because this connection ends with the reset.
+        // A reset of an unknown connection creates no entry, because the connection ends with this reset.
         if !is_syn && !self.recall(&key) && tcp.flags.has(TcpFlags::RST) {
             return Progress::default();
         }

@@ -6,7 +6,8 @@ use signal_hook::consts::SIGCHLD;
 use signal_hook::iterator::Signals;
 use std::process::{Child, Command, ExitStatus};
 
-/// Starts a program and waits for its end. Calls `on_signal` for each of `signals` that arrives before the end.
+/// Starts a program and waits for the program's end.
+/// Calls `on_signal` for each of `signals` that arrives before the end.
 ///
 /// # Errors
 /// The outer error means that the kernel rejects a call. The inner error means that the program cannot be started.

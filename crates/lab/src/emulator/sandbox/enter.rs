@@ -48,7 +48,7 @@ pub fn run(entered: &Entered, program: &[OsString]) -> Result<i32> {
     let has_terminal = io::stdin().is_terminal();
     let pass_on = |program: &Child, number: i32| {
         // If a user presses Ctrl-C or Ctrl-\, the terminal sends the signal to this process and to the program.
-        // This process must not forward the signal, or the program would receive it twice.
+        // This process must not forward the signal, or the program would receive the signal twice.
         if !(has_terminal && keys.contains(&number))
             && let Some(signal) = Signal::from_named_raw(number)
         {

@@ -1,4 +1,5 @@
-//! Main function of the lab's process. It creates the hosts, runs the fabric on another thread, and answers commands.
+//! Main function of the lab's process.
+//! This function creates the hosts, runs the fabric on another thread, and answers commands.
 //! The process is the first in its process namespace. When it ends, the kernel therefore ends all processes of the lab.
 
 use super::lab_process::LaunchMode;
@@ -117,7 +118,7 @@ fn raise_limit(needed: u64) -> Result<()> {
 
 /// Starts a thread that ends this process at a SIGTERM from outside of the lab.
 /// The kernel then ends the programs on the hosts, and removes the congestion control that the lab has registered.
-/// Call this function before other threads start, because they inherit the mask of signals.
+/// Call this function before other threads start, because new threads inherit the mask of signals.
 fn end_at_sigterm() -> Result<()> {
     let mut signals = SigSet::empty();
     signals.add(SIGTERM);
@@ -126,7 +127,8 @@ fn end_at_sigterm() -> Result<()> {
     let arrivals = arrivals.context("cannot listen for signals")?;
     let wait = move || {
         while let Ok(Some(signal)) = arrivals.read_signal() {
-            // A program on a host must not end the lab. Processes outside of this process namespace have the number 0.
+            // A program on a host must not end the lab.
+            // The sender has number 0 if it is outside of this process namespace.
             if signal.ssi_pid == 0 {
                 std::process::exit(0);
             }

@@ -1,5 +1,5 @@
 //! Start of a lab's process. The process is the first in a new process namespace.
-//! When it ends, the kernel therefore ends all processes in this namespace.
+//! When this process ends, the kernel therefore ends all processes in this namespace.
 
 use super::namespaces::{Namespace, leave_for_new};
 use crate::emulator::control;
@@ -37,7 +37,7 @@ impl LaunchMode {
         }
     }
 
-    /// Returns the options of this process; `None` if it is not a lab's process.
+    /// Returns the options of this process; `None` for a process that is no lab.
     pub fn of_this_process() -> Option<Self> {
         let word = std::env::var(LAUNCH_MODE).ok()?;
         let mut all = Self::ALL.into_iter();

@@ -1,4 +1,4 @@
-//! Processes, mounts and namespaces of a lab. All of them end when the lab's process ends.
+//! Processes, mounts and namespaces of a lab. They all end when the lab's process ends.
 
 pub mod child;
 pub mod enter;

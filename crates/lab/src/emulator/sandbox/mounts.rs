@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use tailcut_units::HostId;
 
 /// Directory in which the lab stores the directories of all hosts.
-/// Programs on a host do not see it, because the host's own `/run` hides it.
+/// Programs on a host do not see this directory, because the host's own `/run` hides it.
 const STORE: &str = "/run";
 /// Directories that each host has separately, with their permissions.
-/// `/run` is mounted last, because it hides [`STORE`], which contains the sources of the other mounts.
+/// `/run` is mounted last, because this mount hides [`STORE`]: the sources of the other mounts.
 const OWN: [(&str, u32); 2] = [("tmp", 0o1777), ("run", 0o755)];
 
 /// Hides the mounts of this process from other processes, and creates the directories and files of the hosts.
@@ -43,7 +43,7 @@ pub fn prepare(hosts: u32, routers: &[(String, Ipv4Addr)]) -> Result<()> {
         .context("cannot mount the names of the hosts at /etc/hosts")?;
     // The hosts have no DNS server, so the file is empty.
     // If /etc/resolv.conf is a link into /run, the mount above already hides its target.
-    // The mount below then fails, but is also not necessary.
+    // In this case, the mount below fails, but is also not necessary.
     let nobody = Path::new(STORE).join("resolv.conf");
     fs::write(&nobody, "").context(refused)?;
     let _ = mount_bind(&nobody, "/etc/resolv.conf");

@@ -224,7 +224,7 @@ impl Copies {
         Ok(())
     }
 
-    /// Applies `change` to an end of a copy's connection if it is still open, and then serves its socket.
+    /// Applies `change` to an end of a copy's connection if this end is still open, and then serves the end's socket.
     fn change(&mut self, name: (u32, Side), reporter: &Reporter, change: impl FnOnce(&mut End)) {
         if let Some(&key) = self.open.get(&name)
             && let Some(end) = self.ends.get_mut(&key)

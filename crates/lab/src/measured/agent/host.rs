@@ -62,7 +62,7 @@ impl KernelHost {
     }
 
     fn order(&self, order: Order) {
-        // Sending fails if the agents' thread has ended. `Agent::end` then reports the error of that thread.
+        // The send fails only if the agents' thread has ended. `Agent::end` then reports the error of that thread.
         let _ = self.orders.send(order);
         self.waker.wake();
     }

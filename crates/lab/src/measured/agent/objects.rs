@@ -49,7 +49,7 @@ struct EventWaker {
 
 impl Wake for EventWaker {
     fn wake(self: Arc<Self>) {
-        // Sending fails only if the run has ended.
+        // The send fails only if the run has ended.
         let _ = self.events.send(self.source);
         self.waker.wake();
     }
@@ -140,7 +140,7 @@ impl Objects {
         let local = SocketAddr::from((Ipv4Addr::UNSPECIFIED, self.port));
         let task_waker = self.event_waker(EventSource::Host(host));
         let endpoint = Endpoint::bind(local, &options)?;
-        // An endpoint wakes its waker only after a first poll. The event sent here causes this first poll.
+        // An endpoint wakes its waker only after a first poll. The event that is sent here causes the first poll.
         self.events.0.send(EventSource::Host(host)).ok();
         self.endpoints.push(HostEndpoint {
             endpoint,
@@ -213,7 +213,7 @@ impl Objects {
             cost: None,
         };
         self.flows.insert(start.flow, flow);
-        // A transfer wakes its waker only after a first poll. The event sent here causes this first poll.
+        // A transfer wakes its waker only after a first poll. The event that is sent here causes the first poll.
         self.events.0.send(EventSource::Flow(start.flow)).ok();
         Ok(())
     }
@@ -282,8 +282,8 @@ impl Objects {
             if let (true, Some(host_endpoint)) =
                 (active.is_to_group, self.endpoints.get(host.0 as usize))
             {
-                // The host leaves the group, because it needs no further packets.
-                // Leaving cannot fail, because the host has joined the group before.
+                // The host leaves the group, because it needs no further packets of this group.
+                // The call cannot fail, because the host has joined the group before.
                 let _ = host_endpoint.endpoint.leave(group_of(flow), CARD);
             }
             active.left = active.left.saturating_sub(1);

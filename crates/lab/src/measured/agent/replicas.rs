@@ -40,7 +40,7 @@ pub struct Replicas {
     /// Lowest poller key of the sockets. Each end has two keys.
     keys: u64,
     ends: HashMap<u64, End>,
-    /// Number that the next end of a flow will get.
+    /// Number of the next end of a flow.
     next: u64,
     /// Times at which ends must wake up, each with the number of the end.
     alarms: BTreeSet<(Time, u64)>,

@@ -101,7 +101,7 @@ fn limits(config: &RepNetConfig, role: Role) -> FlowLimits {
 fn pair(path: Option<u16>) -> io::Result<([OwnedFd; 2], u16)> {
     let sockets = [connection::stream_socket()?, connection::stream_socket()?];
     // The option for a shared port is set only after the first bind.
-    // If the option were set earlier, the kernel could choose a port that another socket already uses.
+    // If the option were set before the bind, the kernel could choose a port that another socket already uses.
     let port = connection::bind(&sockets[0], path)?;
     for socket in &sockets {
         sockopt::set_socket_reuseaddr(socket, true)?;

@@ -48,7 +48,7 @@ impl Reporter {
     /// Reports an event at a host, with the present time.
     pub fn report(&self, host: HostId, event: Event) {
         let at = self.clock.now();
-        // Sending fails only if the run has ended.
+        // The send fails only if the run has ended.
         let _ = self.events.send(AgentEvent { at, host, event });
         self.waker.wake();
     }

@@ -86,7 +86,7 @@ impl Agent {
     /// # Errors
     /// The agents' thread has failed.
     pub fn end(self) -> Result<Vec<AgentEvent>> {
-        // Sending fails only if the thread has already ended.
+        // The send fails only if the thread has already ended.
         let _ = self.orders.send(Order::End);
         self.waker.wake();
         let died = |_| anyhow!("the agents' thread has died");
@@ -104,7 +104,7 @@ pub struct AgentConfig {
     pub replication: Option<RepNetConfig>,
     /// Whether the workload consists of requests, whose copies the agents send.
     pub has_requests: bool,
-    /// SCDP's parameters for each host, in times of the wall clock; `None`: flows are TCP connections.
+    /// SCDP's parameters for each host, in times of the wall clock; `None` means that flows are TCP connections.
     pub scdp: Option<Vec<ScdpConfig>>,
 }
 

@@ -72,7 +72,7 @@ pub fn queue() -> Result<Vec<Figure>> {
     for _ in 0..QUEUES {
         std::thread::sleep(Duration::from_millis(5));
         // The first datagram does not wait.
-        // The waiting time of the last datagram is the difference to the first datagram.
+        // The waiting time of the last datagram is its delay minus the delay of the first datagram.
         for _ in 0..=QUEUED {
             lab.send()?;
         }

@@ -45,7 +45,7 @@ fn seconds(from: &Endpoint, to: &Endpoint, object: &Arc<[u8]>) -> Result<f64> {
 }
 
 /// Measures the goodput on a link with random loss in both directions.
-/// Each result is a share of the goodput without loss.
+/// Each result is a fraction of the goodput without loss.
 pub(super) fn loss(round_trip_ms: u32) -> Result<Vec<Figure>> {
     // The limit of the queue is one bandwidth-delay product in packets, but at least 64.
     let queue = (round_trip_ms * 25 / 3).max(64);
@@ -86,7 +86,8 @@ enum Transfer {
 
 impl Transfer {
     fn scdp(pair: &(Endpoint, Endpoint)) -> Self {
-        // The object is larger than the link can transport during the measurement. Its bytes are not checked.
+        // The object is larger than the link can transport during the measurement.
+        // The bytes of the object are not checked.
         let endless = vec![0; (RATE / 8.0 * 75.0) as usize];
         Self::Scdp(pair.0.send(pair.1.local(), endless))
     }

@@ -55,6 +55,7 @@ impl Flow {
 
     /// Client: handles a connection that could not be established, or whose hello ended without a banner.
     pub fn refused(&mut self, now: Time, leg: Leg, refusal: Refusal) {
+        // A failed attempt to rejoin shows nothing about the target, because the flow already uses RepNet.
         if self.rejoining.offer(leg).is_some() {
             return self.rejoin_failed(now, leg);
         }
@@ -98,7 +99,7 @@ impl Flow {
     }
 
     /// Server: handles the arrival of the second connection. Returns whether the flow accepts it.
-    /// If not, the driver resets the connection, or closes it if the mode is RepSYN.
+    /// If the flow rejects it, the driver resets the connection, or closes it if the mode is RepSYN.
     pub fn joined(&mut self, now: Time, leg: Leg) -> bool {
         if self.wants(leg) {
             self.counts_mut(leg).connected = true;
@@ -251,11 +252,12 @@ impl Flow {
         self.close_when_sent(now);
     }
 
-    /// Continues a [`close`](Self::close). When one connection has received all data, the other gets time to confirm.
+    /// Continues a [`close`](Self::close).
+    /// When one connection has received all data, the other connection gets time to confirm.
     /// If the peer has not ended, the connections are closed when all of them have received all data.
     pub(super) fn close_when_sent(&mut self, now: Time) {
         let live = Leg::ALL.map(|leg| self.leg(leg) == LegState::Live);
-        // Closing a connection can send the end of our direction on it.
+        // The close of a connection can send the end of our direction.
         // All our data must have been passed to this connection.
         // The connection must also have delivered all bytes that the application has.
         let given = |leg: Leg| {

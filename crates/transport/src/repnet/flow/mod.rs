@@ -30,8 +30,8 @@ use tailcut_units::{Duration, Time};
 /// Limits of one flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FlowLimits {
-    /// Client: number of bytes after which the flow continues on one connection; `u64::MAX` for no limit.
-    /// The bytes are sent and received since the flow was last idle.
+    /// Client: number of bytes after which the flow continues on one connection; `u64::MAX` means no limit.
+    /// The number covers the bytes that were sent and received since the flow was last idle.
     pub max_bytes: u64,
     /// Largest number of bytes that are kept for a connection that has not arrived.
     pub archive_cap: u64,
@@ -189,7 +189,7 @@ enum Leaving {
     No,
     /// All written data is sent, and then the connections are closed.
     Closing,
-    /// All written data is sent. The peer has ended its direction too, so the connections get time to confirm.
+    /// All written data is sent. The peer has ended its direction too, and the connections get time to confirm.
     Confirming,
     /// The connections are reset.
     Resetting,
@@ -350,7 +350,7 @@ impl Flow {
     }
 
     /// Returns the position of the first byte that was not passed to a connection, and the number of bytes after it.
-    /// The number is 0 for a connection that does not transfer bytes.
+    /// The number of bytes is 0 for a connection that does not transfer bytes.
     pub fn to_send(&self, leg: Leg) -> (u64, u64) {
         let sent = self.counts(leg).sent;
         match self.machine.leg(leg) {
@@ -369,7 +369,7 @@ impl Flow {
     }
 
     /// Returns whether this connection can be closed together with the end of our direction.
-    /// This is possible if the peer has ended its own direction, and all bytes of the peer were read.
+    /// The connection can be closed if the peer has ended its own direction, and all bytes of the peer were read.
     pub fn closes_with_its_end(&self, leg: Leg) -> bool {
         let counts = self.counts(leg);
         counts.ended && counts.received == self.delivered()
@@ -397,7 +397,7 @@ impl Flow {
         self.counts(leg).fresh
     }
 
-    /// Returns the number of bytes that wait for the connection with the most progress; 0 without a connection.
+    /// Returns the number of bytes that wait for the connection with the most progress. 0 means no connection.
     pub fn queued(&self) -> u64 {
         let live = Leg::ALL.into_iter();
         let live = live.filter(|leg| self.machine.leg(*leg) == LegState::Live);

@@ -74,7 +74,7 @@ impl Flow {
                     self.await_confirmation(now);
                 }
                 Action::ReleaseLeg => {
-                    // A connection can end by itself only if the end of our direction was passed to it.
+                    // A connection can end by itself only after the end of our direction was passed to it.
                     if self.counts(leg).finished {
                         self.commands.push_back(Command::Release(leg));
                     } else {
@@ -88,7 +88,7 @@ impl Flow {
                     self.commands.push_back(Command::Fail(cause));
                 }
                 Action::Bury => self.commands.push_back(Command::Bury),
-                // The count of the connection starts where the archive begins.
+                // The position of the connection starts where the archive begins.
                 // So the driver sends the archived data on this connection.
                 Action::ReplayArchive => {}
             }
@@ -162,7 +162,7 @@ impl Flow {
                 .into_iter()
                 .find(|leg| self.leg(*leg) == LegState::Pending);
             if let Some(leg) = pending {
-                // If the other connection has failed before, its failure is the cause.
+                // If the other connection has failed before, the failure of that connection is the cause.
                 let cause = self.held.map_or(Cause::ArchiveFull, Cause::Leg);
                 self.fail_by(now, Event::ArchiveOverThreshold, leg, cause);
             }
@@ -189,8 +189,8 @@ impl Flow {
     }
 
     /// Returns the connection to drop: a connection that is not live, or the connection that has received fewer bytes.
-    /// If both have received equally many bytes, it is the connection to which fewer bytes were passed.
-    /// If the connections are equal, it is the second.
+    /// If both have received equally many bytes, drops the connection to which fewer bytes were passed.
+    /// If these numbers are equal too, drops the second connection.
     pub(super) fn slower(&self) -> Leg {
         let [first, second] = Leg::ALL.map(|leg| self.leg(leg) == LegState::Live);
         if !second {
@@ -208,7 +208,8 @@ impl Flow {
 
     /// Returns the lag of a connection behind the other, in bytes.
     /// In the direction from the peer, the lag is the number of bytes that only the other connection has delivered.
-    /// In our direction, it is the number of bytes that wait for this connection, if fewer bytes wait for the other.
+    /// In our direction, the lag is the number of bytes that wait for this connection.
+    /// Bytes in our direction count only if fewer bytes wait for the other connection.
     /// A connection that is ahead in the direction from the peer has no lag.
     /// The application needs the bytes of the connection that is ahead. So at most one connection lags.
     fn lag(&self, leg: Leg) -> u64 {

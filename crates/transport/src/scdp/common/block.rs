@@ -114,7 +114,8 @@ impl Block {
     /// Raises the target by one symbol after decoding has failed.
     pub(crate) fn on_failure(&mut self) {
         self.state = State::Receiving;
-        // `received` includes symbols that arrived during the decoding. The next attempt needs one symbol more.
+        // `received` includes symbols that arrived during the decoding.
+        // The next attempt needs one symbol more than these.
         self.target = self.received.max(self.target) + 1;
     }
 }

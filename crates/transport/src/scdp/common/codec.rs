@@ -40,7 +40,7 @@ pub struct Attempt {
 pub enum Decoding {
     /// The result is known. The time at which the host receives it is known too.
     Known {
-        /// Time of the result. If the codec has done the work during the call, this is the current time or earlier.
+        /// Time of the result. A codec that does the work during the call returns the current time or earlier.
         at: Time,
         /// Whether the block is complete. If not, the receiver requests another symbol.
         decoded: bool,
@@ -55,7 +55,7 @@ pub enum Decoding {
 ///
 /// Encoding needs no such call, because a sender can choose the numbers of symbols before the symbols exist.
 /// While a block is being encoded, a driver may delay its repair symbols and send other symbols.
-/// Symbols may arrive in any order.
+/// The receiver accepts symbols in any order.
 pub trait Codec: core::fmt::Debug {
     /// Starts to decode a block. The session starts the same block again only after this attempt has failed.
     fn start(&mut self, attempt: &Attempt) -> Decoding;
@@ -82,7 +82,7 @@ impl Codec for DriverCodec {
 }
 
 /// Decoding rate as a function of the number of source symbols.
-/// Between the given sizes the rate is interpolated linearly. Outside them it is constant.
+/// Between the given sizes the rate is interpolated linearly. Outside these sizes, the rate is constant.
 #[derive(Clone, PartialEq, Debug)]
 pub struct DecodeSpeed(Vec<(u32, Rate)>);
 

@@ -42,7 +42,7 @@ pub struct ScdpHeader {
     /// In a symbol: its encoding symbol identifier. Identifiers below K of the block are source symbols.
     pub esi: u32,
     /// In a pull: total number of symbols of `block` that the receiver has requested, without pushed symbols.
-    /// In a credited symbol: number of the credit that it uses, from 0. In a status: number of credits used so far.
+    /// In a credited symbol: number of the used credit, from 0. In a status: number of credits used so far.
     pub pull: u32,
     /// With SYN and in an offer: number of symbols that the sender pushes.
     /// In a pull: total number of pulls for all blocks.
@@ -52,7 +52,7 @@ pub struct ScdpHeader {
     pub length: u64,
     /// With SYN and in an offer: number of source blocks.
     /// In a pull: number of blocks, counted from the first, that the receiver has completely.
-    /// For an object from several senders, blocks with enough symbols count too.
+    /// If an object has several senders, blocks with enough symbols count too.
     pub blocks: u32,
     /// With SYN and in an offer: size of a symbol in bytes.
     pub symbol: u32,

@@ -107,7 +107,7 @@ impl Object {
         }
         let symbols = bytes / u64::from(self.symbol);
         let (short, long) = (u64::from(self.short), u64::from(self.long_blocks));
-        // The long blocks come first, with one symbol more than the short blocks.
+        // The long blocks come first. They have one symbol more than the short blocks.
         let in_long = (symbols / (short + 1)).min(long);
         let rest = symbols - in_long * (short + 1);
         match in_long == long {

@@ -1,6 +1,6 @@
 //! Congestion control of one sender on networks that do not trim. The window is the number of its symbols in flight.
 //! The window grows as in CUBIC (RFC 9438).
-//! After a loss it shrinks in proportion to the queue, so that the path stays full.
+//! After a loss, the window shrinks in proportion to the queue, so that the path stays full.
 //!
 //! - The queue is the one-way delay above the minimum of the last minute.
 //!   The controller uses the minimum delay of the latest symbols: between half a window and one window.
@@ -11,14 +11,14 @@
 //! - The part of the window that fills the path is `empty / (empty + queue)`.
 //!   Here `empty` is the round trip without the queue. A loss reduces the window to this part, but not below 0.3.
 //!   So a random loss costs nothing, and a full queue drains.
-//!   A loss changes nothing if the queue is below an eighth of the empty round trip.
+//!   A loss does not change the window if the queue is below an eighth of the empty round trip.
 //!   On paced paths this limit may be higher: up to 500 us, and up to a quarter of the empty round trip.
 //! - After a small reduction the window grows slowly.
 //!   So the average window at a given loss rate is the same as in CUBIC ([`Cubic::on_congestion`]).
 //! - If there is no queue, a limit applies to the fraction of lost symbols ([`CreditConfig::loss_by_chance`]).
-//!   Losses below the limit count as chance. Losses above it reduce the window to 0.7.
-//!   Exception: the smallest window has about the same losses, and almost no symbol waits in a queue.
-//!   In this case the losses still count as chance.
+//!   Losses below the limit count as chance. Losses above the limit reduce the window to 0.7.
+//!   Exception: the smallest window has about the same fraction of lost symbols, and almost no symbol waits in a queue.
+//!   In this exceptional case, the losses still count as chance.
 //!   Then the window grows again, and shrinks only above twice this fraction of lost symbols.
 //! - An ECN mark, or a trimmed symbol, reduces the window to 0.8.
 //! - The window shrinks at most once per round trip.
@@ -81,7 +81,7 @@ const AS_MANY: f64 = 0.6;
 /// If more symbols have waited, another sender fills the queue.
 /// A larger window would only displace the packets of this sender (docs/decisions/0007).
 const SELDOM: u32 = 8;
-/// After a trial, the measured fraction of lost symbols times this factor counts as chance.
+/// Factor from the measured fraction of lost symbols to the fraction that counts as chance after a trial.
 const MARGIN: f64 = 2.0;
 /// Upper bound of the fraction of lost symbols that counts as chance.
 const MOST_BY_CHANCE: f64 = 0.5;
@@ -399,7 +399,7 @@ impl Controller {
     /// The smallest window does not overload a path by itself.
     /// Other senders shrink their windows after the same losses.
     /// The smallest window may still have about the same losses, although almost no symbol waits in a queue.
-    /// In this case a small window does not help.
+    /// If so, a small window does not help.
     fn judge_least(&mut self, symbols: u32) {
         self.trial.all += symbols;
         if self.trial.all < TRIAL {

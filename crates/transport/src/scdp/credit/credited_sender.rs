@@ -130,7 +130,7 @@ impl CreditedSender {
         taken
     }
 
-    /// Withdraws all symbols of the block at `place`, which needs no more symbols. The next pull reports this.
+    /// Withdraws all symbols of the block at `place`, which needs none any more. The next pull reports the withdrawal.
     pub(crate) fn cancel(&mut self, place: usize) {
         self.has_news |= self.take_back(place, u32::MAX) > 0;
     }
@@ -274,7 +274,7 @@ impl CreditedSender {
     /// `asks` is true if the sender requests an answer. Returns the number of symbols that now count as lost.
     pub(crate) fn on_status(&mut self, now: Time, sent: u32, asks: bool) -> u32 {
         // The report may have overtaken symbols that were requested after the probe.
-        // But if the sender requests an answer, it has sent nothing for a long time, so the report covers all symbols.
+        // A sender that requests an answer has sent nothing for a long time, so its report covers all symbols.
         let before = if asks { Time::MAX } else { self.probed_at };
         let lost = self.credits.on_status(sent, before);
         self.hear(now);
@@ -327,7 +327,7 @@ impl CreditedSender {
         self.waits_since = now;
         self.probe_due = true;
         // No symbols arrive now, so their pulls cannot repeat these requests step by step.
-        // All requests are repeated together (docs/decisions/0010).
+        // All these requests are repeated together (docs/decisions/0010).
         for one in &mut self.assigned {
             one.untold |= one.symbols > 0;
         }
@@ -408,7 +408,7 @@ impl CreditedSender {
             }
             let Some(want) = free.next() else { break };
             // A request covers all credits after the first open credit.
-            // So the number includes symbols of these credits that have already arrived.
+            // So the requested number includes symbols of these credits that have already arrived.
             let ahead = self.credits.ahead_of(first + place as u32);
             *want = Want {
                 // `u16::MAX` marks an unused entry.

@@ -72,7 +72,7 @@ pub(crate) struct Credits {
 
 impl Credits {
     /// Returns the credits of a sender that pushes `pushed` symbols. These symbols use the first credits.
-    /// The age of these credits does not measure the path.
+    /// The age of the first credits does not measure the path.
     pub(crate) fn new(pushed: u32) -> Self {
         let mut credits = Self {
             ring: VecDeque::new(),
@@ -85,6 +85,7 @@ impl Credits {
             last_lost: 0,
             reordering: REORDERING,
         };
+        // The departure times of pushed symbols are unknown, so these credits give no round-trip samples.
         credits.give(Time::MAX, pushed);
         credits
     }
@@ -103,7 +104,7 @@ impl Credits {
     /// Sets a new start time for the last `count` credits.
     /// The sender already has these credits, but gets symbols for them only now.
     pub(crate) fn renew(&mut self, now: Time, count: u32) {
-        // A sender uses its credits in order, so unused credits have numbers above the highest used number.
+        // A sender uses credits in order, so unused credits have numbers above the highest used number.
         let unused = (self.granted() - self.highest.max(self.next)).min(count) as usize;
         let from = self.ring.len() - unused;
         for credit in self.ring.range_mut(from..) {

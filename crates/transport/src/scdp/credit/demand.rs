@@ -112,7 +112,7 @@ impl CreditDemand {
                 continue;
             }
             let all = self.sent_before(header.next, block) + u32::from(want.symbols);
-            // The receiver is too far ahead of the other receivers.
+            // This receiver is too far ahead of the other receivers.
             // The credits stay valid, because later pulls repeat all requests, a few in each pull.
             let Some(wanted) = self.receivers.wanted(receiver, block) else {
                 return false;
@@ -134,7 +134,7 @@ impl CreditDemand {
         for receiver in self.receivers.open() {
             let held = self.receivers.holds_up(receiver);
             // The sender waits for a receiver without credit.
-            // But the sender does not wait for a receiver that has requested all that it needs (FIN).
+            // The sender does not wait for a receiver that has requested all that it needs (FIN).
             if held && !self.told[receiver].fin {
                 return None;
             }
@@ -199,7 +199,7 @@ mod tests {
             demand.pull(receiver, &pull(4, 0, 0, &[(0, 4)]), 5);
         }
         assert_eq!(answers(&mut demand).len(), 4);
-        // Receiver 0 lost the first and the last symbol, and receiver 1 lost one of them.
+        // Receiver 0 lost the first and the last symbol. Receiver 1 lost one of these symbols.
         demand.pull(0, &pull(8, 4, 0, &[(0, 2), (1, 2)]), 5);
         assert_eq!(demand.next(), None, "receiver 1 has no credit");
         demand.pull(1, &pull(8, 4, 0, &[(0, 1), (1, 3)]), 5);

@@ -1,4 +1,4 @@
-//! Credit mode, for networks that do not trim. It is not in the paper.
+//! Credit mode, for networks that do not trim. The paper does not contain this mode.
 //!
 //! A receiver gives credits: the total number of symbols that a sender may have sent.
 //! The receiver adapts the number of symbols in flight to delay, losses and marks.

@@ -77,7 +77,7 @@ impl<C: Codec> Host<C> {
         receiver?.balance(segment)
     }
 
-    /// Sets the first number for flows that this host receives after this call. The host numbers these flows itself.
+    /// Sets the first number for flows that this host receives after this call. The host itself numbers these flows.
     /// [`Event::Opened`](crate::Event::Opened) reports each number with the origin of the flow.
     /// Without this call, a flow keeps the number from its sender, and independent senders may use the same number.
     pub fn name_incoming(&mut self, first: FlowId) {

@@ -160,7 +160,7 @@ impl<C: Codec> Host<C> {
             };
             // Finished sessions are removed when a new session opens, so no timer is needed for them.
             self.forget(now);
-            // A collected object has counted as open since the application requested it.
+            // A collected object has counted as open since the request of the application.
             self.table.open += usize::from(collected.is_none());
             receiver.half_open = !is_vouched;
             self.census.half_open += u32::from(!is_vouched);

@@ -1,5 +1,5 @@
 //! Messages that contain requests or answers.
-//! The application extends a message block by block while it is sent, and either end may stop it.
+//! The application extends a message block by block during its transmission, and either end may stop the message.
 
 use super::{Host, Outlook};
 use crate::receiver_driven::Streams;

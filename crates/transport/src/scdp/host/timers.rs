@@ -35,7 +35,7 @@ impl<C: Codec> Host<C> {
         }
     }
 
-    /// Handles the timer `key` that was due at `at`. A collection fails if no packet of its senders has arrived.
+    /// Handles the timer `key` that was due at `at`. A collection fails if no packet from its senders has arrived.
     fn give_up_collection(&mut self, at: Time, key: SessionKey) {
         let port = key.generation as u16;
         // The timer of a removed receiver also reaches this code. Its key differs from the key of every collection.

@@ -7,7 +7,7 @@
 //! - While the receiver needs symbols, it keeps a window of requested symbols pending.
 //!   The interface queues and paces all pulls.
 //! - One to many (section IV-D): the sender multicasts a symbol.
-//!   For this, every receiver that is not done must have a pull pending. Each receiver finishes independently.
+//!   Before this, every receiver that is not done must have a pull pending. Each receiver finishes independently.
 //!   The host reports receivers that delay the others, and the application decides how to continue.
 //! - Many to one (section IV-E): the senders send disjoint sets of symbols, and each sender pushes a window.
 //!   The receiver pulls from the senders in turn.
@@ -22,17 +22,17 @@
 //!   The receiver pulls while it needs more symbols and less than a window of requested symbols is pending.
 //!   Without loss of headers, the result is the same as in the paper.
 //!   For K source symbols, a window of w and an overhead of o, the receiver sends K - w pulls.
-//!   Each trimmed header adds one pull, and the first trimmed header adds o more.
+//!   Each trimmed header adds one pull, and the first trimmed header adds o more pulls.
 //! - In a group, a symbol uses one pull of each receiver, for any block.
 //!   The symbol belongs to the lowest block that one of the receivers needs.
-//!   If it belonged to another block, two receivers could wait for each other.
+//!   If the symbol belonged to another block, two receivers could wait for each other.
 //!   One receiver has lost a symbol of a block, and the other receiver waits for the next block.
 //!   So a pull contains two more counts: the pulls for all blocks, and the blocks that the receiver has completely.
-//!   A receiver that gets a symbol that it did not request sends one more pull.
+//!   A receiver that gets a symbol without a request sends one more pull.
 //! - At a timeout, the sender sends one symbol to each receiver that is not done.
 //!   At a timeout, the receiver treats all requested symbols as lost. It requests one symbol.
-//!   When that symbol has arrived, it requests a window again.
-//! - If only a repair symbol can answer a request, the receiver acts as after a loss. It will have to decode the block.
+//!   When that symbol has arrived, the receiver requests a window again.
+//! - If only a repair symbol can answer a request, the receiver acts as after a loss. The block will need decoding.
 
 pub(super) mod group_demand;
 pub(super) mod source;

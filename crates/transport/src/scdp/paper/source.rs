@@ -26,7 +26,7 @@ struct Requests {
     /// Number of pending symbols: pushed or requested, but neither the symbol nor its header has arrived.
     coming: u32,
     /// With several senders: request time of each pending symbol, oldest first.
-    /// A symbol does not show which request it answers, so it counts as the answer to the oldest request.
+    /// A symbol does not show which request it answers, so the symbol counts as the answer to the oldest request.
     asked_at: VecDeque<Time>,
 }
 
@@ -43,13 +43,13 @@ pub(crate) struct Source {
     coming: u32,
     /// Total number of pulls so far.
     pulls: u32,
-    /// In a group: number of pending symbols, pushed and pulled. They may belong to any block that a receiver needs.
-    /// `None` if all symbols are for this receiver. Then only symbols of open blocks count.
+    /// In a group: number of pending symbols, pushed and pulled. A symbol may be of any block that a receiver needs.
+    /// `None` if all symbols are for this receiver. In this case, only symbols of open blocks count.
     to_group: Option<u32>,
     /// Requests for each open block, starting with the first open block.
     blocks: VecDeque<Requests>,
     /// Number of pushed symbols that have not arrived, whole or trimmed.
-    /// The source sends them all together, so only the last of them shows how long an answer takes.
+    /// The source sends all pushed symbols together, so only the last symbol shows how long an answer takes.
     pushes_left: u32,
     /// Smoothed time from a pull to its answer. `None` before the first answer.
     answers_in: Option<Duration>,
@@ -108,7 +108,7 @@ impl Source {
     pub(crate) fn push(&mut self, now: Time, place: usize, count: u32) {
         let has_others = self.has_others();
         let requests = &mut self.blocks[place];
-        // These times show which symbols are late, so that another source can replace them.
+        // The times of requests show which symbols are late, so that another source can replace them.
         if has_others {
             requests.asked_at.extend((0..count).map(|_| now));
             self.pushes_left += count;
@@ -216,7 +216,7 @@ impl Source {
 
     /// Adds a sample to the smoothed answer time.
     fn measure_answer(&mut self, took: Duration) {
-        // The source pushes its symbols together, so only the last of them is a sample of the answer time.
+        // The source pushes its symbols together, so only the last symbol is a sample of the answer time.
         self.pushes_left = self.pushes_left.saturating_sub(1);
         if self.pushes_left > 0 {
             return;

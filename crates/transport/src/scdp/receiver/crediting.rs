@@ -31,7 +31,7 @@ impl Receiver {
     }
 
     /// Returns the number of credits in the last pull.
-    /// The pull queue reserves time for them, because the requested symbols will use the host's link.
+    /// The pull queue reserves time for these credits, because the requested symbols will use the host's link.
     pub(crate) fn last_credits(&self) -> u32 {
         self.last_credits
     }
@@ -56,7 +56,7 @@ impl Receiver {
             return true;
         }
         let trimmed = segment.condition == Condition::Trimmed;
-        // `CreditedSender` sets the round trip and `may_grow`, because only it knows them.
+        // Only `CreditedSender` can compute the round trip and `may_grow`, so it sets these two values.
         let arrival = Arrival {
             now,
             number: header.pull,
@@ -84,7 +84,7 @@ impl Receiver {
             }
             self.receipt.in_vain += u32::from(enough || (!trimmed && !new));
             if new && used == Use::Late {
-                // The symbol was not lost, although it had counted as lost.
+                // The symbol was not lost, although the receiver had counted it as lost.
                 self.lines[from].count(Some(place));
                 self.lines[from].credits.on_spurious();
             }
@@ -148,7 +148,7 @@ impl Receiver {
     }
 
     /// Processes lost symbols. If all blocks are open, the first incomplete block gets extra symbols.
-    /// Without them, a failed decoding would cost a round trip in which nothing else can be requested.
+    /// Without the extra symbols, a failed decoding would cost a round trip in which nothing else can be requested.
     fn on_lost(&mut self, lost: u32, config: &ScdpConfig) {
         if lost > 0 && !self.has_unopened() {
             let mut open = self.blocks.iter_mut();
@@ -166,6 +166,7 @@ impl Receiver {
         header: &ScdpHeader,
         config: &ScdpConfig,
     ) -> bool {
+        // A status of an older session, or of a source without credit state, is ignored.
         let from = self
             .source_of(&segment.tuple)
             .filter(|&from| from < self.lines.len());
@@ -205,7 +206,7 @@ impl Receiver {
             .map(|(_, place)| place)
     }
 
-    /// Returns whether symbols are needed that are not assigned to any source.
+    /// Returns whether there are needed symbols that are not assigned to any source.
     #[inline]
     fn has_unassigned(&self) -> bool {
         self.may_open() || self.unassigned(0).is_some()
@@ -242,7 +243,7 @@ impl Receiver {
             return true;
         }
         let room = line.has_room(now);
-        // These symbols are assigned already, so even a silent source gets the credits for them.
+        // Symbols without a credit are assigned already, so even a silent source gets the credits for them.
         if line.lacks_credit() && room {
             return true;
         }
@@ -319,7 +320,7 @@ impl Receiver {
         let batch = self.lines[at].control.batch();
         let paced = self.lines[at].paced(now);
         let most = match several {
-            // The pull gives only one batch, so that the other sources get their turns too.
+            // The pull gives only one batch, so that the other sources also get their turns.
             true => batch,
             false => window,
         }

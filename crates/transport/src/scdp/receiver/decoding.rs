@@ -53,6 +53,7 @@ impl Receiver {
         let place = number.checked_sub(self.first);
         let block = place.and_then(|place| self.blocks.get_mut(place as usize));
         let Some(block) = block else { return false };
+        // Only a decoding of the driver has no known end. The codec's model reports its own results.
         if !matches!(block.state, State::Decoding { until, .. } if until == Time::MAX) {
             return false;
         }

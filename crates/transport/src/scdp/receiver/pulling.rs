@@ -11,8 +11,9 @@ use tailcut_units::Time;
 
 impl Receiver {
     /// Returns whether a pull may be sent.
-    /// Symbols must be needed, and the window of a source must not be full.
-    /// A pull may also be sent if symbols are late, and another source can replace them.
+    /// A pull may be sent in two cases:
+    /// Symbols are needed, and the window of a source is not full.
+    /// Or symbols are late, and another source can replace them.
     #[inline]
     pub(crate) fn can_pull(&self, now: Time) -> bool {
         if self.complete {
@@ -41,7 +42,7 @@ impl Receiver {
     }
 
     /// Returns the source whose turn it is. A silent source is skipped while other sources answer.
-    /// When a packet arrives from a silent source, it gets its turns again.
+    /// When a packet arrives from a silent source, this source gets its turns again.
     #[inline]
     fn next_source(&self) -> Option<usize> {
         if let [only] = &*self.sources {
@@ -87,7 +88,7 @@ impl Receiver {
     }
 
     /// Returns the block and the source for a request that replaces a late symbol.
-    /// Such a request needs several sources, and all needed symbols must be requested already.
+    /// This function is for sessions with several sources, after all needed symbols have been requested.
     #[inline(never)]
     fn find_overdue(&self, now: Time) -> Option<(usize, usize)> {
         let judge = self.judge(now)?;
@@ -168,7 +169,7 @@ impl Receiver {
         let is_last = !self.has_unopened() && !self.lacks_symbols();
         let header = ScdpHeader {
             kind: ScdpKind::Pull,
-            // This pull is not the last if a repeated pull, or a pull for a late symbol, must follow.
+            // This pull is not the last pull if a repeated pull, or a pull for a late symbol, must follow.
             fin: is_last && !self.lacks_pull() && !self.is_overdue(now),
             block,
             pull,
@@ -214,7 +215,7 @@ impl Receiver {
                 kind: ScdpKind::Pull,
                 fin: true,
                 block: last,
-                // The count has not grown, so this pull requests nothing new.
+                // The count of requested symbols has not grown, so this pull requests nothing new.
                 pull: source.asked_of(place),
                 count: source.pulls(),
                 blocks: self.object.blocks(),

@@ -142,7 +142,7 @@ impl Receiver {
         true
     }
 
-    /// Records that a source sent a symbol of a block that needs none.
+    /// Records that a source sent a symbol of a block that needs no symbols.
     /// This receiver may expect no other symbols, because the application reads slowly or decoding takes long.
     /// The source may then have had a timeout and need an answer.
     #[inline]
@@ -168,7 +168,7 @@ impl Receiver {
     }
 
     /// Returns a pull for a source that had a timeout.
-    /// The pull shows that the session continues, and which blocks are complete. It requests nothing new.
+    /// The pull shows that the session continues, and which blocks are complete. The pull requests nothing new.
     pub(crate) fn still_here(&mut self, now: Time) -> Option<Segment> {
         let source = self
             .reader

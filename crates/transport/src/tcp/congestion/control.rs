@@ -35,8 +35,8 @@ pub struct Ack {
     pub nxt: u64,
     /// Payload bytes of a full segment.
     pub mss: u64,
-    /// Whether the window may grow. It may not grow during recovery or on a marked ACK (RFC 3168).
-    /// The window must also be the limit of the sender, and not the application or the NIC (RFC 9438, 5.8; RFC 7661).
+    /// Whether the window may grow. The window may not grow during recovery or on a marked ACK (RFC 3168).
+    /// Also, the sender must be limited by the window, and not by the application or the NIC (RFC 9438, 5.8; RFC 7661).
     pub may_grow: bool,
     /// Largest number of bytes that one ACK adds in slow start (the limit L of RFC 3465).
     /// The limit is two segments, or one segment after a timeout.
@@ -45,7 +45,7 @@ pub struct Ack {
     pub slow_start_limit: u64,
     /// Smoothed round-trip time; zero before the first sample.
     pub srtt: Duration,
-    /// Round-trip time that this ACK measured; `None` if it measured none.
+    /// Round-trip time that this ACK measured; `None` without a measurement.
     /// A sender times one segment at a time, and never a segment that it sent twice (Karn's algorithm).
     pub rtt: Option<Duration>,
 }
@@ -96,8 +96,8 @@ pub trait CongestionControl: Debug + Send {
     /// Sets both `ssthresh` and `cwnd`.
     fn on_loss(&mut self, window: &mut Window, congested: &Congested);
     /// Handles the first expiry of the retransmission timer since data was acknowledged.
-    /// The sender does not call this during recovery, because `on_loss` has already handled that loss. Sets `ssthresh`.
-    /// The sender then sets `cwnd` to one segment.
+    /// The sender does not call this during recovery, because `on_loss` has already handled that loss.
+    /// This call sets `ssthresh`. The sender then sets `cwnd` to one segment.
     fn on_timeout(&mut self, window: &mut Window, congested: &Congested);
     /// Handles an ACK with ECN-Echo outside recovery. The sender calls this at most once per window, after `on_ack`.
     /// By default a mark counts as a loss (RFC 3168, 6.1.2).

@@ -1,5 +1,5 @@
 //! HighSpeed TCP (RFC 3649). Above a window of 38 segments, the window grows by more than one segment per round trip.
-//! A loss reduces it by less than half. So a flow can fill long paths with high rates at realistic loss rates.
+//! A loss reduces the window by less than half. So a flow can fill long, fast paths at realistic loss rates.
 //!
 //! Deviations:
 //! - The code computes the functions a(w) and b(w) of section 5.

@@ -1,16 +1,16 @@
 //! HyStart over CUBIC: Ha and Rhee, "Taming the Elephants: New TCP Slow Start", Computer Networks 55 (2011).
-//! Two versions of Linux (`net/ipv4/tcp_cubic.c`) are implemented. In 2.6.29 to 2.6.38 the clock counts jiffies.
-//! Since 5.6 it counts microseconds.
+//! Two versions of Linux (`net/ipv4/tcp_cubic.c`) are implemented. In Linux 2.6.29 to 2.6.38, the clock counts jiffies.
+//! Since Linux 5.6, the clock counts microseconds.
 //!
 //! HyStart ends slow start before a loss.
 //! HyStart is active while the window is at least 16 segments, and ends slow start in two cases.
 //! First, the ACKs of a round arrive as a train for at least half of the minimum round-trip time.
-//! Second, the minimum of the first eight round trips of a round exceeds the overall minimum by more than a margin.
+//! Second, the least of the first eight round-trip times of a round exceeds the overall minimum by more than a margin.
 //! The margin is a sixteenth of the overall minimum, at least 2 and at most 16 ticks.
 //!
-//! With the clock in microseconds, the train must last longer than half of the following sum.
+//! With the clock in microseconds, the train must last longer than half of a sum.
 //! The sum is the minimum round-trip time plus the time in which the sender sends 256 KB (at most 1 ms).
-//! The sum contains this time, because ACKs of large segments arrive in bursts.
+//! The sum contains the time for 256 KB, because ACKs of large segments arrive in bursts.
 //! The margin of the round trips is an eighth of the minimum, at least 4 ms and at most 16 ms.
 //! So the second case ends slow start only if the round trip grows by more than 4 ms.
 //!
@@ -162,7 +162,7 @@ impl HyStart {
             };
         }
         if self.samples < SAMPLES {
-            // As in Linux, the first eight samples form the minimum. Later samples are only compared with it.
+            // As in Linux, the first eight samples form the minimum. Later samples are only compared with the minimum.
             self.least_of_round = self.least_of_round.min(round_trip);
             self.samples += 1;
             return ends;

@@ -186,6 +186,7 @@ impl CongestionControl for LinuxCubic {
             return;
         }
         let mut acked = ack.acked;
+        // Bytes that slow start does not use count for congestion avoidance.
         if window.in_slow_start() {
             acked = ack.open(window);
         }
@@ -200,7 +201,7 @@ impl CongestionControl for LinuxCubic {
     }
 
     /// Shifts the epoch by the time in which nothing was in flight (`CA_EVENT_TX_START`).
-    /// So the window does not grow for this time.
+    /// So the window does not grow for the idle time.
     fn on_sent(&mut self, now: Time, end: u64, _again: bool) {
         if self.una >= self.high
             && let Some(epoch) = self.epoch

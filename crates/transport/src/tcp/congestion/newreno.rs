@@ -48,7 +48,7 @@ impl CongestionControl for NewReno {
     }
 
     fn on_loss(&mut self, window: &mut Window, congested: &Congested) {
-        // A loss and a timeout set the same `ssthresh` (RFC 5681, 3.1 and 3.2). They differ only in `cwnd`.
+        // A loss and a timeout set the same `ssthresh` (RFC 5681, 3.1 and 3.2). The two events differ only in `cwnd`.
         // A loss sets `cwnd` to `ssthresh`. After a timeout, the sender itself sets `cwnd` to one segment.
         self.on_timeout(window, congested);
         window.cwnd = window.ssthresh;

@@ -13,7 +13,7 @@ use tailcut_units::Time;
 impl Connection {
     /// Returns the next segment to send, if any.
     /// The caller first updates the connection and then calls [`build`](Self::build).
-    /// So the segment is written once, directly to its destination.
+    /// So the segment is written only once, directly to its destination in memory.
     #[inline]
     pub(crate) fn transmit(&mut self, now: Time, config: &TcpConfig) -> Option<Outgoing> {
         if self.state == State::Established {
@@ -77,6 +77,7 @@ impl Connection {
     fn send_syn(&mut self, now: Time, config: &TcpConfig) -> Outgoing {
         self.syn_due = false;
         self.sender.on_syn_sent(now, self.syn_sent);
+        // A SYN that was sent twice gives no round-trip sample (Karn's algorithm).
         self.syn_resent |= self.syn_sent;
         self.syn_sent = true;
         let flags = match (self.role, self.ecn_offer(config)) {

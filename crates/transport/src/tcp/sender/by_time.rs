@@ -152,6 +152,7 @@ impl Sender {
                 if core::mem::take(&mut episode.probe.due) {
                     episode.probe.end = Some(end);
                 }
+                // `high` still excludes the new segment, so the difference is the length of this segment.
                 if episode.reduces() {
                     episode.reduction.out += end - self.high;
                 }
@@ -161,6 +162,7 @@ impl Sender {
                 self.set_timer(now, &mut flight, phase, false, config);
             }
         }
+        // `out` includes the new segment, and `high` does not. The sum adds the segment to the bytes in the network.
         let out = end.max(self.high) - self.una;
         let in_network = out - (self.high - self.una) + self.in_network(flight.episode.as_deref());
         let full = in_network + u64::from(config.mss) > self.window.cwnd;
@@ -184,7 +186,7 @@ impl Sender {
         sent.at = now;
         sent.set(Mark::EVER_RESENT);
         if core::mem::take(&mut episode.probe.due) {
-            // A probe does not count as the retransmission of a lost segment. Its original may be in the network.
+            // A probe does not count as the retransmission of a lost segment. The original may still be in the network.
             return;
         }
         sent.set(Mark::RESENT);
@@ -208,11 +210,13 @@ impl Sender {
     /// Handles an acceptable ACK. Returns whether it acknowledges new data.
     #[inline]
     pub(super) fn on_ack_by_time(&mut self, input: &AckInput, config: &TcpConfig) -> bool {
+        // `flight` is moved out during the call, because the functions below borrow the whole sender.
         let Some(mut flight) = self.flight.take() else {
             return false;
         };
         let advances = input.ack > self.una;
         let block = input.blocks[0];
+        // The first block is empty if the ACK reports no block.
         if !flight.is_calm() || block.start != block.end || input.marked {
             self.on_unusual_ack(input, &mut flight, config);
         } else if advances {
@@ -285,6 +289,7 @@ impl Sender {
             rtt,
         };
         self.controller.on_ack(&mut self.window, &ack);
+        // The controller does not know the limits of the window.
         self.clamp_window(config);
     }
 

@@ -177,7 +177,7 @@ impl Episode {
     ) {
         let rtt = now.since(at);
         // The answer to the first transmission may arrive just after the second transmission.
-        // An answer to the second cannot arrive before the minimum round-trip time has passed.
+        // An answer to the second transmission cannot arrive before the minimum round-trip time has passed.
         if repeated && rtt < least {
             return;
         }
@@ -187,7 +187,7 @@ impl Episode {
     }
 
     /// Adapts the reordering window (RFC 8985, 6.2, step 4): a DSACK widens it, at most once in a round trip.
-    /// Recoveries without a DSACK narrow it again. `una` and `high` are offsets of the sender.
+    /// Recoveries without a DSACK narrow the window again. `una` and `high` are offsets of the sender.
     pub(super) fn adapt_reordering_window(&mut self, una: u64, high: u64) {
         if una < self.rack.window_changed {
             self.rack.dsack_seen = false;
@@ -244,7 +244,8 @@ impl Episode {
     }
 
     /// Returns whether the reduction was needless.
-    /// DSACKs show this, or the ACK answers a segment that left before the first retransmission (`tcp_may_undo`).
+    /// DSACKs can show this. An ACK that answers a segment from before the first retransmission can show this too.
+    /// The rule is `tcp_may_undo` of Linux.
     pub(super) fn may_undo(&self, answers_original: bool) -> bool {
         self.all_repeated() || self.undo.from.is_some() && answers_original
     }
@@ -267,7 +268,7 @@ impl Episode {
             let share = share.div_ceil(u128::from(self.reduction.prior_cwnd.max(1))) as u64;
             (share.div_ceil(mss) * mss).saturating_sub(self.reduction.out)
         } else {
-            // The slow-start bound applies only while retransmissions make progress and none is lost.
+            // The slow-start bound applies only while retransmissions make progress and no retransmission is lost.
             let bound = self
                 .reduction
                 .delivered

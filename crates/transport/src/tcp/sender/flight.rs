@@ -29,7 +29,7 @@ impl Mark {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sent {
     /// One past the last offset (below 2^60), with the flags in the upper bits. A FIN uses one offset.
-    /// One word for both keeps a segment at 16 bytes, because large simulations have millions of segments in flight.
+    /// Both share one word, because large simulations have millions of segments in flight. A segment needs 16 bytes.
     end_and_marks: u64,
     /// Time at which the segment was sent last.
     pub(super) at: Time,
@@ -147,7 +147,7 @@ impl Flight {
 
     /// Returns whether the next new segment sets the timer. A segment sets the timer if nothing is in flight.
     /// A segment also sets the timer if one segment is in flight and the probe timer runs.
-    /// The probe timer includes the delay of an ACK.
+    /// The probe timer includes the delay of an ACK, which is needed only for a single segment.
     /// With more segments in flight a transmission only moves the probe to a later time.
     /// `on_other_timer` computes this time when the timer expires.
     #[inline]

@@ -29,6 +29,7 @@ impl Sender {
             };
             return true;
         }
+        // With SACK, the scoreboard plans the retransmissions, and every ACK for new data restarts the timer.
         if config.sack {
             return true;
         }
@@ -49,7 +50,7 @@ impl Sender {
         self.burst_left = 0;
         if self.recovering {
             // Each duplicate ACK shows that a segment has left the network (RFC 5681, 3.2, step 4).
-            // With SACK, `pipe` already includes this.
+            // With SACK, `pipe` already includes such segments.
             if !config.sack {
                 self.window.cwnd += u64::from(config.mss);
             }
@@ -74,7 +75,7 @@ impl Sender {
 
     /// Returns whether a mark has already reduced the window that contained the first unacknowledged segment.
     /// A window is reduced once (RFC 3168, 6.1.2).
-    /// DCTCP is an exception: a mark may reduce its window by less than a loss.
+    /// DCTCP is an exception: a mark may reduce DCTCP's window by less than a loss.
     pub(super) fn mark_has_reduced(&self) -> bool {
         self.una < self.mark_answered && self.controller.ecn_use() == EcnUse::Classic
     }
@@ -114,7 +115,7 @@ impl Sender {
 
     /// Reads the SACK blocks of an ACK. Returns whether they report new bytes.
     pub(super) fn on_blocks(&mut self, input: &AckInput, config: &TcpConfig) -> bool {
-        // An ACK below `una` arrives after a newer ACK. Its blocks still report arrived data (RFC 6675, 2: "any ACK").
+        // An ACK below `una` arrives after a newer ACK. It can still report arrived data (RFC 6675, 2: "any ACK").
         let reports = input.blocks[0].end > 0;
         if !reports && self.scoreboard.is_none() {
             return false;

@@ -22,6 +22,7 @@ impl Sender {
             return;
         }
         let cwnd = self.window.cwnd;
+        // The threshold keeps three quarters of the window, as in `tcp_current_ssthresh` of Linux (RFC 2861).
         self.window.ssthresh = self.window.ssthresh.max(cwnd / 2 + cwnd / 4);
         let least = config.initial_cwnd().min(cwnd);
         while idle > rto && self.window.cwnd > least {

@@ -191,7 +191,7 @@ fn single_symbols_and_pulls_that_are_lost_do_not_hold_a_read_up() {
     let mut seen = 0;
     let mut hub = gigabit().with_fault(move |_, _, segment| {
         seen += 1;
-        // The first segments from a sender and the last segments to it are excluded. Only a timeout repairs their loss.
+        // The first segments from a sender and the last segments to it are excluded: only a timeout repairs their loss.
         let header = header(segment);
         if !header.syn && header.kind != ScdpKind::Done && seen % 97 == 0 {
             Fate::Drop

@@ -2,7 +2,7 @@
 //! The player compares the answers of a TCP stack with the cases.
 //!
 //! Two tests share this module. One test plays the cases with the endpoint of this crate.
-//! The test `kernel_cases` of `tailcut-lab` plays them with the kernel.
+//! The test `kernel_cases` of `tailcut-lab` plays the cases with the kernel.
 
 pub mod parse;
 pub mod play;

@@ -31,8 +31,8 @@ pub struct Simulated {
     capable: Option<bool>,
 }
 
-/// Returns the parameters for a case. They are the profile of Linux with the clock of the measured kernel.
-/// For DCTCP they are the profile of the RFCs, because its answers come from RFC 8257.
+/// Returns the parameters for a case: the profile of Linux with the clock of the measured kernel.
+/// For DCTCP, the parameters are the profile of the RFCs, because the expected answers come from RFC 8257.
 fn config(settings: &Settings) -> TcpConfig {
     let (profile, congestion) = match settings.controller {
         Kind::Reno => (Profile::Linux, Congestion::NewReno),

@@ -45,8 +45,8 @@ impl Sender {
     ) -> bool {
         let segments = (end - start).div_ceil(u64::from(config.mss)) as u32;
         episode.undo.dsacked = episode.undo.dsacked.saturating_add(segments);
-        // The network may duplicate packets too.
-        // If there are more reports than retransmissions, they do not show that losses were spurious.
+        // The network may also duplicate packets.
+        // With more reports of duplicates than retransmissions, the reports do not show that losses were spurious.
         if episode.undo.dsacked > self.retransmissions {
             return false;
         }

@@ -23,6 +23,7 @@ impl Sender {
         news.lost |= episode.counts.lost > lost || episode.counts.resent < resent;
         if wait > Duration::ZERO {
             flight.timer = Timer::Reordering;
+            // The reordering timer replaces the timer that the ACK would set. Two ticks are the rounding of Linux.
             self.rto_deadline = now.saturating_add(wait + config.tick.saturating_mul(2));
             news.sets_timer = false;
         }
@@ -30,7 +31,7 @@ impl Sender {
 
     /// Marks lost segments (`tcp_rack_detect_loss`).
     /// A segment is lost if a later segment has arrived and the reordering window has passed.
-    /// Returns the longest time until another segment counts as lost; zero if there is none.
+    /// Returns the longest time until another segment counts as lost, or zero without such a segment.
     fn mark_losses(&self, now: Time, flight: &mut Flight, episode: &mut Episode) -> Duration {
         let window = episode.reordering_window(flight.least_rtt, self.rtt.smoothed());
         let limit = episode.rack.newest_rtt + window;
@@ -43,7 +44,7 @@ impl Sender {
             let newer = (sent.at, end) >= episode.rack.newest;
             if newer && !sent.has(Mark::EVER_RESENT) {
                 // Later segments were first sent after this segment.
-                // So the later segments are newer too, even if they were sent again.
+                // So the later segments are also newer, even if they were sent again.
                 break;
             }
             if newer || waits || sent.has(Mark::SACKED) {
@@ -72,6 +73,7 @@ impl Sender {
         let wait = self.mark_losses(now, flight, episode);
         if self.in_network(Some(episode)) != before && episode.phase != Phase::Recovery {
             self.enter_recovery(now, false, flight, episode, config);
+            // As in Linux, one segment counts as delivered, although no ACK has arrived.
             self.reduce_by_rate(u64::from(config.mss), &News::default(), episode, config);
         }
         if wait > Duration::ZERO {

@@ -84,7 +84,7 @@ impl Sender {
     }
 
     fn end_reduction(&mut self, episode: &Episode) {
-        // After an undo the window is larger than `ssthresh`, and it keeps this size.
+        // After an undo the window is larger than `ssthresh`, and the window keeps this size.
         let holds = episode.phase == Phase::Reduced || episode.undo.from.is_some();
         if holds && self.window.ssthresh < u64::MAX {
             self.window.cwnd = self.window.ssthresh;
@@ -145,7 +145,7 @@ impl Sender {
         self.start_undo(episode);
         self.forget_retransmissions(flight, episode);
         episode.undo.prior_ssthresh = 0;
-        // A mark and a loss in the same window reduce it only once (RFC 3168, 6.1.2).
+        // A mark and a loss in the same window reduce the window only once (RFC 3168, 6.1.2).
         if !episode.reduces() {
             if !marked {
                 episode.undo.prior_ssthresh = self.present_ssthresh(episode);
@@ -223,7 +223,7 @@ impl Sender {
     /// Undoes a reduction after a partial ACK (`tcp_try_undo_partial`).
     /// The ACK answers an original segment and not its retransmission.
     /// An ACK of the original segment shows that the segment was late and not lost.
-    /// Returns `true` if retransmissions are in flight. Then the undo waits, and no further segment may count as lost.
+    /// Returns `true` if retransmissions are in flight. The undo then waits, and no further segment may count as lost.
     fn undo_partly(
         &mut self,
         news: &News,

@@ -42,7 +42,7 @@ impl Sender {
     }
 
     /// Sets the retransmission timeout.
-    /// If it replaces another timer, it counts from the transmission of the first segment (`tcp_rearm_rto`).
+    /// A timeout that replaces another timer counts from the transmission of the first segment (`tcp_rearm_rto`).
     pub(super) fn set_remaining_timeout(&mut self, now: Time, flight: &mut Flight) {
         let Some(first) = flight.segments.front() else {
             self.rto_deadline = Time::MAX;
@@ -109,7 +109,7 @@ impl Sender {
         if episode.probe.end.is_none() {
             episode.probe.repeats = !self.has_unsent();
             episode.probe.due = true;
-            // The probe may contain new data. It then ends above `high`.
+            // The probe may contain new data. A probe with new data ends above `high`.
             episode.probe.end = Some(self.high);
             self.rto_deadline = now.saturating_add(self.rtt.rto());
         } else {
