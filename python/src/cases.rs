@@ -4,7 +4,7 @@ use crate::custom;
 use crate::error;
 use crate::runner::{self, RunMonitor, Watch};
 use crate::scenario::Scenario;
-use crate::study::{Study, hash};
+use crate::study::Study;
 use pyo3::prelude::*;
 use std::num::NonZeroUsize;
 use std::panic::resume_unwind;
@@ -205,7 +205,7 @@ impl Cases {
 
 /// Returns the description of this package that is stored in a study's directory.
 fn program(command_line: Vec<String>, build: PathBuf, code: &str) -> PyResult<Program> {
-    let build = hash(&build)?;
+    let build = tailcut_study::identity(&build)?;
     Ok(Program {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         build: match code {

@@ -7,13 +7,10 @@ use crate::table::Table;
 use crate::{codec, custom, error};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use std::fs::File;
-use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use tailcut_scenario::record::{
-    Earlier, Error, Fingerprint, Manifest, Origin, OutputDir, RunKey, RunState, StoredStudy,
-    TableFormat,
+    Earlier, Error, Manifest, Origin, OutputDir, RunKey, RunState, StoredStudy, TableFormat,
 };
 use tailcut_scenario::sim::RunConfig;
 
@@ -161,7 +158,7 @@ impl Study {
         build: PathBuf,
         fresh: &str,
     ) -> PyResult<()> {
-        let build = hash(&build)?;
+        let build = tailcut_study::identity(&build)?;
         let plan = &self.data.plan;
         let origin = |(config, in_python): (&String, &bool)| Origin {
             config: config.clone(),
@@ -254,13 +251,6 @@ impl Study {
     fn directory(&self) -> Option<&PathBuf> {
         self.directory.as_ref()
     }
-}
-
-/// Returns the hash of this module's file. The hash identifies the build of tailcut that executed a run.
-pub fn hash(build: &PathBuf) -> PyResult<String> {
-    let mut hash = Fingerprint::new();
-    io::copy(&mut File::open(build)?, &mut hash)?;
-    Ok(hash.digits())
 }
 
 type Stored = (Plan, Vec<Option<Finished>>, tailcut_report::Study);

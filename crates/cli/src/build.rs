@@ -1,33 +1,27 @@
 //! Identity of this build of the program, which distinguishes its runs from runs of other builds.
 
 use anyhow::Context;
-use std::fs::File;
 use std::io;
 use std::path::PathBuf;
-use tailcut_scenario::record::Fingerprint;
 use tailcut_study::Program;
 
-/// Returns the hash of this program's executable file.
+/// Returns the identity of this program's executable file.
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn hash() -> anyhow::Result<String> {
-    let read = || -> io::Result<String> {
-        let mut hash = Fingerprint::new();
-        io::copy(&mut File::open(program()?)?, &mut hash)?;
-        Ok(hash.digits())
-    };
+pub fn identity() -> anyhow::Result<String> {
+    let read = || tailcut_study::identity(&program()?);
     read().context("cannot read the file of this program")
 }
 
 /// Returns the identity of this program that studies record.
 ///
 /// # Errors
-/// The errors of [`hash`].
+/// The errors of [`identity`].
 pub fn this() -> anyhow::Result<Program> {
     Ok(Program {
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        build: hash()?,
+        build: identity()?,
         command_line: command_line(),
     })
 }

@@ -73,7 +73,7 @@ pub fn open(study: &Study, dir: &Path, earlier: Earlier) -> Result<OutputDir, Fa
         study.config.clone(),
         study.runs.iter().map(RunConfig::key),
     );
-    let manifest = manifest.with_origins(study.origins(&build::hash()?));
+    let manifest = manifest.with_origins(study.origins(&build::identity()?));
     let output = OutputDir::open(dir, manifest, study.format, earlier)?;
     remove_if_there(&dir.join(REPORT))?;
     Ok(output)

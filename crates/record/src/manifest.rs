@@ -56,7 +56,7 @@ pub struct Origin {
     /// Hash of the run's complete configuration.
     /// The configuration includes all parameters, the seed, the flows of a trace, and the format of the tables.
     pub config: String,
-    /// Hash of the executable.
+    /// Identity of the executable file: its build id, or its hash.
     pub build: String,
 }
 

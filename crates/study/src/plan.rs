@@ -47,7 +47,7 @@ pub struct Plan {
 pub struct Program {
     /// Version of the program.
     pub version: String,
-    /// Hash of the executable.
+    /// Identity of the executable file (see [`identity`](crate::identity)).
     pub build: String,
     /// Command line, one argument per element.
     pub command_line: Vec<String>,
