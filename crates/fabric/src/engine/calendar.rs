@@ -25,7 +25,9 @@ const CROWDED: u64 = 48;
 const SPARSE: u64 = 12;
 /// Largest number of events of a day that are sorted by insertion alone.
 const FEW: usize = 6;
-/// Largest number of events in one sixty-fourth of a day that are sorted by insertion.
+/// Number of equal parts of a day, a power of two. Events are first placed by the part in which they are.
+const PARTS: usize = 64;
+/// Largest number of events in one part of a day that are sorted by insertion.
 const CROWDED_PART: u32 = 16;
 /// Number of days with events between two checks of the width.
 /// A change of the width moves all events, so checks must be rare.
@@ -316,15 +318,14 @@ impl Calendar {
 
     /// Sorts the events of the current day, latest first.
     ///
-    /// The events of a day are spread over the day. They are first counted and placed by the sixty-fourth of the day.
+    /// The events of a day are spread over the day. They are first counted and placed by the part of the day.
     /// Then almost every event is next to its final position, and insertion is the fastest sort.
     fn sort_today(&mut self) {
-        let events = self.today.len();
-        if events > FEW {
-            let low = self.shift.saturating_sub(6);
+        if self.today.len() > FEW {
+            let low = self.shift.saturating_sub(PARTS.ilog2());
             // The latest part of the day has index 0.
-            let part = |event: &Event| 63 - (event.time().as_ps() >> low) as usize % 64;
-            let mut starts = [0u32; 64];
+            let part = |event: &Event| PARTS - 1 - (event.time().as_ps() >> low) as usize % PARTS;
+            let mut starts = [0u32; PARTS];
             for event in &self.today {
                 starts[part(event)] += 1;
             }
@@ -349,14 +350,18 @@ impl Calendar {
             }
             core::mem::swap(&mut self.today, &mut self.sorted);
         }
-        for at in 1..events {
-            let event = self.today[at];
-            let mut to = at;
-            while to > 0 && self.today[to - 1] < event {
-                self.today[to] = self.today[to - 1];
-                to -= 1;
+        let today = &mut self.today[..];
+        for at in 1..today.len() {
+            // Most events are in order, and need only this comparison.
+            if today[at - 1] < today[at] {
+                let event = today[at];
+                let mut to = at;
+                while to > 0 && today[to - 1] < event {
+                    today[to] = today[to - 1];
+                    to -= 1;
+                }
+                today[to] = event;
             }
-            self.today[to] = event;
         }
     }
 
