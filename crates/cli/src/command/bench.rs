@@ -11,48 +11,30 @@ use std::process::Command;
 use tailcut_scenario::sim::{self, Unattended};
 use tailcut_scenario::{Location, Scenario, Study, did_you_mean};
 
+/// Returns the name of a workload and the text of its scenario.
+macro_rules! workload {
+    ($name:literal) => {
+        (
+            $name,
+            include_str!(concat!("../../scenarios/bench/", $name, ".toml")),
+        )
+    };
+}
+
 /// Names of the workloads, each with the text of its scenario.
-const WORKLOADS: [(&str, &str); 10] = [
-    (
-        "dctcp-permutation-k8",
-        include_str!("../../scenarios/bench/dctcp-permutation-k8.toml"),
-    ),
-    (
-        "dctcp-permutation-k16",
-        include_str!("../../scenarios/bench/dctcp-permutation-k16.toml"),
-    ),
-    (
-        "websearch-k8",
-        include_str!("../../scenarios/bench/websearch-k8.toml"),
-    ),
-    (
-        "ndp-permutation-k8",
-        include_str!("../../scenarios/bench/ndp-permutation-k8.toml"),
-    ),
-    (
-        "ndp-permutation-k16",
-        include_str!("../../scenarios/bench/ndp-permutation-k16.toml"),
-    ),
-    (
-        "scdp-websearch-k8",
-        include_str!("../../scenarios/bench/scdp-websearch-k8.toml"),
-    ),
-    (
-        "scdp-storage-k8",
-        include_str!("../../scenarios/bench/scdp-storage-k8.toml"),
-    ),
-    (
-        "pfabric-websearch-k8",
-        include_str!("../../scenarios/bench/pfabric-websearch-k8.toml"),
-    ),
-    (
-        "websearch-k16",
-        include_str!("../../scenarios/bench/websearch-k16.toml"),
-    ),
-    (
-        "dctcp@expeditus-websearch-k16",
-        include_str!("../../scenarios/bench/dctcp@expeditus-websearch-k16.toml"),
-    ),
+const WORKLOADS: [(&str, &str); 12] = [
+    workload!("dctcp-permutation-k8"),
+    workload!("dctcp-permutation-k16"),
+    workload!("dctcp-permutation-k32"),
+    workload!("dctcp-permutation-k48"),
+    workload!("websearch-k8"),
+    workload!("ndp-permutation-k8"),
+    workload!("ndp-permutation-k16"),
+    workload!("scdp-websearch-k8"),
+    workload!("scdp-storage-k8"),
+    workload!("pfabric-websearch-k8"),
+    workload!("websearch-k16"),
+    workload!("dctcp@expeditus-websearch-k16"),
 ];
 
 /// Measured values of one workload.
