@@ -118,7 +118,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             general.wakes = true;
             let free_at = Time::from_ps(port.busy_until_ps);
             // Links that become free at the same time share no state except the total of a shared buffer.
-            // The order of these links does not affect results, so no random draw is needed.
+            // The order in which links become free at one time does not affect results, so no random draw is needed.
             self.engine.push_in_order(Event::new(free_at, port_id, 0));
         }
     }

@@ -152,7 +152,7 @@ impl Omniscient {
     }
 
     fn least_congested(&mut self, now: Time, switch: u32, dst: HostId, network: &Network) -> Path {
-        // If no path can be used, this value is returned. It matches no port, so ECMP chooses.
+        // The path without usable ports is `none`. Its entries match no port, so ECMP chooses a port.
         let none = [u16::MAX; MOST_HOPS];
         let mut search = Search {
             now,

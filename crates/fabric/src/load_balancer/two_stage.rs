@@ -369,8 +369,8 @@ impl TwoStage {
                 self.attach_vector(passage, vector);
             }
             // The SYN-ACK needs the levels of the links on which the flow may come down.
-            // Within a pod, the destination edge adds these levels.
-            // Between pods, the destination aggregation switch adds them.
+            // Within a pod, the destination edge adds the levels of the links to the SYN-ACK.
+            // Between pods, the destination aggregation switch adds the levels to the SYN-ACK.
             Handshake::Answer
                 if (within_pod && at_edge)
                     || (!within_pod

@@ -109,8 +109,7 @@ fn a_leaf_avoids_a_path_that_it_was_told_is_busy_further_on() {
                 net.now = net.now.saturating_add(Duration::from_us(100));
                 while net.fabric.delivery(net.now).is_some() {}
             };
-            // These packets come from another pod.
-            // The packets load the path from the first aggregation switch to the second edge switch.
+            // Packets from another pod load the path from the first aggregation switch to the second edge switch.
             send(&mut net, 12, 2, 8);
             // The next packet meets this load. If `told` is true, an answer reports the load to the first edge switch.
             send(&mut net, 0, 3, 1);

@@ -309,7 +309,7 @@ fn the_vector_and_the_tunnel_lengthen_packets_on_the_way_up_only() {
         "the vector is present after the aggregation switch"
     );
     let data = carried(deck, &[open, Net::answer, Net::data]);
-    // The SYN used the same first link. ECMP chose the other links.
+    // The SYN used the same first link as the data. ECMP chose all later links.
     let with_tunnel = |bytes: u64| bytes == 1_558 || bytes == 1_558 + 81;
     assert!(with_tunnel(data[1]) && with_tunnel(data[2]), "{data:?}");
     // A packet that comes down has one more byte for the level.
