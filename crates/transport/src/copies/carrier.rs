@@ -73,7 +73,7 @@ impl Carrier {
         })
     }
 
-    /// Turns on reports of windows. The application of a server then gets a report when segments leave and arrive.
+    /// Turns on reports of windows: the application of a server gets a report when segments leave and arrive.
     /// The report contains the connection's window and the number of bytes that may be written ([`CopyChange::Room`]).
     pub const fn tell_windows(&mut self) {
         self.tells_windows = true;
@@ -279,7 +279,7 @@ impl Transport for Carrier {
         let class = self.class_of(&segment);
         self.classes[usize::from(class)].on_segment(now, &segment);
         self.sort_events(now);
-        // This report comes after the other events, because the server must accept a copy before it may write.
+        // The report of free space comes last, because the server must accept a copy before it may write.
         self.tell_room(class, &segment.tuple.reversed());
     }
 

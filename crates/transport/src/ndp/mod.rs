@@ -5,7 +5,7 @@
 //! After the first window, the receiver pulls packets at the rate of its link.
 //!
 //! - A flow consists of packets of one MSS, numbered from 0. The packets of the first window are pushed together.
-//!   Each of these packets has the flag SYN and its number, so the first packet that arrives opens the session.
+//!   Each packet of the first window has the flag SYN and its number, so the first arrival opens the session.
 //! - The receiver answers each data packet immediately with an ACK, and each trimmed header with a NACK.
 //!   Each answer also adds a pull to the pull queue of the interface ([`crate::ndp::NdpConfig::pull_interval`]).
 //! - Pulls contain a cumulative count for each session.
@@ -16,7 +16,7 @@
 //! - If a switch returns a header, the sender resends the packet immediately only if it expects no further pull.
 //!   If the sender expects a pull, the packet waits for this pull.
 //! - The sender uses each path for one packet, in random order, and then chooses a new random order.
-//!   For a limited time it excludes paths that lose much more than the other paths.
+//!   For a limited time the sender excludes paths that lose much more than the other paths.
 //! - Both ends keep the addresses of a session reserved for a time-wait after its end.
 //! - NDP+ (SCDP paper, section V) is NDP with priority classes.
 //!   A flow moves to a lower class when it has sent more bytes ([`crate::ndp::NdpConfig::demotion`]).

@@ -248,7 +248,8 @@ impl Sender {
         }
         let mut news = header.cumulative > self.window.base();
         // `set_done` must come before `set_done_below`. If packets arrive in order, `cumulative` includes this packet.
-        // In the other order, a first ACK would look like a repeated ACK. Only a first ACK gives a round-trip sample.
+        // If `set_done_below` came first, a first ACK would look like a repeated ACK.
+        // Only a first ACK gives a round-trip sample.
         let is_first_ack = header.kind == NdpKind::Ack && self.window.set_done(header.index);
         let done = self.window.done();
         self.window.set_done_below(header.cumulative);
@@ -414,7 +415,7 @@ impl Sending for Sender {
     }
 
     fn close(&mut self) {
-        // The large parts of the state are freed now. The other parts stay until the time-wait ends.
+        // The large parts of the session's state are freed now. Its small parts stay until the time-wait ends.
         self.closed = true;
         self.window.release();
         self.again = VecDeque::new();

@@ -68,7 +68,7 @@ impl Associations {
     }
 
     /// Returns whether a packet with `tuple` passes through the pacer. If so, the packet counts as queued in the pacer.
-    /// A flow with packets in the pacer stays associated. Otherwise later packets would overtake these packets.
+    /// A flow with packets in the pacer stays associated. Otherwise its later packets would overtake the paced packets.
     pub(crate) fn enters(&mut self, now: Time, tuple: &FiveTuple) -> bool {
         if self.entries.is_empty() {
             return false;

@@ -88,7 +88,7 @@ impl<S: Sending, R: Receiving> SessionTable<S, R> {
             }
         }
         self.open += 1;
-        // These transports have no handshake, so the flow is established immediately.
+        // Receiver-driven transports have no handshake, so the flow is established immediately.
         self.events.push_back(Event::Established(flow));
         key
     }

@@ -13,7 +13,7 @@ pub struct RepNetConfig {
     /// Messages of fewer bytes are replicated (100 KB in the paper). With 0, no message is replicated.
     pub limit: u64,
     /// Number of written bytes after which a server does not wait for a missing second connection any more.
-    /// The server then continues on the first connection. The paper gives no value.
+    /// A server that does not wait continues on the first connection. The paper gives no value.
     pub archive_limit: u64,
     /// Time for which a server waits for the second connection of a flow.
     /// A client tries for the same time to open the second connection, after the first is established.

@@ -4,7 +4,7 @@
 //! The layer above calls `connect`, `write`, `finish`, `abort` and `poll_event`.
 //! The network calls `on_segment`, `poll_transmit` and `has_transmit`. The clock calls `on_timeout` and `next_timeout`.
 //! All other methods are getters. After each input, call `poll_event` until it returns `None`.
-//! Then call `poll_transmit` while the NIC accepts segments. The time never decreases.
+//! After the events, call `poll_transmit` while the NIC accepts segments. The time never decreases.
 
 use super::config::RepNetConfig;
 use super::delivery::Diverged;
@@ -314,7 +314,7 @@ impl Endpoint {
                 match self.sockets.owner(id) {
                     Some((socket, leg)) => self.on_peer_finished(now, socket, leg, total),
                     // The flow ended before its second connection arrived. The connection has now delivered its copy.
-                    // This connection is reset and not closed, because the flow's answer was not sent on it.
+                    // The late second connection is reset and not closed, because the flow's answer was not sent on it.
                     None => {
                         self.tcp.reset(now, id);
                     }
@@ -561,7 +561,7 @@ impl Endpoint {
             Action::SurfaceError => socket.failed = true,
             // `connect` and `on_accepted` execute these actions when they create the flow.
             Action::AttachLeg | Action::EnterWaitingList | Action::StartArchive => {}
-            // These actions need no work. The error of a connection contains nothing to keep.
+            // The remaining actions need no work. The error of a connection contains nothing to keep.
             // There is no confirm timeout, so each connection ends by itself.
             Action::HoldError | Action::AwaitOtherLeg | Action::ReleaseLeg => {}
         }

@@ -6,7 +6,7 @@
 //! The simulated server uses this table in its [`WaitingList`](super::WaitingList).
 //! In the waiting list, a client's address identifies a flow.
 //! The server over real sockets uses the table in its [`FlowTable`](super::FlowTable).
-//! These two tables differ in the lifetime of a tombstone, and in the reaction to a connection that meets a tombstone.
+//! This table and `FlowTable` differ in the lifetime of a tombstone, and in the reaction to a late second connection.
 
 use super::state::Leg;
 use alloc::collections::{BTreeMap, VecDeque};

@@ -10,7 +10,7 @@
 //! In this time, the client sends its last SYN of the flow (see [`Endpoint`](super::Endpoint)).
 //! The client drops the second connection one timeout after the first was established.
 //! The handshake of an earlier SYN may still be unfinished when the tombstone is removed.
-//! The connection of this handshake must then be reset, so the list returns the connection.
+//! The connection of an unfinished handshake must be reset later, so the list returns the connection.
 //! The number of live flows and a fixed number of tombstones limit the memory. The oldest tombstones are removed first.
 
 use super::flows_by_name::{FlowsByName, Holder, LegSet, Ticket};

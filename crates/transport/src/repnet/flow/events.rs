@@ -61,7 +61,7 @@ impl Flow {
         }
         let foreign = matches!(refusal, Refusal::Foreign | Refusal::Silent);
         // If no connection is left before the flow opened, the target counts as a server without RepNet.
-        // This is rule 4 of the client in `docs/repnet-wire.md`.
+        // The rule for servers without RepNet is rule 4 of the client in `docs/repnet-wire.md`.
         let last = self.leg(leg.other()) == LegState::Gone && !self.opened;
         if self.key.is_some() && (foreign || (last && refusal != Refusal::Local)) {
             self.commands.push_back(Command::Learn(false));

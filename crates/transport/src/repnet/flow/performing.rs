@@ -189,8 +189,8 @@ impl Flow {
     }
 
     /// Returns the connection to drop: a connection that is not live, or the connection that has received fewer bytes.
-    /// If both have received equally many bytes, drops the connection to which fewer bytes were passed.
-    /// If these numbers are equal too, drops the second connection.
+    /// If both connections have received equally many bytes, drops the connection to which fewer bytes were passed.
+    /// If the numbers of passed bytes are equal too, drops the second connection.
     pub(super) fn slower(&self) -> Leg {
         let [first, second] = Leg::ALL.map(|leg| self.leg(leg) == LegState::Live);
         if !second {

@@ -182,7 +182,7 @@ impl Receivers {
     }
 
     /// Returns whether the sender must wait for this receiver.
-    /// This is the case if the receiver is not done, and all symbols that it has granted were sent.
+    /// The sender waits if the receiver is not done, and all symbols that the receiver has granted were sent.
     pub(crate) fn holds_up(&self, receiver: usize) -> bool {
         let receiver = &self.all[receiver];
         !receiver.is_done() && receiver.granted <= self.sent

@@ -9,20 +9,20 @@
 //!   The clocks of two hosts may drift apart by several milliseconds per minute.
 //!   So the queue is at most the round trip minus the smallest round trip.
 //! - The part of the window that fills the path is `empty / (empty + queue)`.
-//!   Here `empty` is the round trip without the queue. A loss reduces the window to this part, but not below 0.3.
+//!   A loss reduces the window to this part, but not below 0.3. `empty` is the round trip without queues.
 //!   So a random loss costs nothing, and a full queue drains.
-//!   A loss does not change the window if the queue is below an eighth of the empty round trip.
-//!   On paced paths this limit may be higher: up to 500 us, and up to a quarter of the empty round trip.
+//!   A loss does not change the window if the queue is below an eighth of the round trip without queues.
+//!   On paced paths this limit may be higher: up to 500 us, and up to a quarter of the round trip without queues.
 //! - After a small reduction the window grows slowly.
 //!   So the average window at a given loss rate is the same as in CUBIC ([`Cubic::on_congestion`]).
 //! - If there is no queue, a limit applies to the fraction of lost symbols ([`CreditConfig::loss_by_chance`]).
 //!   Losses below the limit count as chance. Losses above the limit reduce the window to 0.7.
 //!   Exception: the smallest window has about the same fraction of lost symbols, and almost no symbol waits in a queue.
-//!   In this exceptional case, the losses still count as chance.
-//!   Then the window grows again, and shrinks only above twice this fraction of lost symbols.
+//!   If the window is at its smallest in spite of the losses, the losses still count as chance.
+//!   After losses by chance the window grows again, and shrinks only above twice the measured fraction of lost symbols.
 //! - An ECN mark, or a trimmed symbol, reduces the window to 0.8.
 //! - The window shrinks at most once per round trip.
-//! - Slow start ends when the queue is half of the empty round trip.
+//! - Slow start ends when the queue is half of the round trip without queues.
 //! - If the round trip is at least 1 ms, credits are paced.
 //!   The pace is 2 windows per round trip in slow start, and 1.25 windows after slow start.
 //!   Without pacing, a window would arrive as one burst, followed by an idle time.
@@ -45,7 +45,7 @@ const PART_IN_SLOW_START: u32 = 8;
 /// Span of the queue measurement after slow start: a window divided by this number.
 // In a shorter span, bursts and delays of hosts would count as a queue (docs/decisions/0009).
 const PART: u32 = 2;
-/// Part of the empty round trip up to which a queue does not shrink the window.
+/// Part of the round trip without queues up to which a queue does not shrink the window.
 /// A queue of this size keeps the path full in spite of small measurement errors.
 const SHORT: f64 = 0.125;
 /// Smallest part of the window that remains after a loss.
@@ -88,7 +88,7 @@ const MOST_BY_CHANCE: f64 = 0.5;
 /// Half of the time for which a minimum delay is remembered.
 // Clocks drift apart, so an older minimum would show a queue that does not exist.
 const HALF_MEMORY: Duration = Duration::from_ms(30_000);
-/// The empty round trip is a moving average. One sample has the weight 1 / `SMOOTHING`.
+/// The round trip without queues is a moving average. One sample has the weight 1 / `SMOOTHING`.
 const SMOOTHING: f64 = 8.0;
 
 /// Returns the sender's clock for a symbol, in units of 100 ns, modulo 2^32.
@@ -420,7 +420,7 @@ impl Controller {
         if number < self.recover {
             return;
         }
-        // Only credits that are given after this reduction show its effect.
+        // Until such later credits show an effect, the window does not shrink again.
         // Until then the window does not shrink again.
         self.recover = granted;
         let before = self.window.cwnd;

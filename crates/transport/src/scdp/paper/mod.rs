@@ -1,17 +1,18 @@
 //! Paper mode: a fixed window of symbols, for switches that trim and have priorities (SCDP paper, section IV).
 //!
 //! - The sender pushes a window of source symbols, with SYN, the options and the highest priority.
-//!   After that, it sends symbols of a block when the receiver's count of pulls for the block grows.
+//!   After the window, the sender sends symbols of a block when the receiver's count of pulls for the block grows.
 //!   Source symbols come first, then repair symbols. A session moves to a lower class when it has sent more bytes.
 //!   The answer to a pull with FIN has the highest class.
 //! - While the receiver needs symbols, it keeps a window of requested symbols pending.
 //!   The interface queues and paces all pulls.
 //! - One to many (section IV-D): the sender multicasts a symbol.
-//!   Before this, every receiver that is not done must have a pull pending. Each receiver finishes independently.
+//!   Before each symbol, every receiver that is not done must have a pull pending.
+//!   Each receiver finishes independently.
 //!   The host reports receivers that delay the others, and the application decides how to continue.
 //! - Many to one (section IV-E): the senders send disjoint sets of symbols, and each sender pushes a window.
 //!   The receiver pulls from the senders in turn.
-//!   If a sender is late for too long, the receiver does not pull from it until one of its packets arrives.
+//!   If a sender is late for too long, the receiver does not pull from the sender until one of its packets arrives.
 //!
 //! Deviations:
 //! - The receiver counts pulls for each block, as the text of section IV-A requires.

@@ -146,7 +146,7 @@ impl Source {
         let sent = requests.pushed.saturating_add(requests.asked);
         let asked = (requests.asked, sent > self.share.of_first(k));
         self.waits_since = now;
-        // In a group, an earlier pull may still be unused. This pull then serves the new request too.
+        // In a group, an earlier pull may still be unused. An unused pull also serves the new request.
         if self.to_group.is_none() || self.lacks_pull() {
             self.pull();
         }

@@ -1,5 +1,5 @@
 //! Segments that were sent and not acknowledged, with the time of the last transmission of each.
-//! Linux calls this list the retransmission queue. RACK (RFC 8985) uses these times to decide which segments are lost.
+//! Linux calls this list the retransmission queue. RACK (RFC 8985) uses the times to decide which segments are lost.
 //!
 //! Deviation: a SACK block that covers only a part of a segment does not report the segment.
 //! Receivers here report whole segments.
@@ -29,7 +29,8 @@ impl Mark {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sent {
     /// One past the last offset (below 2^60), with the flags in the upper bits. A FIN uses one offset.
-    /// Both share one word, because large simulations have millions of segments in flight. A segment needs 16 bytes.
+    /// The offset and the flags share one word, because large simulations have millions of segments in flight.
+    /// A segment needs 16 bytes.
     end_and_marks: u64,
     /// Time at which the segment was sent last.
     pub(super) at: Time,

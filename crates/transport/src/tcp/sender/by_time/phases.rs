@@ -223,7 +223,8 @@ impl Sender {
     /// Undoes a reduction after a partial ACK (`tcp_try_undo_partial`).
     /// The ACK answers an original segment and not its retransmission.
     /// An ACK of the original segment shows that the segment was late and not lost.
-    /// Returns `true` if retransmissions are in flight. The undo then waits, and no further segment may count as lost.
+    /// Returns `true` if retransmissions are in flight.
+    /// With `true`, the undo waits, and no further segment counts as lost.
     fn undo_partly(
         &mut self,
         news: &News,
