@@ -96,7 +96,7 @@ impl Analysis {
     }
 
     /// Returns the headline of each combination of topology and workload.
-    /// The report shows the figures of these settings.
+    /// The report shows the figures of the headline settings.
     pub fn headlines(&self) -> Vec<usize> {
         self.headlines.clone()
     }
@@ -120,7 +120,7 @@ impl Analysis {
         }
     }
 
-    /// Returns whether the study has several topologies or workloads. The name of a setting must then contain both.
+    /// Returns whether the study has several topologies or workloads, so that the name of a setting must contain both.
     pub fn has_several_places(&self) -> bool {
         let first = self.settings.first();
         first.is_some_and(|first| self.settings.iter().any(|s| !s.is_beside(first)))

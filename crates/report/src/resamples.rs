@@ -1,7 +1,7 @@
 //! Resampling of seeds. Quantiles and their changes get their intervals from the resamples.
 //!
 //! Flows that start near each other meet the same queues, so flows are not independent. Seeds are independent.
-//! With n seeds, a resample draws n seeds with replacement, and uses all flows of these seeds.
+//! With n seeds, a resample draws n seeds with replacement, and uses all flows of the drawn seeds.
 //! The middle 95 % of the resampled figures form an interval. With few seeds, this interval is too narrow.
 //! The ends of the interval are therefore moved outward by two factors.
 //! The first factor is the ratio of Student's t to the normal distribution.

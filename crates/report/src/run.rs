@@ -30,7 +30,7 @@ pub struct Run {
     pub sessions: Vec<Flow>,
     /// Storage sessions that write, in the order of their numbers, as flows without an ideal time.
     /// A session completes when its last receiver completes, apart from receivers that were left out.
-    /// The list [`flows`](Self::flows) contains the flows of these sessions.
+    /// The list [`flows`](Self::flows) contains the flows of the sessions.
     pub writes: Vec<Flow>,
     /// Storage sessions that read, in the same form as `writes`.
     pub reads: Vec<Flow>,
@@ -257,7 +257,7 @@ pub(crate) fn different(runs: &[&Run]) -> usize {
     hashes.collect::<BTreeSet<&str>>().len()
 }
 
-/// Returns whether several seeds all gave the same run. The figures of these runs have no interval.
+/// Returns whether several seeds all gave the same run. The figures of equal runs have no interval.
 pub(crate) fn are_same(runs: &[&Run]) -> bool {
     runs.len() > 1 && different(runs) == 1
 }

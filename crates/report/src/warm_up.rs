@@ -1,7 +1,7 @@
 //! Measured part of each setting: the runs without the warm-up of the network, or the part that the user chose.
 //!
 //! Flows that arrive at random times start in an empty network.
-//! The first flows meet less traffic than later flows, and are faster. The automatic cut removes these first flows.
+//! The first flows meet less traffic than later flows, and are faster. The automatic cut removes the first flows.
 //! The cut is the first time at which the number of flows in the system reaches its mean over the arrivals.
 //! All designs and seeds of a setting use the latest of all their cuts, so that pairs of runs measure the same flows.
 //! If more than half of a run's flows start before this cut, the number of flows still grows: the run is not steady.
@@ -36,7 +36,7 @@ pub(crate) struct WarmUp {
 }
 
 /// Restricts the runs of each setting to their measured part, which the section `measure` of a study defines.
-/// Returns the measured parts of those settings in which some flows are not measured.
+/// Returns the measured parts of the settings with flows that are not measured.
 pub(crate) fn restrict(
     config: &serde_json::Value,
     runs: &mut [Run],

@@ -46,7 +46,7 @@ pub(crate) struct Graph {
 }
 
 impl Graph {
-    /// Returns the graph of the network with these links. Returns `None` if there are no links.
+    /// Returns the graph of the network with the given links. Returns `None` if there are no links.
     pub fn of(links: &[TopologyLink]) -> Option<Self> {
         let mut names: BTreeMap<&str, u8> = BTreeMap::new();
         let mut order: Vec<&str> = Vec::new();
