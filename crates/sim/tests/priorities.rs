@@ -93,7 +93,7 @@ fn a_mouse_under_pias_waits_for_one_packet_a_way_once_elephants_are_demoted() {
     let mut config = mice_under_elephants("pias", 5_000);
     config.settings.designs.pias.thresholds = vec![20_000, 1_000_000];
     let record = simulate(&config);
-    // The SYN and the first data packet each wait once. The other packets arrive after this waiting time has ended.
+    // The SYN and the first data packet each wait once. All later packets arrive after the waiting time has ended.
     assert!(
         longest_delay(&record) <= RESIDUAL * 2,
         "{}",

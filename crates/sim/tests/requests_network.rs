@@ -277,7 +277,7 @@ fn a_hedge_answers_what_a_dead_server_does_not_from_the_first_request_on() {
         let to_dead = record.requests.iter().filter(|r| r.server == HostId(0));
         let slowest = to_dead.map(|r| r.latency.expect("the other server answers"));
         let slowest = slowest.max().expect("requests to the dead server");
-        // The hedge is sent after at most 10 ms, and the other server needs a few milliseconds.
+        // The hedge is sent after at most 10 ms, and the second server needs a few milliseconds.
         assert!(slowest < Duration::from_ms(20), "{design}: {slowest}");
     }
 }
