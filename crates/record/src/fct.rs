@@ -8,7 +8,7 @@ use tailcut_units::{Bytes, Duration};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SizeGroup {
-    /// Flows under 100 KB (100,000 bytes). RepFlow replicates these flows.
+    /// Flows under 100 KB (100,000 bytes), which RepFlow replicates.
     Mice,
     /// Flows of at least 100 KB and less than 1 MB.
     Medium,

@@ -58,7 +58,7 @@ table! {
         "client" client: HostId,
         /// Receiving host.
         "receiver" receiver: HostId,
-        /// Size of the session in bytes. Each receiver gets all these bytes.
+        /// Size of the session in bytes. Each receiver gets all bytes.
         "bytes" bytes: Bytes,
         /// Time of the client's request.
         "start_ns" start: Time,
