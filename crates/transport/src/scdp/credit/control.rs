@@ -420,8 +420,8 @@ impl Controller {
         if number < self.recover {
             return;
         }
-        // Until such later credits show an effect, the window does not shrink again.
-        // Until then the window does not shrink again.
+        // Only credits that are given after a reduction show its effect.
+        // Until a later credit shows the effect, the window does not shrink again.
         self.recover = granted;
         let before = self.window.cwnd;
         let congested = Congested {
