@@ -50,8 +50,8 @@ impl RealHosts for ThisMachine {
     }
 }
 
-/// Gains the privileges to create hosts. Root already has these privileges.
-/// Any other user gets these privileges in a new user namespace, which this process enters.
+/// Gains the privileges to create hosts. Root already has them.
+/// Any user except root gets the privileges in a new user namespace, which this process enters.
 /// Call this function before the process starts a thread.
 ///
 /// # Errors

@@ -54,7 +54,7 @@ impl FrameQueue {
     /// Adds a frame.
     ///
     /// # Errors
-    /// The queue is full. Returns the frame.
+    /// The queue is full. The error contains the frame.
     pub fn push(&mut self, queued: QueuedFrame) -> Result<(), QueuedFrame> {
         if self.slots.len() - self.free.len() >= self.length {
             return Err(queued);

@@ -14,7 +14,7 @@ use tailcut_units::HostId;
 /// Programs on a host do not see this directory, because the host's own `/run` hides it.
 const STORE: &str = "/run";
 /// Directories that each host has separately, with their permissions.
-/// `/run` is mounted last, because this mount hides [`STORE`]: the sources of the other mounts.
+/// `/run` is mounted last, because its mount hides [`STORE`]: the sources of all other mounts.
 const OWN: [(&str, u32); 2] = [("tmp", 0o1777), ("run", 0o755)];
 
 /// Hides the mounts of this process from other processes, and creates the directories and files of the hosts.

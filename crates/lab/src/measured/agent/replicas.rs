@@ -194,7 +194,7 @@ impl Replicas {
         if let Some(socket) = end.and_then(|end| end.flow.socket(leg)) {
             let key = self.keys + 2 * number + leg as u64;
             // If the poller rejects the socket, the flow makes no progress.
-            // At the end of the run, the flow is then reported as failed.
+            // At the end of the run, a flow without progress is reported as failed.
             let _ = poller.add_edges(socket, key);
         }
     }

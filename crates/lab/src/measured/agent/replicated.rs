@@ -1,7 +1,7 @@
 //! One end of a replicated flow, at the client or at the server. RepNet sends the flow over one or two connections.
 //!
 //! [`Flow`] is the state machine, and the kernel provides the TCP connections.
-//! Both connections use one client port and two server ports, as in the paper (RepNet, section II-C).
+//! The two connections of a flow use one client port and two server ports, as in the paper (RepNet, section II-C).
 //! The simulator uses ports in the same way. RepNet adds no bytes to the data here.
 //!
 //! A flow of the library `repnet` uses the same state machine with other settings.
@@ -46,7 +46,7 @@ pub enum Progress {
     /// All bytes of the flow have arrived.
     Completed,
     /// The flow has ended at the server.
-    /// The server must remember the flow, because the other connection may still arrive.
+    /// The server must remember the flow, because its second connection may still arrive.
     Buried,
 }
 
