@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn the_published_numbers_come_out() {
-        // These numbers are from Augustin et al., table 1, and from scamper's tables for 95 % and 99 %.
+        // The published numbers are from Augustin et al., table 1, and from scamper's tables for 95 % and 99 %.
         let at = |confidence| {
             let rule = StoppingRule::of_node(confidence);
             (1..=16).map(|k| rule.flows(k)).collect::<Vec<u32>>()
