@@ -72,8 +72,8 @@ fn a_group_is_sent_one_copy_and_who_does_not_hear_it_one_of_its_own() {
             })
             .collect();
         let before = hosts.bytes_sent(1);
-        // At this rate, a receiver's socket buffer holds all packets that arrive while other programs run.
-        // At full rate, packets would be lost. The number of sent bytes would then depend on the machine.
+        // At this limited rate, a receiver's socket buffer holds all packets that arrive while other programs run.
+        // At full rate, packets would be lost, and the number of sent bytes would depend on the machine.
         let sent = send(&hosts, &test_dir, &["--group", GROUP, "--rate", "100Mbps"]).output();
         let sent = Ended::from(sent.expect("it runs"));
         assert_eq!(sent.code, Some(0), "{}", sent.stderr);
