@@ -24,7 +24,7 @@ pub struct Differences {
 }
 
 impl Differences {
-    /// Returns the differences between studies with these manifests.
+    /// Returns the differences between the studies of the given manifests.
     pub fn between(studies: &[&Manifest]) -> Self {
         let all: Vec<BTreeMap<String, Value>> = studies
             .iter()
@@ -50,7 +50,7 @@ impl Differences {
         Self { keys, columns }
     }
 
-    /// Adds the keys of these differences to the parameters of a run of study number `study`.
+    /// Adds the keys that differ to the parameters of a run of study number `study`.
     /// Removes the keys from the names of the run's network and workload.
     pub fn name(&self, study: usize, run: &mut RunKey) {
         let parameters = self

@@ -157,7 +157,7 @@ impl Scenario {
         Ok(self)
     }
 
-    /// Stores the content of a file that the scenario names. The file is then not read from the disk.
+    /// Stores the content of a file that the scenario names, so that the file is not read from the disk.
     #[must_use]
     pub fn with_file(mut self, path: impl Into<String>, bytes: impl Into<Arc<[u8]>>) -> Self {
         self.files.insert(path.into(), bytes.into());

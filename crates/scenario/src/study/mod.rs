@@ -116,7 +116,7 @@ impl Study {
     }
 }
 
-/// Returns the runs of one point of a sweep, with the first seed: by load, then by design.
+/// Returns the runs of one point of a sweep, with the first seed, in the order of loads and within a load of designs.
 fn runs_at(point: &Point, designs: &[StudyDesign]) -> Outcome<Vec<RunConfig>> {
     let all: Vec<Stack> = designs.iter().map(|design| design.stack).collect();
     let common = Parts::of(&point.scenario, &all)?;
