@@ -85,7 +85,7 @@ pub enum EncodeError {
         kind: &'static str,
     },
     /// The segment is a TCP segment and has a TCP header.
-    /// [`capture::frame`](crate::capture::frame) encodes such headers.
+    /// [`capture::frame`](crate::capture::frame) encodes TCP headers.
     #[error("a TCP segment has no tailcut header")]
     Tcp,
 }
