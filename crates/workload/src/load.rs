@@ -98,7 +98,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// Returns the number of flows per second, over all senders, that offers this load with flows of these sizes:
+    /// Returns the number of flows per second, over all senders, that offers this load with flows of the given sizes:
     ///
     /// lambda = fraction * C / (8 * crossing * `E[bytes of a flow]`)
     ///

@@ -38,7 +38,7 @@ pub struct Placement {
     /// Hosts with a replica, in the order in which they were chosen.
     pub replicas: Vec<HostId>,
     /// Host from which the client reads the block if it reads from only one host.
-    /// This host has a replica and is in the client's rack.
+    /// The host has a replica and is in the client's rack.
     /// If no host satisfies both conditions, this field is a random host with a replica.
     pub read_from: HostId,
 }
@@ -278,7 +278,7 @@ fn place(spec: &StorageSpec, client: HostId, stream: &mut Stream) -> Placement {
     }
 }
 
-/// Returns a random host among the hosts for which `may` is true, or `None` if there is no such host.
+/// Returns a random host among the hosts for which `may` is true, or `None` if `may` is true for no host.
 fn draw(hosts: &[HostId], may: impl Fn(&HostId) -> bool, stream: &mut Stream) -> Option<HostId> {
     let count = hosts.iter().filter(|host| may(host)).count();
     if count == 0 {
