@@ -55,7 +55,7 @@ fn parts_on_real_hosts() -> Vec<Part> {
     vec![Part {
         name: PART,
         scenario: SCENARIO,
-        // One machine cannot run these hosts at 1 Gb/s, so the network is ten times slower.
+        // One machine cannot run the hosts of the paper at 1 Gb/s, so the network is ten times slower.
         // The network has 100 Mb/s, and the kernel's initial timeout of 1 s corresponds to 100 ms.
         // The long flows last until the run ends.
         changes: keys(&[

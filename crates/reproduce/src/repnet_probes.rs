@@ -116,7 +116,7 @@ fn rows_of(results: &Results, part: &str, what: &str) -> Vec<ComparisonRow> {
     ]
 }
 
-/// Removes the published value and the band from a row. The row then only shows the effect of a parameter.
+/// Removes the published value and the band from a row, so that the row only shows the effect of a parameter.
 fn shown_only(row: ComparisonRow) -> ComparisonRow {
     let band = band::NO_BAND;
     ComparisonRow {
