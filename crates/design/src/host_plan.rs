@@ -214,7 +214,8 @@ impl HostPlan {
         }
     }
 
-    /// Calls `user` with the function that builds hosts as trait objects. All such hosts share one compiled loop.
+    /// Calls `user` with the function that builds hosts as trait objects.
+    /// All hosts of this kind share one compiled loop.
     fn with_layers<U: UseHosts>(&self, user: U) -> U::Output {
         user.with(|seat| self.layered(seat))
     }
