@@ -1,5 +1,5 @@
 //! Model of RepFlow: a short flow (mouse) waits in a queue once in each round of slow start.
-//! Its copy waits independently.
+//! The copy of the flow waits independently.
 //!
 //! Source: Xu and Li, "RepFlow: Minimizing Flow Completion Times with Replicated Flows in Data Centers" (INFOCOM 2014).
 //!
@@ -7,7 +7,7 @@
 //! In each round of slow start, a mouse waits for the work in this queue.
 //! The transmission time of the mouse is added once. The flow is complete when its faster copy is complete.
 //! The probability that both copies wait longer than a time is therefore the square of the probability for one copy.
-//! Both copies load the network.
+//! The flow and its copy both load the network.
 
 use super::{Bounds, Service, WaitDistribution};
 
