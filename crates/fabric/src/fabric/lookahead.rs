@@ -35,7 +35,7 @@ impl<B> PrefetchHosts<B> for () {
 }
 
 impl<B: Clone, O: Observer<B>> Fabric<B, O> {
-    /// Returns whether the network has so many links that its ports and hosts exceed the processor's cache.
+    /// Returns whether the ports and hosts of the network exceed the processor's cache.
     #[inline]
     pub fn is_large(&self) -> bool {
         self.is_large
