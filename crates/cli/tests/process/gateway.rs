@@ -41,7 +41,7 @@ impl Running {
         port.unwrap_or_else(|| panic!("no port in {line:?}"))
     }
 
-    /// Reads lines of the output up to this line.
+    /// Reads lines of the output until a given line.
     fn until(&mut self, what: &str) {
         while self.line() != what {}
     }
