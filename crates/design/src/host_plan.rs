@@ -168,7 +168,7 @@ impl HostPlan {
         })
     }
 
-    /// Returns the seat of a host in a network of `hosts` hosts.
+    /// Returns the position of a host in a network of `hosts` hosts.
     /// `rate` is the total rate of the host's links. `paths` is the number of equal-cost paths to distant hosts.
     pub fn seat(&self, host: HostId, hosts: u32, rate: Rate, paths: u32) -> HostSeat<'_> {
         HostSeat {
