@@ -51,7 +51,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     fn arrive_at_general_port(&mut self, now: Time, port_id: u32, id: PacketId) {
         let port = &self.network.ports[port_id as usize];
         // At equal times, links must become free before packets arrive.
-        // A packet that is injected at this time is processed before the event that frees the link.
+        // A packet that is injected when a link becomes free is processed before the event that frees the link.
         // The link is therefore freed here. If no event is scheduled, no packet waits.
         if self.network.generals[port.place as usize].wakes {
             self.link_free(now, port_id);

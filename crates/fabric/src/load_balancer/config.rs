@@ -44,7 +44,7 @@ pub enum BetweenPods {
     /// Aggregation switches also send each flowlet over the least loaded of their uplinks.
     LeafAndCore,
     /// Leaves send each flowlet over a random uplink, and ECMP chooses the core.
-    /// The authors of Expeditus use this rule in their code, for the comparison with CONGA.
+    /// For the comparison with CONGA, the authors of Expeditus forward packets in this way in their code.
     Random,
 }
 

@@ -14,7 +14,7 @@
 //! - The four fields add no bytes to a packet.
 //!   In the paper, they are part of an overlay header that packets have anyway.
 //! - A metric that is older than an age limit is treated as zero immediately.
-//!   In the paper, the metric decays over this time.
+//!   In the paper, the metric decays until the age limit.
 //! - An estimator counts a packet when the packet is assigned to a port, even if the full queue then drops the packet.
 //!   In the paper, the estimator counts packets that are sent.
 //! - A flow whose flowlet has expired keeps its port if this port is one of several equally good ports.

@@ -1,6 +1,6 @@
 //! Expeditus in its first form ("Load Balancing in Data Center Networks", Xu, slides, 2015).
 //! The length of a queue is the measure of congestion.
-//! A packet that comes down a link reports the length of this link's queue to the switch below.
+//! A packet that comes down a link reports the length of the link's queue to the switch below.
 //! The source sends a flow over the path that the flow's handshake has found (source routing).
 //! The module [`super::two_stage`] makes the choice.
 //!

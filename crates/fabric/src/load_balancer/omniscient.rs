@@ -110,7 +110,7 @@ impl Omniscient {
                 seed,
                 TIES,
                 // The chooser has one random stream for the whole network.
-                // No switch has this number, so no switch draws from the same stream.
+                // No switch has the number of the chooser's random stream, so no switch draws from the same stream.
                 wiring.switches() as u64,
             )),
         }

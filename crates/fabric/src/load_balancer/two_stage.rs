@@ -38,7 +38,7 @@ const TIES: u64 = 0x7469_6573;
 struct Tag {
     /// Hash of the five-tuple in the opposite direction. Only packets of a handshake have it.
     reverse_hash: u32,
-    /// Number of bytes that this data adds to the packet.
+    /// Number of bytes that the handshake data adds to the packet.
     attached: u16,
     /// Congestion levels of the uplinks of the switch that sent the packet, in the order of slots ([`Wiring`]).
     vector: Option<Box<[u8]>>,

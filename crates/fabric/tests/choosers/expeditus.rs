@@ -42,8 +42,8 @@ fn leaf_spine() -> Topology {
 
 /// Opens a flow between pods and compares its path with an exhaustive search on the same state.
 /// The search first looks at the worse of the first and last hop of each path, and finds the best path.
-/// The search then compares only the paths over the first switch of this path.
-/// The search chooses the path with the best second and third hop. Again, the worse of the two hops decides.
+/// After the first stage, the search compares only the paths over the first switch of the best path.
+/// In the second stage, the search chooses the best second and third hop. Again, the worse of the two hops decides.
 pub fn finds_the_best_path_between_pods(net: &mut Net, flow: FiveTuple) {
     let rack = |host: HostId| net.topology.racks[host.0 as usize];
     let (from, to) = (rack(flow.src), rack(flow.dst));
