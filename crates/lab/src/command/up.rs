@@ -122,7 +122,7 @@ fn plan(arguments: &Up) -> Result<LabPlan> {
     }
     if let Some(design) = &arguments.design {
         // The check of the name reports an unsupported design by name.
-        // Later checks would report only keys that the design ignores.
+        // Checks after the check of the name would report only keys that the design ignores.
         if let Ok(known) = design.parse() {
             host::carried(known)?;
         }

@@ -40,7 +40,7 @@ pub trait World {
 
     /// Returns the time of the next action of a host's NIC, such as sending a packet when its link becomes free.
     /// Returns [`Time::MAX`] if the NIC has no action.
-    /// The driver executes the action at exactly this time. Until then, the fabric does not advance beyond it.
+    /// The driver executes a departure at exactly the returned time, and the fabric does not advance beyond it before.
     fn next_departure(&self) -> Time {
         Time::MAX
     }

@@ -40,7 +40,7 @@ pub struct FrameQueue {
 impl FrameQueue {
     /// Creates a queue with `length` slots.
     /// If `in_order` is true, the queue serves classes by strict priority, and each class in order of arrival.
-    /// Otherwise, the queue serves all frames in order of arrival.
+    /// If `in_order` is false, the queue serves all frames in order of arrival.
     pub const fn new(length: NonZeroU32, in_order: bool) -> Self {
         Self {
             slots: Vec::new(),

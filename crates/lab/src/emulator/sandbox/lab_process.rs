@@ -79,7 +79,7 @@ pub fn start_lab(name: &str, is_detached: bool) -> Result<(Child, Vec<String>)> 
         .stdout(Stdio::piped());
     if is_detached {
         // The lab must not keep standard error open.
-        // Otherwise a program that reads this command's standard error would wait until the lab ends.
+        // With an open standard error, a program that reads the command's output would wait until the lab ends.
         command.stderr(Stdio::null());
     }
     let mut child = command.spawn().context("cannot start the lab's process")?;

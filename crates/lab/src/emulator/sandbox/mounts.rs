@@ -43,7 +43,7 @@ pub fn prepare(hosts: u32, routers: &[(String, Ipv4Addr)]) -> Result<()> {
         .context("cannot mount the names of the hosts at /etc/hosts")?;
     // The hosts have no DNS server, so the file is empty.
     // If /etc/resolv.conf is a link into /run, the mount above already hides its target.
-    // In this case, the mount below fails, but is also not necessary.
+    // If the target is already hidden, the mount below fails, but is also not necessary.
     let nobody = Path::new(STORE).join("resolv.conf");
     fs::write(&nobody, "").context(refused)?;
     let _ = mount_bind(&nobody, "/etc/resolv.conf");

@@ -224,7 +224,7 @@ impl Copies {
         Ok(())
     }
 
-    /// Applies `change` to an end of a copy's connection if the end is still open. Serves the end's socket afterwards.
+    /// Applies `change` to an end of a copy's connection if the end is still open. After that, serves the end's socket.
     fn change(&mut self, name: (u32, Side), reporter: &Reporter, change: impl FnOnce(&mut End)) {
         if let Some(&key) = self.open.get(&name)
             && let Some(end) = self.ends.get_mut(&key)

@@ -62,7 +62,7 @@ enum Slot {
     /// The flow no longer needs the connection, but the kernel has not closed it yet.
     Draining(OwnedFd),
     /// Connection attempt that the flow no longer needs. The client resets the connection only after the handshake.
-    /// The server waits for this connection, because its addresses identify the flow.
+    /// The server waits for the second connection, because its addresses identify the flow.
     Abandoned(OwnedFd),
 }
 
@@ -324,7 +324,7 @@ impl Replicated {
     }
 
     /// Reads and discards data of a connection that the flow no longer needs, until the kernel has closed it.
-    /// The final statistics of the connection are available only afterwards.
+    /// The final statistics of the connection are available only after the kernel has closed it.
     fn drain_released(&mut self, leg: Leg, buffer: &mut [u8]) {
         let slot = &mut self.slots[leg as usize];
         let Slot::Draining(socket) = slot else {
