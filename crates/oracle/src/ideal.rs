@@ -201,7 +201,7 @@ pub fn equal_packets(hops: &[Hop], packets: u64, bytes: u64) -> Duration {
 /// Returns the time until the last bit of an incast reaches the receiver.
 /// The senders start at the same time and send `total_bytes` of line time through one port, `bottleneck`.
 /// The port starts when the first packet (`first_bytes` of line time) has passed the hops `access`.
-/// After this start, the port is never idle.
+/// After the first packet, the port of the incast is never idle.
 /// The time is exact under three conditions.
 /// The senders together are faster than the port, no packet is lost, and no window limits a sender.
 pub fn incast_drain(
