@@ -39,7 +39,7 @@ impl StoppingRule {
     }
 
     /// Returns the number of flows to send when `found` next hops are known.
-    /// If there were one more equally likely next hop, this number of flows would probably find all next hops.
+    /// With one more equally likely next hop, the returned number of flows would probably find all next hops.
     /// The bound limits the probability of a missed next hop. The result for no known next hop is the same as for one.
     pub fn flows(&self, found: usize) -> u32 {
         let mut flows = self.flows.borrow_mut();
