@@ -74,7 +74,7 @@ struct OriginOnly {
 }
 
 /// Reuses the existing runs of `dir` that `manifest` plans.
-/// Afterwards the reused runs are in `runs/`, and the manifest marks them as finished. All other runs are in `kept/`.
+/// After this call, the manifest marks reused runs as finished, and they are in `runs/`. All other runs are in `kept/`.
 pub(crate) fn take(dir: &Path, manifest: &mut Manifest, earlier: Earlier) -> Result<Found, Error> {
     let mut known = directories(dir, RUNS)?;
     known.extend(directories(dir, KEPT)?);

@@ -6,7 +6,7 @@ use tailcut_units::{Rate, Time};
 
 /// Failure of one directed link. Several failures of a link may overlap.
 /// The link is down if one of its failures is [`LinkTrouble::Down`].
-/// Otherwise the link has the lowest rate and the highest loss of all its failures.
+/// A link without a `Down` failure has the lowest rate and the highest loss of all its failures.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct LinkFailure {
     /// Number of the port that sends into the link ([`PortTotals::port`](crate::PortTotals::port)).

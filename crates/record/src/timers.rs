@@ -33,7 +33,7 @@ pub struct CoarseChunk {
 }
 
 /// Gap of flowlets that is outside the range of good gaps.
-/// The round-trip time and the queues of the network determine this range.
+/// The round-trip time and the queues of the network determine the range of good gaps.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct FlowletGap {
     /// Key that sets the gap, such as `letflow.gap`.
