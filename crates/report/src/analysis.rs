@@ -143,7 +143,7 @@ impl Analysis {
 }
 
 /// Maximum number of swept settings for which all distributions are drawn.
-/// Above this number, only the distributions of the headline are drawn.
+/// With more swept settings, only the distributions of the headline are drawn.
 const MOST_DISTRIBUTIONS: usize = 6;
 
 /// Returns, for each combination of topology and workload, the setting in the middle of the sweep.

@@ -142,7 +142,7 @@ impl Axis {
     }
 
     /// Returns the axis for a plot. If all values are numbers, the ticks are at the values.
-    /// Otherwise, each value is shown as a name.
+    /// If some values are not numbers, each value is shown as a name.
     pub fn plotted(&self) -> plot::Axis {
         if !self.is_numeric() {
             return self.named();

@@ -93,7 +93,7 @@ impl Ratio {
     }
 
     /// Returns the ratio with an interval that holds for `comparisons` ratios together (Bonferroni).
-    /// The ratio of the best of several designs needs this interval.
+    /// The ratio of the best of several designs needs an interval for several comparisons.
     /// On a logarithmic scale, the interval becomes wider by the ratio of the two quantiles of Student's t.
     pub fn corrected(self, comparisons: usize) -> Self {
         let level = 0.025 / comparisons.max(1) as f64;

@@ -29,7 +29,7 @@ pub(crate) struct Bounds {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct WarmUp {
     /// End of the warm-up in microseconds, the same in all runs.
-    /// At most half of the flows of each run start before this time.
+    /// At most half of the flows of each run start before the end of the warm-up.
     pub end_us: f64,
     /// Whether the number of flows in the system reaches its mean before half of the flows have started.
     pub is_steady: bool,
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn a_number_of_flows_that_grows_without_end_is_not_steady_and_half_is_measured() {
-        // Later flows take longer, and the last flows never end.
+        // Flows after the warm-up take longer, and the last flows never end.
         let flows = every_microsecond(1_000, |start| start * start);
         let (cut, is_steady) = cut_of(&[&flows]);
         assert!(!is_steady);
