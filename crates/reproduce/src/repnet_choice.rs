@@ -24,7 +24,7 @@ const SLOW_HANDSHAKE_US: f64 = 356.0;
 const SLOW_FLOW_US: f64 = 2.0 * (6.0 * 178.0 + 843.0);
 
 /// Time that a flow spends in the kernels of the hosts in the paper, in microseconds (section IV-B).
-/// The chart in the paper includes this time.
+/// The chart in the paper includes the time in the kernels.
 const KERNEL_US: f64 = 6_820.0;
 
 /// Permitted difference in percentage points. The path is random, because it depends on a hash of the ports.

@@ -81,7 +81,7 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
             MeasuredValue::of_quantiles([&repflow, &tcp], 0.99, |[ours, base]| ours - base),
             Some(400.0),
             // The published value is 400 us. The value depends on the load, which is not published.
-            // The band therefore allows a quarter to four times this value.
+            // The band therefore allows a quarter to four times the published value.
             (100.0, 1_600.0),
             LOAD_UNKNOWN,
         ),

@@ -99,7 +99,7 @@ fn rows_of(results: &Results, part: &str, what: &str) -> Vec<ComparisonRow> {
             &by_seed(5.0 * CONGESTED_US, Paths::correlation),
             Some(0.0),
             // Congestion lasts for seconds, so 200 s contain about a hundred independent samples.
-            // A correlation is therefore accurate to 0.1. The limit is twice this value.
+            // A correlation of a hundred samples is accurate to 0.1. The limit is twice the accuracy, 0.2.
             (-0.2, 0.2),
             common,
         ),
