@@ -116,7 +116,7 @@ impl Column {
 }
 
 /// Removes `named_keys` and their values from the names of networks and workloads.
-/// Without this step, the runs of two studies would have different names and would not be compared.
+/// With named keys in their names, the runs of two studies would have different names and would not be compared.
 fn remove_from_names(key: &mut RunKey, named_keys: &[String]) {
     let is_named = |name: &str| named_keys.iter().any(|key| key == name);
     if is_named("topology.kind") {

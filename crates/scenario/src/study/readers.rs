@@ -83,7 +83,7 @@ pub fn check(
 
 impl ReaderContext<'_> {
     /// Checks whether the workload and all further keys give this key an effect.
-    /// If not, returns the reason and the condition for an effect, as texts for the error.
+    /// If a key has no effect, returns the reason and the condition for an effect, as texts for the error.
     fn unmet_condition(&self, path: &str) -> Option<(&'static str, &'static str)> {
         let (section, key) = path.split_once('.').unwrap_or(("", path));
         let is_given = |section: &str, key: &str| {
