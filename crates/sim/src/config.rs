@@ -235,7 +235,7 @@ pub struct WorkloadPart {
     /// Role of the flows in the experiment.
     pub class: Class,
     /// Number of the equal-cost path of the flows and their ACKs. `None`: the network selects the path.
-    /// A trace ignores this field, because the trace contains a path for each flow.
+    /// A trace ignores the path of the part, because the trace contains a path for each flow.
     pub path: Option<u16>,
     /// Flows of the part, by their origin.
     pub flows: FlowsSpec,

@@ -114,7 +114,7 @@ fn is_uniform(topology: &Topology) -> bool {
 /// If switches choose a path for each packet, packets can overtake each other.
 /// If a flow uses all paths at the same time, its ideal time is a lower bound.
 /// At every hop, all equal-cost ports together serve all bytes of the flow.
-/// Before this service, one packet must reach the hop. After the service, another packet must reach the destination.
+/// Before the service of the flow, one packet must reach the hop. After it, another packet must reach the destination.
 /// Every full packet is stored and forwarded on its path. Hosts with several links use all links at the same time.
 /// In other designs, a flow uses one link.
 pub(crate) struct Ideal {
@@ -340,7 +340,7 @@ fn one_way(hops: &[Hop], packets: u64, size: u64, last: u64) -> Duration {
 /// All packets have `size` bytes, except the last one.
 /// At the slowest hop, all ports together serve all bytes.
 /// Before the service at the slowest hop, one packet must reach the hop.
-/// After it, one packet must reach the destination.
+/// After the service at the slowest hop, one packet must reach the destination.
 /// The last packet of a flow is the smallest. At most one of the two packets can be the last packet.
 /// The time of the full packets alone is also a lower bound.
 fn over_all_paths(hops: &[Hop], packets: u64, size: u64, last: u64) -> Duration {

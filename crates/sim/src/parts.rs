@@ -153,7 +153,7 @@ impl<'a, B: Clone + 'static> RunParts<'a, B> {
     }
 
     /// Performs the actions of the applications that are due at `now`.
-    /// Afterwards, [`RunParts::carry_out`] executes the orders of the applications.
+    /// After the actions, [`RunParts::carry_out`] executes the orders of the applications.
     pub fn act(&mut self, now: Time) {
         self.runner.act(now, &mut self.fabric);
     }

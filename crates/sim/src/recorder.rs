@@ -111,7 +111,7 @@ impl Recorder {
     }
 
     /// Records an event of a transport. Returns the flow if its receiver has all data, or if the flow failed.
-    /// In both cases the application can continue.
+    /// After success and after failure, the application can continue.
     #[inline]
     pub fn event(&mut self, now: Time, event: Event) -> Option<FlowId> {
         if let Event::Closed(..) | Event::Failed(..) = event {

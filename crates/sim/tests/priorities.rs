@@ -15,7 +15,7 @@ use tailcut_sim::RunConfig;
 use tailcut_units::{Bytes, Duration};
 
 /// Transmission time of a full packet of 1,538 B at 10 Gb/s.
-/// A packet waits at most this time for another packet that is already in transmission.
+/// A packet waits at most one transmission time for another packet that is already in transmission.
 const RESIDUAL: Duration = Duration::from_ps(1_230_400);
 
 /// Returns a run with four large flows, and small flows of `bytes`.

@@ -227,7 +227,7 @@ fn sawtooth_utilisation(pipe: f64, buffer: f64, kept: f64, step: f64) -> f64 {
 
 #[test]
 fn one_flow_keeps_a_link_as_busy_as_its_sawtooth_allows() {
-    // At this round-trip time, CUBIC is in its Reno-friendly region (RFC 9438, 4.3).
+    // With the round-trip time of the test, CUBIC is in its Reno-friendly region (RFC 9438, 4.3).
     // CUBIC's window grows by half packets, so the window at which the buffer overflows is accurate only to one packet.
     for (design, kept, step, unsure) in [("tcp", 0.5, 1.0, 0.0), ("cubic", 0.7, 0.9 / 1.7, 1.0)] {
         for buffer in [4, 20, 60, 100] {
