@@ -27,7 +27,7 @@ impl StudyDir {
     /// The expected CPU time is the plan's estimate, corrected by the time of finished cases.
     /// A case without a known time counts as `least`.
     /// If all cases together take less than `least`, they are one chunk.
-    /// With more than `most` chunks of this size, the chunks become larger.
+    /// If the cases fill more than `most` chunks of `least` seconds, the chunks become larger.
     ///
     /// # Errors
     /// A result cannot be read, or a system call fails.
