@@ -89,7 +89,7 @@ pub enum StragglerPolicy {
     /// The sender drops the stragglers for the rest of the transfer.
     Drop,
     /// The transfer ends when this number of receivers has the whole object. The sender then drops the other receivers.
-    /// Before that, it drops stragglers while at least this number of receivers remains.
+    /// Before the end, the sender drops stragglers while at least this number of receivers remains.
     Quorum(u16),
 }
 

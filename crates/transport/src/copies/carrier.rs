@@ -225,7 +225,7 @@ impl Carry for Carrier {
 }
 
 /// Returns the number of bytes that may be written on a connection, or `None` after the end of writing.
-/// With this number of bytes, the next segment or burst, and one more segment, are always ready to leave.
+/// With the returned number of bytes, the next segment or burst, and one more segment, are always ready to leave.
 /// So the connection never waits for the application.
 fn room(endpoint: &Endpoint, id: ConnectionId) -> Option<SendSpace> {
     let config = endpoint.config();

@@ -29,7 +29,7 @@
 //! - If the pull queue is idle, the ACK or NACK contains the pull, as in the authors' public simulator.
 //!   ACKs, NACKs and pulls all contain the count of pulls and the number of the first missing packet.
 //! - The paper has a timer for each packet. Here only the oldest packet in flight has a timer.
-//!   The timer starts when this packet is sent or becomes the oldest.
+//!   The timer starts when the oldest packet is sent, or when a packet becomes the oldest.
 //!   Packets that wait for pulls have no timer, as in the authors' public simulator.
 //!   But if no packet is in flight, a timer with backoff detects lost pulls.
 //!   The timer runs for twelve times the longest wait for a pull of this flow, but at least for the initial timeout.

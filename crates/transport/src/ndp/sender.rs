@@ -176,7 +176,7 @@ impl Sender {
                 return Some(segment);
             }
         }
-        // The receiver rejects packets beyond this distance as invalid.
+        // The receiver rejects packets that are too far ahead as invalid.
         if self.next < self.ready && self.window.in_reach(self.next) {
             self.credit -= 1;
             return Some(self.send_new(now, config));

@@ -137,7 +137,7 @@ impl<T: Transport> Transport for Jittered<T> {
     }
 
     fn on_timeout(&mut self, now: Time) {
-        // If only a packet is due and no timer of the transport has expired, this call has no effect.
+        // If only a packet is due and no timer of the transport has expired, a call of the transport has no effect.
         self.inner.on_timeout(now);
         self.fill(now);
     }

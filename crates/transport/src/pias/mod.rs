@@ -13,7 +13,7 @@
 //! - A retransmission keeps its first class, because the class depends on the offset.
 //!   So bytes that are sent again do not count twice. The authors' simulation code does the same.
 //!   The kernel module of PIAS's authors also counts new bytes only.
-//!   But that module tags a retransmission by all bytes that the flow has sent so far.
+//!   The authors' kernel module tags a retransmission by all bytes that the flow has sent so far.
 //! - A flow that starves in a low class stays there, as in the authors' simulation code.
 //!   The authors' kernel module counts from zero again after several timeouts in a row ([`Tags::relief_after`]).
 //! - Each connection of a replicated flow counts separately.

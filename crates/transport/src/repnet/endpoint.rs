@@ -81,7 +81,7 @@ impl Endpoint {
         self.tcp.report_delivered(wanted);
     }
 
-    // The layer above.
+    // Functions for the layer above.
 
     /// Opens a flow to the same service on `dst`.
     /// The flow uses two connections that differ only in the destination port.
@@ -363,7 +363,7 @@ impl Endpoint {
             }
             Arrival::Late(socket) => {
                 // The state machine orders a reset of the late connection.
-                // The socket does not contain this connection, so it is reset here.
+                // The socket does not contain the late connection, so it is reset here.
                 self.turn_away(now, id);
                 if let Some(place) = self.sockets.get_mut(socket) {
                     let actions = place.machine.handle(state::Event::LateLeg, leg);

@@ -3,7 +3,7 @@
 //! A connection that meets a tombstone is rejected. If it opened a new flow, the request would run twice.
 //!
 //! Two servers use this table.
-//! The simulated server uses this table in its [`WaitingList`](super::WaitingList).
+//! The simulated server uses the table of names in its [`WaitingList`](super::WaitingList).
 //! In the waiting list, a client's address identifies a flow.
 //! The server over real sockets uses the table in its [`FlowTable`](super::FlowTable).
 //! This table and `FlowTable` differ in the lifetime of a tombstone, and in the reaction to a late second connection.

@@ -25,7 +25,7 @@
 //!   Only a server has a limit of the archive (`archive_over_threshold`).
 //!   A client chooses by size before it opens the flow. [`Flow`] raises all events.
 //! - The client drops the second connection one waiting-list timeout after the first was established.
-//!   After that time the server rejects the second connection. The paper's client never drops this connection.
+//!   After the timeout the server rejects the second connection. The paper's client never drops the second connection.
 //! - A connection may open after its flow has ended over the other connection.
 //!   The table of the state machine immediately resets a connection that opens after the end of its flow.
 //!   In this layer a late connection transfers its copy to the end, if the flow would still have waited for the copy.

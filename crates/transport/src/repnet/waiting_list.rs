@@ -7,7 +7,7 @@
 //! Without a tombstone, a later second connection would count as a new flow, and the request would run twice.
 //!
 //! A tombstone stays for two timeouts after the end of its flow.
-//! In this time, the client sends its last SYN of the flow (see [`Endpoint`](super::Endpoint)).
+//! Within two timeouts, the client sends its last SYN of the flow (see [`Endpoint`](super::Endpoint)).
 //! The client drops the second connection one timeout after the first was established.
 //! The handshake of an earlier SYN may still be unfinished when the tombstone is removed.
 //! The connection of an unfinished handshake must be reset later, so the list returns the connection.
@@ -119,7 +119,7 @@ impl<T: Copy> WaitingList<T> {
             Holder::Ended(stone) => {
                 // If the same connection has arrived before, this connection belongs to a new flow from the same port.
                 // If the connection is the missing connection, all connections of the old flow have now arrived.
-                // In both cases the tombstone is removed.
+                // A connection that meets a tombstone therefore removes the tombstone.
                 let in_time = now < stone.entered.saturating_add(self.timeout);
                 self.flows.dig_up(&client);
                 match (stone.seen.has(leg), in_time) {

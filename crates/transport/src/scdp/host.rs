@@ -332,7 +332,7 @@ impl<C: Codec> Host<C> {
     }
 
     /// Removes sessions whose time-wait has ended.
-    /// Hosts call this function when a session opens, so no timer is needed.
+    /// Hosts remove ended sessions when a session opens, so no timer is needed.
     fn forget(&mut self, now: Time) {
         let (census, collections) = (&mut self.census, &mut self.collections);
         self.table

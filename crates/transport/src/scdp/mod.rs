@@ -22,7 +22,7 @@
 //!   Symbols of later blocks may still arrive, because they were pushed or sent to a group.
 //!   The receiver drops symbols of later blocks and requests them again later.
 //!   Meanwhile, the sender may request an answer.
-//!   In this case, the receiver repeats its last pull, to show that the session continues.
+//!   If the sender requests an answer, the receiver repeats its last pull, to show that the session continues.
 //!
 //! Deviations of both modes:
 //! - The receiver reports the end of the session with one more packet of header size, instead of a pull.

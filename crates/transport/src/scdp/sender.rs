@@ -41,7 +41,7 @@ struct Probe {
 struct Peer {
     host: HostId,
     /// With several receivers: whether any packet from this receiver has arrived.
-    /// If not, the receiver may not know the session yet.
+    /// If no packet has arrived, the receiver may not know the session yet.
     heard: bool,
     /// With several receivers: whether the last pull of this receiver had FIN.
     fin: bool,

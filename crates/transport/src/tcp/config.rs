@@ -35,7 +35,7 @@ pub struct TcpConfig {
     pub clock_granularity: Duration,
     /// Whether the timeout exceeds the smoothed round-trip time by at least `min_rto` (`tcp_rtt_estimator` of Linux).
     /// In RFC 6298, the timeout exceeds the smoothed round-trip time by at least `clock_granularity`.
-    /// Without this option, only the timeout itself must be at least `min_rto`. Default off.
+    /// If off (the default), only the timeout itself must be at least `min_rto`.
     pub min_rto_above_srtt: bool,
     /// Period of the clock that drives the timers. As in Linux, a probe waits for two round trips plus two periods.
     /// A reordering timer waits for its window plus two periods. Default 1 ms.
@@ -72,7 +72,7 @@ pub struct TcpConfig {
     /// The undo needs an ACK that answers the original transmission (Eifel, RFC 3522). Default off.
     pub timestamps: bool,
     /// Whether a loss reduces the window itself, as in Linux.
-    /// Without this option, the new window derives from the bytes in flight (FlightSize of RFC 5681). Default off.
+    /// If off (the default), the new window derives from the bytes in flight (FlightSize of RFC 5681).
     pub reduces_window: bool,
     /// Whether the receiver reports SACK blocks and the sender uses them for recovery (RFC 2018, 6675).
     /// Default off, which means the recovery of NewReno (RFC 6582). Both hosts need the same value.

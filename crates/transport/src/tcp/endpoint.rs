@@ -181,7 +181,7 @@ impl Endpoint {
         self.shared.report_delivered = wanted;
     }
 
-    // The layer above.
+    // Functions for the layer above.
 
     /// Returns a local port that no connection to any of `dst_ports` of `dst` uses, or `None` if all ports are in use.
     /// The search starts after the last port that was returned, so that a port is not used again soon.

@@ -374,7 +374,7 @@ impl Sender {
         self.controller.on_sent(now, end, again);
         if again {
             self.retransmissions += 1;
-            // The ACK would not show which of the two transmissions it answers (Karn's algorithm).
+            // The ACK would not show which of two transmissions it answers (Karn's algorithm).
             self.timed_end = UNTIMED;
         } else if self.timed_end == UNTIMED {
             self.timed_end = end;

@@ -153,7 +153,7 @@ impl Flow {
         self.commands.push_back(Command::Open(leg));
     }
 
-    /// Starts the counts of a connection at the current position.
+    /// Starts the byte counts of a connection at the current position of the streams.
     /// The connection must deliver all later bytes of the other connection too.
     fn start_here(&mut self, leg: Leg) {
         let received = self.delivered();

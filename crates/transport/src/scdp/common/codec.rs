@@ -155,7 +155,7 @@ impl ModelCodec {
     }
 
     /// Limits the codec to `cores` cores, at least 1. Each core decodes one block at a time, in order of arrival.
-    /// Without this call, the number of cores is unlimited.
+    /// If this function is not called, the number of cores is unlimited.
     pub fn on_cores(mut self, cores: u32) -> Self {
         self.cores = (0..cores.max(1)).map(|_| Reverse(Time::ZERO)).collect();
         self

@@ -1,5 +1,5 @@
 //! Receivers of the symbols of one sender.
-//! For each receiver, this module counts the symbols that the receiver has requested but not yet received.
+//! The counts of each receiver contain the symbols that it has requested but not yet received.
 //! Every symbol is sent to all receivers and uses one pull, or one credit, of each receiver.
 
 use super::limits::{ALL, MAX_AHEAD};

@@ -59,8 +59,8 @@ const KEPT_ON_MARK: f64 = 0.8;
 const PACE_IN_SLOW_START: f64 = 2.0;
 /// Pace of credits after slow start, in windows per round trip.
 const PACE: f64 = 1.25;
-/// Largest burst of credits: the credits that the pace gives in this time.
-/// The timers of hosts are precise enough for this time.
+/// Largest burst of credits, as the time in which the pace gives its credits.
+/// The timers of hosts are precise enough for bursts of 500 us.
 const AT_ONCE: Duration = Duration::from_us(500);
 /// Lower bound of the largest burst, in credits. With this bound, pacing needs no additional pulls (decision 0009).
 const LEAST_AT_ONCE: u32 = 4;
@@ -74,7 +74,7 @@ const CERTAIN: f64 = 3.0;
 /// Number of symbols in a trial with the smallest window.
 const TRIAL: u32 = 64;
 /// Fraction of lost symbols in a trial, divided by the fraction that counts as chance.
-/// Above this ratio, the smallest window counts as having the same losses.
+/// Above this ratio, the smallest window counts as having the same losses as a large window.
 /// At 10 % loss, 64 symbols give the fraction of lost symbols with a standard deviation of 4 %.
 const AS_MANY: f64 = 0.6;
 /// In a trial, at most one in this number of symbols may have waited in a queue.
@@ -158,7 +158,7 @@ pub(crate) struct Controller {
     cubic: Cubic,
     rtt: RttEstimator,
     /// Delay of the first symbol.
-    /// Other delays are differences from this delay, because the clocks are not synchronised.
+    /// The delays of later symbols are differences from the first delay, because the clocks are not synchronised.
     origin: Option<u32>,
     /// Minimum one-way delay.
     base: Least,
@@ -352,7 +352,7 @@ impl Controller {
         }
         if self.empty == 0.0 {
             // Without a measured round trip the queue is unknown.
-            // In this case a quarter of the pushed symbols may be lost without a reaction.
+            // If the queue is unknown, a quarter of the pushed symbols may be lost without a reaction.
             self.lost_first += count;
             if self.lost_first.saturating_mul(4) > granted {
                 self.close(now, number, granted, KEPT_ON_LOSS);
@@ -379,7 +379,7 @@ impl Controller {
         if !self.is_paced() {
             return part;
         }
-        // Timers of hosts and one burst may add this delay.
+        // Timers of hosts and one burst may add a delay of `AT_ONCE`.
         // The delay counts only if it is small compared with the path.
         part.max(AT_ONCE.as_secs_f64().min(2.0 * part))
     }
@@ -399,7 +399,7 @@ impl Controller {
     /// The smallest window does not overload a path by itself.
     /// Other senders shrink their windows after the same losses.
     /// The smallest window may still have about the same losses, although almost no symbol waits in a queue.
-    /// If so, a small window does not help.
+    /// If a small window has the same losses, it does not help.
     fn judge_least(&mut self, symbols: u32) {
         self.trial.all += symbols;
         if self.trial.all < TRIAL {

@@ -8,7 +8,7 @@ use tailcut_units::Time;
 /// Number of later credits that must be used before a credit counts as lost (RFC 9002, section 6.1.1).
 const REORDERING: u32 = 3;
 /// Upper bound of the reordering limit. The limit doubles when a symbol arrives that had counted as lost.
-// Without this bound, only the timeout would detect losses on paths with much reordering.
+// Without an upper bound on reordering, only the timeout would detect losses on paths with much reordering.
 const MAX_REORDERING: u32 = 64;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -3,7 +3,7 @@
 //! Each pending pull may be for any block. So no receiver gets more symbols than it has pulled.
 //!
 //! The symbol belongs to the lowest block of which a receiver has requested more symbols than were sent.
-//! Receivers that already have this block cannot use the symbol.
+//! Receivers that already have the lowest block cannot use its symbol.
 
 use crate::scdp::common::header::ScdpHeader;
 use crate::scdp::common::receivers::Receivers;

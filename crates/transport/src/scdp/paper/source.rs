@@ -44,7 +44,7 @@ pub(crate) struct Source {
     /// Total number of pulls so far.
     pulls: u32,
     /// In a group: number of pending symbols, pushed and pulled. A symbol may be of any block that a receiver needs.
-    /// `None` if all symbols are for this receiver. In this case, only symbols of open blocks count.
+    /// `None` if all symbols are for this receiver, so that only symbols of open blocks count.
     to_group: Option<u32>,
     /// Requests for each open block, starting with the first open block.
     blocks: VecDeque<Requests>,

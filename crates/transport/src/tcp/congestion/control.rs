@@ -36,7 +36,7 @@ pub struct Ack {
     /// Payload bytes of a full segment.
     pub mss: u64,
     /// Whether the window may grow. The window may not grow during recovery or on a marked ACK (RFC 3168).
-    /// Also, the sender must be limited by the window, and not by the application or the NIC (RFC 9438, 5.8; RFC 7661).
+    /// The window, and not the application or the NIC, must limit the sender (RFC 9438, 5.8; RFC 7661).
     pub may_grow: bool,
     /// Largest number of bytes that one ACK adds in slow start (the limit L of RFC 3465).
     /// The limit is two segments, or one segment after a timeout.

@@ -150,7 +150,7 @@ impl Flight {
     /// A segment also sets the timer if one segment is in flight and the probe timer runs.
     /// The probe timer includes the delay of an ACK, which is needed only for a single segment.
     /// With more segments in flight a transmission only moves the probe to a later time.
-    /// `on_other_timer` computes this time when the timer expires.
+    /// `on_other_timer` computes the later time when the timer expires.
     #[inline]
     pub(super) fn sets_timer_next(&self) -> bool {
         match self.segments.len() {

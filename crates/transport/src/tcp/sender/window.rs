@@ -45,7 +45,7 @@ impl Sender {
 
     /// Returns the congestion event for the controller.
     /// `in_flight` is the FlightSize of RFC 5681, limited to the window.
-    /// Without this limit a loss could raise the window.
+    /// If `in_flight` were not limited to the window, a loss could raise the window.
     /// Bytes that SACK blocks report still count as sent and not acknowledged.
     /// At the end of a recovery, more bytes may be in flight than the window admits.
     pub(super) fn congested(&self, now: Time, config: &TcpConfig) -> Congested {

@@ -274,7 +274,7 @@ impl Sender {
     }
 
     /// Handles an ACK after a timeout (`tcp_process_loss`). F-RTO (RFC 5682, 3.1) sends new data first.
-    /// The timeout was spurious if the ACK reports this data, or segments that were not sent again.
+    /// The timeout was spurious if the ACK reports new data, or segments that were not sent again.
     fn on_ack_after_timeout(
         &mut self,
         news: &News,
