@@ -51,7 +51,7 @@ pub struct Prefix {
     /// Number of the session at its sender. Answers contain the same number.
     pub flow: FlowId,
     /// Length of the payload in bytes when the packet was sent.
-    /// A switch that removes the payload does not change this field.
+    /// A switch that removes the payload does not change the length.
     pub payload: u32,
     /// Priority class. 0 is the highest.
     pub priority: u8,
