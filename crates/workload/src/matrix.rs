@@ -67,7 +67,7 @@ impl Matrix {
     ///
     /// # Errors
     /// [`Error::Matrix`] for an empty list or a host that is listed twice.
-    /// The same error for a source without a destination in another rack.
+    /// [`Error::Matrix`] also for a source without a destination in another rack.
     pub fn between_racks(
         sources: &[HostId],
         destinations: &[HostId],
@@ -82,7 +82,7 @@ impl Matrix {
     ///
     /// # Errors
     /// [`Error::Matrix`] for an empty list, a host that is listed twice, or lists of different lengths.
-    /// The same error for a single host as both source and destination.
+    /// [`Error::Matrix`] also for a single host as both source and destination.
     pub fn permutation(
         sources: &[HostId],
         destinations: &[HostId],

@@ -87,7 +87,7 @@ impl Queries {
     ///
     /// # Errors
     /// [`Error::OutOfRange`] if the number of outstanding queries per aggregator is not 1 to 65,536.
-    /// The same error if the fan-out is not 1 to the number of possible workers of each aggregator.
+    /// [`Error::OutOfRange`] also if the fan-out is not 1 to the number of possible workers of each aggregator.
     pub fn new(spec: QueriesSpec) -> Result<Self, Error> {
         let out_of_range = |parameter, found, allowed| {
             Err(Error::OutOfRange {
