@@ -1,7 +1,7 @@
 //! Choice of a path in two stages during the handshake of a connection. Each switch only has the state of its links.
 //! Both published forms of Expeditus use this mechanism.
 //!
-//! Between pods, the choice has these steps:
+//! Between pods, the choice of a path has these steps:
 //!
 //! 1. The SYN transports the congestion of the source edge's uplinks to the destination edge.
 //! 2. The destination edge chooses the aggregation switch with the best combination of first and last hop.

@@ -77,7 +77,7 @@ pub struct Trimming {
 
 /// Largest number of data classes.
 const MAX_CLASSES: usize = MAX_LISTS - 1;
-/// Number of the list with headers and control packets. The lists of data classes follow this list.
+/// Number of the list with headers and control packets. The lists of data classes come after it.
 const HEADERS: usize = 0;
 const DATA: usize = 1;
 
