@@ -344,7 +344,7 @@ fn flows_next_to_requests_share_the_network_with_them_and_everything_is_in_the_b
 fn a_purge_takes_no_packet_of_another_connection_between_the_same_hosts() {
     let mut config = requests("das+dctcp", 0.2, 400);
     // With a queue of 10,000 packets, only purges drop packets. The timeout is long.
-    // So only a purge could cause a retransmission.
+    // In the network of this test, only a purge could cause a retransmission.
     config.topology.shape = single_switch(12, queue_of(10_000));
     (config.settings.tcp.min_rto, config.settings.tcp.initial_rto) =
         (Duration::from_ms(1_000), Duration::from_ms(1_000));
