@@ -53,7 +53,7 @@ pub trait Transport {
     fn on_timeout(&mut self, now: Time);
     /// Returns the next segment for the NIC, or `None` if there is nothing to send.
     /// The driver calls this method only when the NIC can begin a transmission at `now`.
-    /// So the transport chooses among its flows at the last moment.
+    /// The transport therefore chooses among its flows at the last moment.
     fn poll_transmit(&mut self, now: Time) -> Option<Segment>;
     /// Returns whether `poll_transmit` would return a segment. `true` may be wrong, but `false` is always right.
     /// Drivers call this method after every packet, so the method must be cheap.

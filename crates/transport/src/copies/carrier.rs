@@ -1,5 +1,5 @@
 //! Copies of requests over TCP. A host has one TCP endpoint per class.
-//! So segments of the high class leave the NIC first, and switches read the class from every segment.
+//! With separate endpoints, segments of the high class leave the NIC first, and switches can read the class.
 //! Flows that are not requests are in the high class.
 //! If TCP itself has classes (PIAS), the high class uses TCP's classes, and the low class is below all of them.
 
@@ -226,7 +226,7 @@ impl Carry for Carrier {
 
 /// Returns the number of bytes that may be written on a connection, or `None` after the end of writing.
 /// With the returned number of bytes, the next segment or burst, and one more segment, are always ready to leave.
-/// So the connection never waits for the application.
+/// With enough written data, the connection never waits for the application.
 fn room(endpoint: &Endpoint, id: ConnectionId) -> Option<SendSpace> {
     let config = endpoint.config();
     let kept = u64::from(config.mss.max(config.lso_bytes)) + u64::from(config.mss);

@@ -120,7 +120,7 @@ impl Host {
             return;
         };
         // Every pull reserves the time of a full packet. A short packet returns the time that it does not need.
-        // A trimmed packet returns no time to the pull queue.
+        // For a trimmed packet, the pull queue gets no time back.
         // A trimmed packet met a full queue, and earlier pulls would bring more packets to that queue.
         // Packets after the end of a flow return no time either, so the next pulls may leave late.
         let short_by = self.config.mss.saturating_sub(segment.payload);

@@ -119,7 +119,7 @@ impl Paths {
         for score in &mut self.scores {
             let (a, l) = (u64::from(score.acks), u64::from(score.losses));
             // The comparison uses products and not ratios.
-            // So the comparison is exact in integers, and correct for a path without ACKs.
+            // A comparison of products is exact in integers, and correct for a path without ACKs.
             // The paper gives no thresholds. The thresholds are from the authors' public simulator.
             let left_out = 10 * l > 3 * a && 4 * l * acks > 5 * losses * a;
             *score = Score {

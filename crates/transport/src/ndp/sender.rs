@@ -314,7 +314,7 @@ impl Sender {
         self.paths.on_bounce(path);
         self.in_flight = self.in_flight.saturating_sub(1);
         // The receiver pulls once for each packet that arrives, whole or trimmed. A returned packet causes no pull.
-        // So if no pull is expected, the packet must be sent again now.
+        // If no pull is expected, a returned packet must be sent again now.
         if self.in_flight == 0 && self.due == 0 {
             self.credit = self.credit.saturating_add(1);
         }

@@ -1,6 +1,6 @@
 //! Choice of the paced flows (HULL paper, section 4.2).
 //! Each ACK with ECN-Echo associates its flow with the pacer with a given probability.
-//! So long flows are paced and short flows almost never are. An association expires after a configured time.
+//! Long flows are therefore paced, and short flows almost never are. An association expires after a configured time.
 
 use alloc::collections::BTreeMap;
 use tailcut_units::{Duration, FiveTuple, HostId, Time, mix64};

@@ -155,7 +155,7 @@ impl Directory {
 
     /// Starts the time-wait of a session that has ended. Its addresses stay reserved during this time.
     /// A sender waits twice as long as a receiver.
-    /// So the receiver has removed the old session before a new session uses the same addresses.
+    /// With the longer wait, the receiver has removed the old session before a new session uses the same addresses.
     pub(crate) fn wait(&mut self, now: Time, side: Side, session: SessionKey) {
         let span = match side {
             Side::Sender => self.time_wait * 2,

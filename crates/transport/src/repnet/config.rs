@@ -27,7 +27,7 @@ impl Default for RepNetConfig {
             mode: Mode::RepFlow,
             limit: 100_000,
             // The archive limit equals `limit`.
-            // So a server that writes a replicated message keeps its second connection.
+            // With an archive of `limit` bytes, a server that writes a replicated message keeps its second connection.
             archive_limit: 100_000,
             waiting_list_timeout: Duration::from_ms(1_000),
         }

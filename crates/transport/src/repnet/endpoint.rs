@@ -347,7 +347,7 @@ impl Endpoint {
         match self.waiting.arrival(now, client, leg) {
             Arrival::First => {
                 // A SYN does not show whether the mode of its flow is RepSYN or RepFlow.
-                // So a server handles both modes in the same way (III-E).
+                // A server handles RepSYN and RepFlow in the same way (III-E).
                 let machine = Machine::server(Mode::RepFlow, leg);
                 let socket = self.sockets.insert(Socket::new(machine, flow));
                 self.sockets.attach(socket, leg, id);

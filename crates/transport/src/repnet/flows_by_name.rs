@@ -136,7 +136,8 @@ impl<K: Ord + Copy, F> FlowsByName<K, F> {
         self.tombstones.insert(name, stone);
         self.by_time.push_back((until, name));
         // A connection that arrives again and again leaves old times in the queue.
-        // So the queue is cleaned when most entries are old. The constant 64 avoids frequent cleaning of a short queue.
+        // The queue of tombstones is cleaned when most entries are old.
+        // A minimum of 64 avoids frequent cleaning of a short queue.
         if self.by_time.len() > 2 * self.tombstones.len() + 64 {
             let stones = &self.tombstones;
             let stands = |(at, name): &(Time, K)| stones.get(name).is_some_and(|s| s.until == *at);

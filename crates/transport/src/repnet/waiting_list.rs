@@ -111,7 +111,7 @@ impl<T: Copy> WaitingList<T> {
                 live.seen = live.seen.with(leg);
                 match live.flow.standing {
                     // The address and port belong to the flow until it ends.
-                    // So a repeated connection is not a new flow.
+                    // A repeated connection from the flow's address and port is not a new flow.
                     Standing::Waiting if !again => Arrival::Second(live.flow.flow),
                     _ => Arrival::Late(live.flow.flow),
                 }
@@ -167,7 +167,7 @@ impl<T: Copy> WaitingList<T> {
         self.skip_stale_timeouts();
         let unseen = unseen(client, live.seen)?;
         // The flow lived longer than a tombstone.
-        // So the client has already sent the last SYN of the missing connection.
+        // If a flow lived longer than a tombstone, the client has already sent the last SYN of the missing connection.
         if live.entered.saturating_add(lifetime) <= now {
             return Some(unseen);
         }

@@ -242,7 +242,7 @@ impl<C: Codec> Host<C> {
             return;
         }
         // Other sources have replaced the symbols of late sources.
-        // So requested symbols that are no longer needed may be pending at a late source.
+        // A late source may therefore have pending requests for symbols that are no longer needed.
         if receiver.has_several_sources() {
             self.table.control.extend(receiver.enough());
         }

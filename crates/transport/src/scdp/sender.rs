@@ -75,7 +75,7 @@ pub(crate) struct Sender {
     /// Credit mode: receivers that get a status or a new offer.
     /// Paper mode: receivers that get a symbol without a pull after a timeout.
     /// Each packet to a receiver without a pull is sent by unicast.
-    /// So a packet also reaches a receiver that has left the group and whose last packet was lost.
+    /// By unicast, a packet also reaches a receiver that has left the group and whose last packet was lost.
     probes: VecDeque<Probe>,
     /// Whether every receiver that is not done has sent FIN.
     fin: bool,
@@ -584,7 +584,7 @@ impl Sender {
     }
 
     /// Processes an expired timer. If no receiver has answered in time, all symbols or all pulls may be lost.
-    /// So each receiver that is not done gets one more symbol. Returns `false` if the session has failed.
+    /// After a timeout, each receiver that is not done gets one more symbol. Returns `false` if the session has failed.
     pub(crate) fn on_timeout(&mut self, now: Time, config: &ScdpConfig) -> bool {
         if self.can_send() || self.is_starved() || self.overdue_at(config) > now {
             return true;

@@ -373,7 +373,7 @@ impl Connection {
                 self.receiver.echo = false;
             }
             // Classic ECN echoes a mark on every ACK until CWR arrives (RFC 3168, 6.1.3).
-            // So a change of the mark needs no immediate ACK.
+            // With classic ECN, a change of the mark needs no immediate ACK.
             if marked {
                 self.receiver.on_classic_mark(&shared.config);
             }

@@ -1,5 +1,5 @@
 //! TCP host: each message uses its own connection, which opens when the message is submitted.
-//! So the completion time of a flow includes the handshake.
+//! The completion time of a flow therefore includes the handshake of its connection.
 
 use super::config::TcpConfig;
 use super::connection::{Role, Summary};

@@ -2,7 +2,7 @@
 //!
 //! A deadline that moves to a later time leaves its entry unchanged, so the entry fires early.
 //! When an entry fires early, the connection finds that nothing is due and adds an entry with the new time.
-//! So an ACK, which moves the retransmission timer, costs no heap operation.
+//! An ACK, which moves the retransmission timer, therefore costs no heap operation.
 
 use alloc::collections::BinaryHeap;
 use core::cmp::Reverse;

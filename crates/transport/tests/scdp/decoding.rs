@@ -189,7 +189,7 @@ fn an_answer_that_nobody_waits_for_changes_nothing() {
     let mut driver = Driver::new(OBJECT);
     driver.run_until(Time::from_ns(2_000_000));
     let begun = core::mem::take(&mut driver.begun);
-    // The result is reported twice. The second time the block is already complete.
+    // The result of a decoding is reported twice. The second time the block is already complete.
     driver.end(&begun[0], true);
     driver.end(&begun[0], false);
     driver.run_until(Time::from_ns(4_000_000));

@@ -89,7 +89,7 @@ impl Flow {
                 }
                 Action::Bury => self.commands.push_back(Command::Bury),
                 // The position of the connection starts where the archive begins.
-                // So the driver sends the archived data on this connection.
+                // The driver therefore sends the archived data on a connection that joins late.
                 Action::ReplayArchive => {}
             }
         }

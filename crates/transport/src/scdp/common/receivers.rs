@@ -153,7 +153,7 @@ impl Receivers {
         let passed = first.saturating_sub(self.first) as usize;
         self.first = self.first.max(first);
         // The first symbol of a block adds an entry to the list.
-        // So the list may be shorter than the number of deleted blocks.
+        // A block without symbols has no entry, so the list may be shorter than the number of deleted blocks.
         self.sent_of.drain(..passed.min(self.sent_of.len()));
         for receiver in &mut self.all {
             let known = receiver.wanted.len();

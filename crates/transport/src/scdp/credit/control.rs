@@ -5,12 +5,12 @@
 //! - The queue is the one-way delay above the minimum of the last minute.
 //!   The controller uses the minimum delay of the latest symbols: between half a window and one window.
 //!   In slow start on paced paths, it uses fewer symbols: between an eighth and a quarter of a window.
-//!   So a delay in a host or a single burst does not count as a queue.
+//!   With the minimum of several delays, a delay in a host or a single burst does not count as a queue.
 //!   The clocks of two hosts may drift apart by several milliseconds per minute.
-//!   So the queue is at most the round trip minus the smallest round trip.
+//!   To correct the drift, the queue is at most the round trip minus the smallest round trip.
 //! - The part of the window that fills the path is `empty / (empty + queue)`.
 //!   A loss reduces the window to this part, but not below 0.3. `empty` is the round trip without queues.
-//!   So a random loss costs nothing, and a full queue drains.
+//!   A random loss without a queue therefore costs nothing, and a full queue drains.
 //!   A loss does not change the window if the queue is below an eighth of the round trip without queues.
 //!   On paced paths this limit may be higher: up to 500 us, and up to a quarter of the round trip without queues.
 //! - After a small reduction the window grows slowly.

@@ -1,5 +1,5 @@
 //! Credits that a receiver has given to one sender. Each symbol contains the number of the credit that it uses.
-//! So a gap in the numbers shows a loss, and the age of a used credit is a round trip.
+//! A gap in the numbers of used credits shows a loss, and the age of a used credit is a round trip.
 
 use crate::scdp::common::limits::MAX_WINDOW;
 use alloc::collections::VecDeque;

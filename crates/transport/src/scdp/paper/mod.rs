@@ -28,7 +28,7 @@
 //!   The symbol belongs to the lowest block that one of the receivers needs.
 //!   If the symbol belonged to another block, two receivers could wait for each other.
 //!   One receiver has lost a symbol of a block, and the other receiver waits for the next block.
-//!   So a pull contains two more counts: the pulls for all blocks, and the blocks that the receiver has completely.
+//!   A pull contains two counts that the paper lacks: the pulls for all blocks, and the receiver's complete blocks.
 //!   A receiver that gets a symbol without a request sends one more pull.
 //! - At a timeout, the sender sends one symbol to each receiver that is not done.
 //!   At a timeout, the receiver treats all requested symbols as lost. It requests one symbol.

@@ -85,7 +85,7 @@ impl Cubic {
     fn back_off(&mut self, window: &mut Window, congested: &Congested, kept: f64) {
         let cwnd = window.cwnd as f64 / congested.mss as f64;
         // Fast convergence (4.7): a flow that backs off below its old maximum probably has a new competitor.
-        // So the flow's new maximum is lower than its current window.
+        // With fast convergence, the flow's new maximum is lower than its current window.
         self.w_max = if cwnd < self.w_max {
             cwnd * (1.0 + kept) / 2.0
         } else {
