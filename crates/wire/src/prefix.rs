@@ -105,7 +105,7 @@ impl Prefix {
 pub struct Packet<H> {
     /// Common fields of all protocols.
     pub prefix: Prefix,
-    /// Fields that only this protocol has.
+    /// Fields that only one protocol has.
     pub header: H,
 }
 
