@@ -62,7 +62,7 @@ pub struct Timeouts {
 
 /// Function that uses the hosts of a plan. It is generic over the type of their transport.
 pub trait UseHosts {
-    /// Result of the function.
+    /// Type that the function returns.
     type Output;
 
     /// Uses the hosts. `make` builds the host at a given seat.
