@@ -15,9 +15,9 @@ pub(super) const LARGE: usize = 10_000;
 const NEAR: usize = 3;
 /// Number of events between the prefetch of a state and its event, if this state contains the address of more state.
 const FAR: usize = 6;
-/// As [`NEAR`], in a large network: its events miss more caches, so several reads are under way together.
+/// Value for large networks that replaces [`NEAR`]. Their events miss more caches, so several reads run together.
 const NEAR_IN_LARGE: usize = 4;
-/// As [`FAR`], in a large network.
+/// Value for large networks that replaces [`FAR`].
 const FAR_IN_LARGE: usize = 8;
 
 /// Owner of the hosts of a network. Its methods prefetch the state of hosts, and have no effect on results.
