@@ -70,7 +70,7 @@ impl Device {
         let mut request = InterfaceRequest::new(&(IFF_TUN | IFF_NO_PI).to_ne_bytes());
         let control = socket(AddressFamily::INET, SocketType::DGRAM, None)?;
         // SAFETY: the two `ioctl` requests use a `struct ifreq`, which has 40 bytes on 64-bit Linux.
-        // The kernel keeps no pointer to it.
+        // The kernel keeps no pointer to the `struct ifreq`.
         unsafe {
             ioctl(
                 &file,
