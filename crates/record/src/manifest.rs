@@ -20,7 +20,7 @@ pub struct Manifest {
     pub started_at: String,
     /// Machine that ran the study.
     pub host: HostInfo,
-    /// First seed.
+    /// First seed of the study.
     pub seed: u64,
     /// Complete configuration, including defaults.
     pub config: serde_json::Value,
