@@ -348,7 +348,7 @@ impl Table {
     /// Returns the typed value of a key. Returns `other` for a word, and for a default that depends on other keys.
     ///
     /// # Panics
-    /// Like [`Table::get`].
+    /// If the schema has no such key, like [`Table::get`].
     pub(crate) fn get_or<T: FieldValue>(&self, key: &str, other: T) -> T {
         self.get::<Option<T>>(key).unwrap_or(other)
     }

@@ -47,7 +47,7 @@ pub struct Study {
     pub about: String,
     /// Runs. All designs of one load and seed are consecutive, so an interrupted study has complete comparisons.
     pub runs: Vec<RunConfig>,
-    /// First seed.
+    /// First seed of the study.
     pub seed: u64,
     /// Format of the tables.
     pub format: TableFormat,
