@@ -179,7 +179,7 @@ impl RunConfig {
 /// Network with its name.
 #[derive(Clone, Debug)]
 pub struct TopologySpec {
-    /// Name in records.
+    /// Name of the network in records.
     pub name: String,
     /// Kind and parameters of the network.
     pub shape: Shape,
@@ -216,7 +216,7 @@ impl Shape {
 /// Workload with a name. Its parts run at the same time.
 #[derive(Clone, Debug)]
 pub struct WorkloadSpec {
-    /// Name in records.
+    /// Name of the workload in records.
     pub name: String,
     /// Load of the foreground, for records. `None` if the workload has no load.
     pub load: Option<f64>,
