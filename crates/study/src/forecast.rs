@@ -42,7 +42,7 @@ struct Kind {
     ended: u32,
     seconds: f64,
     totals: TimeTotals,
-    /// Index of the design.
+    /// Index of the design of the runs.
     design: usize,
 }
 

@@ -30,7 +30,7 @@ pub struct Plan {
     pub name: String,
     /// Description of the study. May be empty.
     pub about: String,
-    /// First seed.
+    /// First seed of the study.
     pub seed: u64,
     /// Format of the tables: `parquet` or `csv`.
     pub tables: String,

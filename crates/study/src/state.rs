@@ -19,9 +19,9 @@ pub struct StudyState {
 }
 
 impl StudyState {
-    /// First interval between two lines. Each interval is twice as long as the previous one.
+    /// First interval between two lines of progress. Each interval is twice as long as the previous one.
     pub const FIRST_WAIT: Duration = Duration::from_secs(10);
-    /// Longest interval between two lines.
+    /// Longest interval between two lines of progress.
     const LONGEST_WAIT: Duration = Duration::from_secs(160);
 
     /// Creates the state of `runs` on `threads` threads. Runs in `done` already exist.
