@@ -23,9 +23,9 @@ pub struct ConnectionId {
 /// Role of this host in a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
-    /// The end that sent the SYN.
+    /// The host that sent the SYN.
     Opener,
-    /// The end that answered the SYN.
+    /// The host that answered the SYN.
     Acceptor,
 }
 

@@ -17,7 +17,7 @@ pub struct Job {
 /// Request to decode a block, of which at least one source symbol is missing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Attempt {
-    /// Time of the request.
+    /// Time at which the decoding is requested.
     pub now: Time,
     /// Identifier for the report of the result ([`Host::decoded`](crate::scdp::Host::decoded)).
     pub job: Job,
