@@ -14,7 +14,7 @@ pub enum DecodeError {
     /// The first byte belongs to another protocol.
     #[error("first byte: found {found:#04x}, expected {expected:#04x}")]
     Magic {
-        /// First byte of the protocol.
+        /// First byte of a header of the expected protocol.
         expected: u8,
         /// First byte found.
         found: u8,
