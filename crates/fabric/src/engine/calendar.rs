@@ -256,7 +256,7 @@ impl Calendar {
     }
 
     /// Returns the event that is `ahead` positions after the earliest event.
-    /// Returns `None` if that event is not in the current day.
+    /// Returns `None` if the event is not in the current day.
     #[inline]
     pub fn upcoming(&self, ahead: usize) -> Option<Event> {
         let at = self.today.len().checked_sub(ahead + 1)?;

@@ -62,9 +62,9 @@ struct Route {
 /// Form of Expeditus. It defines how congestion is measured and where routes are stored.
 #[derive(Debug)]
 enum Form {
-    /// Final form: loads in both directions, measured at each switch. Each switch stores routes.
+    /// Final form of Expeditus: loads in both directions, measured at each switch. Each switch stores routes.
     Final(Levels),
-    /// First form: queue lengths, which packets report to the switch below. The source edge stores routes.
+    /// First form of Expeditus: queue lengths, which packets report to the switch below. The source edge stores routes.
     Deck(Occupancies),
 }
 
