@@ -96,7 +96,7 @@ impl Copies {
     }
 
     /// Executes an order of a host.
-    /// For [`CopyOrder::Ask`], the calling thread must be in the network namespace of that host.
+    /// For [`CopyOrder::Ask`], the calling thread must be in the network namespace of `host`.
     pub fn order(&mut self, host: HostId, order: CopyOrder, poller: &Poller, reporter: &Reporter) {
         match order {
             CopyOrder::Ask(ask) => {

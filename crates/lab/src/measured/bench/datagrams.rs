@@ -131,8 +131,7 @@ impl TwoHosts {
                 | TimestampingFlag::SOF_TIMESTAMPING_TX_SOFTWARE
                 | TimestampingFlag::SOF_TIMESTAMPING_RX_SOFTWARE;
             setsockopt(&socket, sockopt::Timestamping, &stamps)?;
-            // The sending thread reads only after it has sent all datagrams.
-            // The buffer must therefore hold all of them.
+            // The sending thread reads only after it has sent all datagrams, so the buffer must hold all datagrams.
             setsockopt(&socket, sockopt::RcvBuf, &RECEIVED)?;
             socket.set_read_timeout(Some(Duration::from_secs(2)))?;
             Ok(socket)
