@@ -22,7 +22,7 @@ pub struct Load {
     /// Description of the load in rows.
     pub description: &'static str,
     /// Names of the two studies.
-    /// The first study uses the best method of each design, and the second study uses the opposite method.
+    /// The first study uses the best method of each design, and the second study uses the method that is not the best.
     pub parts: (&'static str, &'static str),
     /// Sizes of the objects that sessions transfer.
     pub sizes: &'static str,
