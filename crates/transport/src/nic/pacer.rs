@@ -90,7 +90,7 @@ pub(crate) struct Pace {
 impl PacerConfig {
     /// Returns the parameters for a link with the rate `line`.
     pub(crate) fn at(&self, line: Rate) -> Pace {
-        // Up to the lower rate of the sources, the times of that rate apply.
+        // Up to the lower rate of the sources, the times for the lower rate apply.
         let known = line.max(SOURCES[0]);
         let interval = || known.serialisation(between(INTERVAL_BYTES, line) as u64);
         let gain = self.backlog_gain.map(|gain| gain * GAIN_UNIT);

@@ -223,7 +223,8 @@ impl Connection {
     ) -> Proceed {
         let flags = header.flags;
         if flags.has(TcpFlags::RST) {
-            // In all further states the layer above does not know the connection yet, or has already received `Closed`.
+            // A reset causes an event only in SYN-SENT and ESTABLISHED.
+            // In all other states the layer above does not know the connection yet, or has already received `Closed`.
             if matches!(self.state, State::SynSent | State::Established) {
                 let event = ConnectionEvent::Reset {
                     id: self.id(slot),

@@ -367,7 +367,7 @@ impl CreditedSender {
         }
         self.credits.renew(now, renewed);
         self.credits.give(now, credits);
-        // The receiver may move symbols between sources without any answer from them.
+        // The receiver may move symbols between sources without any answer from the sources.
         // Each source must still reach its timeout.
         if credits > 0 || self.heard_at >= self.waits_since {
             self.waits_since = now;

@@ -24,7 +24,7 @@ pub(super) struct Reader {
     /// Complete blocks that are not yet reported to the application.
     news: VecDeque<BlockRange>,
     /// For each block: number of symbols that arrived for a group while the window did not admit the block.
-    /// The sender counts symbols that the window did not admit as sent.
+    /// The sender counts symbols that the receiver's window did not admit as sent.
     missed: BTreeMap<u32, u32>,
     /// Position of the source that sent an unrequested symbol. This source waits for an answer.
     asks: Option<usize>,
