@@ -152,7 +152,7 @@ impl Omniscient {
     }
 
     fn least_congested(&mut self, now: Time, switch: u32, dst: HostId, network: &Network) -> Path {
-        // The path without usable ports is `none`. Its entries match no port, so ECMP chooses a port.
+        // Without a usable path, `none` is returned. Its entries match no port, so ECMP chooses a port.
         let none = [u16::MAX; MOST_HOPS];
         let mut search = Search {
             now,
