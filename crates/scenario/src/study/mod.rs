@@ -43,7 +43,7 @@ use topology::Network;
 pub struct Study {
     /// Name of the study, also the name of its directory.
     pub name: String,
-    /// Description. Can be empty.
+    /// Description of the study. Can be empty.
     pub about: String,
     /// Runs. All designs of one load and seed are consecutive, so an interrupted study has complete comparisons.
     pub runs: Vec<RunConfig>,
