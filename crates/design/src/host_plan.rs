@@ -62,7 +62,7 @@ pub struct Timeouts {
 
 /// Function that uses the hosts of a plan. It is generic over the type of their transport.
 pub trait UseHosts {
-    /// Type that the function returns.
+    /// Type of the result of using the hosts.
     type Output;
 
     /// Uses the hosts. `make` builds the host at a given seat.
