@@ -4,7 +4,7 @@
 //! The two connections of a flow use one client port and two server ports, as in the paper (RepNet, section II-C).
 //! The simulator uses ports in the same way. RepNet adds no bytes to the data here.
 //!
-//! A flow of the library `repnet` uses the same state machine with other settings.
+//! The library `repnet` uses the same state machine, but not the same deadlines.
 //! In this module, only the waiting list has a deadline.
 //! The slower connection is never cut off, because its load is part of the cost of replication.
 
